@@ -1,0 +1,188 @@
+"""Settings: `configs/agiraph.yaml` holds every default, a person's own file is laid over it.
+
+A wrong key or value is told with file, line, key and what was possible.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agiraph.errors import InvalidInput
+
+
+class Section(BaseModel):
+    """A group of settings; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelsConfig(Section):
+    """Which models are used when nothing else is said."""
+
+    default: str
+    worker: str
+    max_tokens: int = Field(ge=1)
+    temperature: float | None = Field(ge=0)
+
+
+class RunConfig(Section):
+    """Bounds of one run."""
+
+    max_concurrent: int = Field(ge=1)
+    max_iterations: int = Field(ge=1)
+    coordinator_iterations: int = Field(ge=1)
+    node_timeout_seconds: float = Field(gt=0)
+    max_nodes: int = Field(ge=1)
+
+
+class ShellConfig(Section):
+    """Bounds of one shell command of a model."""
+
+    timeout_seconds: int = Field(ge=1)
+    max_timeout_seconds: int = Field(ge=1)
+    output_limit: int = Field(ge=100)
+    memory_mb: int = Field(ge=0)
+    processes: int = Field(ge=0)
+    environment: tuple[str, ...]
+
+
+class FilesConfig(Section):
+    """Bounds of the file tools."""
+
+    read_limit: int = Field(ge=100)
+
+
+class BrokerConfig(Section):
+    """How calls to providers are tried again."""
+
+    attempts: int = Field(ge=1)
+    first_delay_seconds: float = Field(ge=0)
+    max_delay_seconds: float = Field(ge=0)
+    timeout_seconds: float = Field(gt=0)
+    concurrent_calls: int = Field(ge=1)
+
+
+class SupervisorConfig(Section):
+    """How children are started, restarted and stopped."""
+
+    launch: Literal["auto", "fork", "exec"]
+    intensity: int = Field(ge=0)
+    period_seconds: float = Field(gt=0)
+    first_backoff_seconds: float = Field(ge=0)
+    max_backoff_seconds: float = Field(ge=0)
+    ready_within_seconds: float = Field(gt=0)
+    shutdown_seconds: float = Field(gt=0)
+
+
+class HttpConfig(Section):
+    """Where the HTTP API listens."""
+
+    host: str
+    port: int = Field(ge=0, le=65535)
+
+
+class LogConfig(Section):
+    """What is logged."""
+
+    level: Literal["debug", "info", "warning", "error"]
+
+
+class Config(Section):
+    """All settings in force."""
+
+    models: ModelsConfig
+    run: RunConfig
+    shell: ShellConfig
+    files: FilesConfig
+    broker: BrokerConfig
+    supervisor: SupervisorConfig
+    http: HttpConfig
+    log: LogConfig
+
+
+def configs_folder() -> Path:
+    """Return the folder with the shipped YAML, prompts and playbooks."""
+    bundled = Path(__file__).parent / "_bundled" / "configs"
+    return bundled if bundled.is_dir() else Path(__file__).parent.parent / "configs"
+
+
+def load_config(*files: Path) -> Config:
+    """Return the defaults with `files` laid over them in order; raise InvalidInput with the place."""
+    values = _read(configs_folder() / "agiraph.yaml")[0]
+    lines: dict[tuple[str, ...], str] = {}
+    for file in files:
+        over, places = _read(file)
+        _merge(values, over)
+        lines |= {key: f"{file}:{line}" for key, line in places.items()}
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        raise InvalidInput(_explain(error, lines)) from None
+
+
+def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """Return a YAML mapping and the line of every key in it."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
+    if values is None:
+        return {}, {}
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{file}:1: expected settings as `section:` and `key: value` lines")
+    places: dict[tuple[str, ...], int] = {}
+    _collect_lines(root, (), places)
+    return values, places
+
+
+def _collect_lines(
+    node: yaml.Node | None, path: tuple[str, ...], places: dict[tuple[str, ...], int]
+) -> None:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        here = (*path, str(key.value))
+        places[here] = key.start_mark.line + 1
+        _collect_lines(value, here, places)
+
+
+def _merge(into: dict[str, Any], over: dict[str, Any]) -> None:
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _explain(error: ValidationError, lines: dict[tuple[str, ...], str]) -> str:
+    return "\n".join(_explain_one(dict(problem), lines) for problem in error.errors())
+
+
+def _explain_one(problem: dict[str, Any], lines: dict[tuple[str, ...], str]) -> str:
+    path = tuple(str(part) for part in problem["loc"])
+    place = next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), "config")
+    key = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
+    return f"{place}: {key}: {problem['msg']} (got {problem['input']!r})"
+
+
+def _possible(path: tuple[str, ...]) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in path:
+        field = model.model_fields.get(part)
+        inner = field.annotation if field else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        model = inner
+    return sorted(model.model_fields)

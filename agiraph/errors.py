@@ -1,0 +1,49 @@
+"""The errors of the domain, split by who can do something about them.
+
+AgiraphError
+├── Refused        can never succeed as asked: show it to the caller
+│   ├── InvalidInput      what was named does not exist or has a wrong value
+│   ├── OutOfScope        a path outside what the entity may read or write
+│   ├── IllegalTransition a board command that the state does not allow
+│   └── OutOfBudget       the money or the tokens are spent
+├── Unavailable    may succeed later: retry
+└── Corrupt        a file of ours says what it cannot say
+"""
+
+
+class AgiraphError(Exception):
+    """Base of every error that Agiraph raises on purpose; its text is fit to show to a person."""
+
+
+class Refused(AgiraphError):
+    """The request can never succeed as it was made."""
+
+
+class InvalidInput(Refused):
+    """A value or name was wrong; the text says which, and what was possible."""
+
+
+class OutOfScope(Refused):
+    """A path lies outside what this entity may read or write."""
+
+
+class IllegalTransition(Refused):
+    """The board's state does not allow this command."""
+
+
+class OutOfBudget(Refused):
+    """The budget of a run, agent or node does not cover the next step."""
+
+
+class Unavailable(AgiraphError):
+    """Something needed is not there now; the same request may succeed later."""
+
+
+class Corrupt(AgiraphError):
+    """A file holds what it never should; the text names file and offset."""
+
+
+def unknown(kind: str, name: str, known: list[str] | tuple[str, ...]) -> InvalidInput:
+    """Return the error for a name that does not exist, listing the ones that do."""
+    listing = ", ".join(sorted(known)) if known else "none"
+    return InvalidInput(f"unknown {kind} '{name}' (known: {listing})")

@@ -1,0 +1,296 @@
+"""The home on disk: where every file of an agent, a run, a node and a worker stands.
+
+    {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
+                                    events.jsonl triggers.json
+      runs/{run}/                   _plan.md _output.md _messages/ journal.jsonl
+        nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
+        workers/{name}-{id}/        identity.md memory.md notebook.md history.json conversation.jsonl
+    {home}/human/                   address.json questions.jsonl inbox.jsonl audit.jsonl
+    {home}/system/                  lock token children.journal usage.db logs/ run/
+
+Nothing here opens a file; each path has exactly one process that writes it.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.ids import AgentId, RunId, WorkerId
+
+HOME_VARIABLE = "AGIRAPH_HOME"
+
+
+def default_home(environ: dict[str, str] | None = None) -> Path:
+    """Return the home from AGIRAPH_HOME, or `~/.agiraph`."""
+    named = (os.environ if environ is None else environ).get(HOME_VARIABLE)
+    return Path(named).expanduser().absolute() if named else Path.home() / ".agiraph"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHome:
+    """The folder of truth of one node."""
+
+    path: Path
+
+    @property
+    def spec(self) -> Path:
+        """What to do. Written by the coordinator."""
+        return self.path / "_spec.md"
+
+    @property
+    def refs(self) -> Path:
+        """Ref name to path under the run. Written by the coordinator."""
+        return self.path / "_refs.json"
+
+    @property
+    def status(self) -> Path:
+        """Status and summary, for people. Written by the coordinator."""
+        return self.path / "_status.md"
+
+    @property
+    def scratch(self) -> Path:
+        """Work in progress. Written by the assigned worker."""
+        return self.path / "scratch"
+
+    @property
+    def published(self) -> Path:
+        """Final outputs, immutable once the node is completed. Written by the assigned worker."""
+        return self.path / "published"
+
+    @property
+    def log(self) -> Path:
+        """Execution trace, a JSON object a line. Written by the assigned worker."""
+        return self.path / "log.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerHome:
+    """The personal folder of one worker, written by that worker alone."""
+
+    path: Path
+
+    @property
+    def identity(self) -> Path:
+        """Who I am, my role."""
+        return self.path / "identity.md"
+
+    @property
+    def memory(self) -> Path:
+        """What I have learned from this run's nodes."""
+        return self.path / "memory.md"
+
+    @property
+    def notebook(self) -> Path:
+        """Personal scratchpad."""
+        return self.path / "notebook.md"
+
+    @property
+    def history(self) -> Path:
+        """The nodes I have completed, a JSON array."""
+        return self.path / "history.json"
+
+    @property
+    def conversation(self) -> Path:
+        """My journal: every turn, tool call and message."""
+        return self.path / "conversation.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class RunHome:
+    """One execution toward the goal."""
+
+    path: Path
+
+    @property
+    def plan(self) -> Path:
+        """The collaboration plan. Written by the coordinator."""
+        return self.path / "_plan.md"
+
+    @property
+    def output(self) -> Path:
+        """The final output. Written by the coordinator."""
+        return self.path / "_output.md"
+
+    @property
+    def messages(self) -> Path:
+        """The message log, a file a message. Written by the recorder."""
+        return self.path / "_messages"
+
+    @property
+    def journal(self) -> Path:
+        """The board's events. Written by the coordinator."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def nodes(self) -> Path:
+        """All nodes' folders."""
+        return self.path / "nodes"
+
+    @property
+    def workers(self) -> Path:
+        """All workers' folders."""
+        return self.path / "workers"
+
+    def node(self, folder: str) -> NodeHome:
+        """Return the node whose folder is named `folder`."""
+        return NodeHome(self.nodes / folder)
+
+    def worker(self, worker: WorkerId | str) -> WorkerHome:
+        """Return the folder of a worker."""
+        return WorkerHome(self.workers / worker)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHome:
+    """The permanent home of one agent; survives across runs."""
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """The agent's record as JSON, replaced whole. Written by the coordinator."""
+        return self.path / "agent.json"
+
+    @property
+    def soul(self) -> Path:
+        """Who the agent is."""
+        return self.path / "SOUL.md"
+
+    @property
+    def goal(self) -> Path:
+        """The big objective."""
+        return self.path / "GOAL.md"
+
+    @property
+    def memory_file(self) -> Path:
+        """Curated long-term memory."""
+        return self.path / "MEMORY.md"
+
+    @property
+    def memory(self) -> Path:
+        """Daily logs and topical knowledge files."""
+        return self.path / "memory"
+
+    @property
+    def conversation(self) -> Path:
+        """The coordinator's journal, one across runs."""
+        return self.path / "conversation.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """All events, append-only. Written by the recorder."""
+        return self.path / "events.jsonl"
+
+    @property
+    def triggers(self) -> Path:
+        """Scheduled triggers. Written by the clock."""
+        return self.path / "triggers.json"
+
+    @property
+    def runs(self) -> Path:
+        """All runs' folders."""
+        return self.path / "runs"
+
+    def run(self, run: RunId | str) -> RunHome:
+        """Return the folder of one run."""
+        return RunHome(self.runs / run)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemHome:
+    """What the machinery keeps: lock, token, tables, logs. Mode 0700."""
+
+    path: Path
+
+    @property
+    def lock(self) -> Path:
+        """Held by the supervisor of this home."""
+        return self.path / "lock"
+
+    @property
+    def token(self) -> Path:
+        """The HTTP API's token, mode 0600. Written by the human gateway."""
+        return self.path / "token"
+
+    @property
+    def children(self) -> Path:
+        """The supervisor's journal of children."""
+        return self.path / "children.journal"
+
+    @property
+    def usage(self) -> Path:
+        """What was spent. Written by the broker."""
+        return self.path / "usage.db"
+
+    @property
+    def mailboxes(self) -> Path:
+        """Messages that are not done. Written by the router."""
+        return self.path / "mailboxes.db"
+
+    @property
+    def logs(self) -> Path:
+        """Each process's stderr, one file an address."""
+        return self.path / "logs"
+
+    @property
+    def sockets(self) -> Path:
+        """The folder of the router's socket, mode 0700 (a short temporary one if this is too long)."""
+        return self.path / "run"
+
+
+@dataclass(frozen=True, slots=True)
+class HumanHome:
+    """What the human gateway keeps."""
+
+    path: Path
+
+    @property
+    def address(self) -> Path:
+        """Where the HTTP API listens: {"url", "pid"}."""
+        return self.path / "address.json"
+
+    @property
+    def questions(self) -> Path:
+        """The journal of questions and answers."""
+        return self.path / "questions.jsonl"
+
+    @property
+    def inbox(self) -> Path:
+        """Messages to the human, a JSON object a line."""
+        return self.path / "inbox.jsonl"
+
+    @property
+    def audit(self) -> Path:
+        """Every call of the HTTP API that changed something."""
+        return self.path / "audit.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One home: its agents, its human, its machinery."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The person's own settings, over the defaults of configs/agiraph.yaml."""
+        return self.path / "agiraph.yaml"
+
+    @property
+    def agents(self) -> Path:
+        """All agents' homes."""
+        return self.path / "agents"
+
+    @property
+    def system(self) -> SystemHome:
+        """The machinery's folder."""
+        return SystemHome(self.path / "system")
+
+    @property
+    def human(self) -> HumanHome:
+        """The human gateway's folder."""
+        return HumanHome(self.path / "human")
+
+    def agent(self, agent: AgentId | str) -> AgentHome:
+        """Return the home of one agent."""
+        return AgentHome(self.agents / agent)

@@ -1,0 +1,75 @@
+"""Identifiers: what agents, runs, nodes, workers and messages are called."""
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from typing import NewType
+
+AgentId = NewType("AgentId", str)
+RunId = NewType("RunId", str)
+NodeId = NewType("NodeId", str)
+WorkerId = NewType("WorkerId", str)
+QuestionId = NewType("QuestionId", str)
+Address = NewType("Address", str)
+MessageId = NewType("MessageId", bytes)
+
+SUPERVISOR = Address("supervisor")
+ROUTER = Address("router")
+RECORDER = Address("recorder")
+BROKER = Address("broker")
+HUMAN = Address("human")
+
+COORDINATOR_NAME = "coordinator"
+HUMAN_NAME = "human"
+RESERVED_NAMES = frozenset({COORDINATOR_NAME, HUMAN_NAME, "system", "supervisor", "*"})
+
+MESSAGE_ID_BYTES = 16
+SLUG_LIMIT = 32
+
+
+def slug(text: str, fallback: str = "x") -> str:
+    """Return `text` as lower-case ASCII words joined by dashes, at most SLUG_LIMIT characters."""
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = re.findall(r"[a-z0-9]+", ascii_text.lower())
+    return "-".join(words)[:SLUG_LIMIT].strip("-") or fallback
+
+
+def short_id() -> str:
+    """Return six random hexadecimal characters."""
+    return secrets.token_hex(3)
+
+
+def derived_id(*parts: str) -> str:
+    """Return six hexadecimal characters that follow from `parts`: the same step, the same id."""
+    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=3).hexdigest()
+
+
+def message_id() -> MessageId:
+    """Return a random message id."""
+    return MessageId(secrets.token_bytes(MESSAGE_ID_BYTES))
+
+
+def derived_message_id(sender: str, position: str, counter: int = 0) -> MessageId:
+    """Return the message id of the `counter`-th message that `sender` sends from a journal position.
+
+    A step that is run again after a crash sends the same ids again, so the router can drop them.
+    """
+    seed = f"{sender}\x1f{position}\x1f{counter}".encode()
+    return MessageId(hashlib.blake2b(seed, digest_size=MESSAGE_ID_BYTES).digest())
+
+
+def coordinator_address(agent: AgentId) -> Address:
+    """Return the address of an agent's coordinator."""
+    return Address(f"{agent}/{COORDINATOR_NAME}")
+
+
+def worker_address(agent: AgentId, worker: WorkerId) -> Address:
+    """Return the address of one worker of an agent."""
+    return Address(f"{agent}/{worker}")
+
+
+def agent_of(address: str) -> AgentId | None:
+    """Return the agent an address belongs to, or None for a service such as the broker."""
+    agent, slash, _ = address.partition("/")
+    return AgentId(agent) if slash and agent not in ("console", "tools", "host") else None

@@ -1,0 +1,168 @@
+"""The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.record import Record
+
+AgentStatus = Literal[
+    "idle", "working", "waiting_for_human", "paused", "completed", "failed", "stopped"
+]
+RunStatus = Literal["running", "completed", "failed", "stopped"]
+NodeStatus = Literal[
+    "pending", "assigned", "running", "blocked", "completed", "failed", "cancelled"
+]
+WorkerStatus = Literal[
+    "idle", "busy", "waiting_for_human", "waiting_for_nodes", "paused", "parked", "stopped"
+]
+StageStatus = Literal["planning", "running", "reconvening", "completed"]
+CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
+WorkerType = Literal["harnessed", "autonomous"]
+Mode = Literal["finite", "infinite"]
+DeliveryMode = Literal["steer", "interrupt", "followup"]
+
+ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
+
+
+class Agent(Record):
+    """A long-lived conversational entity with a goal; its coordinator is its brain and face."""
+
+    id: AgentId
+    name: str
+    goal: str
+    mode: Mode = "finite"
+    model: str
+    worker_model: str
+    status: AgentStatus = "idle"
+    run: RunId | None = None
+    input_dir: str | None = None
+    result: str | None = None
+    created_at: float
+    updated_at: float
+    current_stage: str | None = None
+    node_count: int = 0
+    worker_count: int = 0
+
+
+class StageContract(Record):
+    """What a stage promises: how long a node may take and when the stage counts as done."""
+
+    max_iterations_per_node: int = Field(default=30, ge=1)
+    timeout_seconds: float = Field(default=1800, gt=0)
+    checkpoint_policy: CheckpointPolicy = "all_must_complete"
+
+
+class Stage(Record):
+    """A group of nodes that runs in parallel until the team reconvenes."""
+
+    name: str
+    nodes: tuple[NodeId, ...] = ()
+    status: StageStatus = "planning"
+    contract: StageContract = StageContract()
+    assessment: str | None = None
+
+
+class WorkNode(Record):
+    """The workpiece: one unit of work with its own folder of truth.
+
+    `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
+    `folder` is the node's directory name, `{name}-{role}-{id}`.
+    `cause` is the id of the message or tool call that created it: the same cause, the same node.
+    """
+
+    id: NodeId
+    name: str
+    role: str = "worker"
+    task: str
+    folder: str
+    status: NodeStatus = "pending"
+    dependencies: tuple[NodeId, ...] = ()
+    refs: dict[str, str] = Field(default_factory=dict)
+    wanted_worker: WorkerId | None = None
+    assigned_worker: WorkerId | None = None
+    parent_node: NodeId | None = None
+    children: tuple[NodeId, ...] = ()
+    stage: int = 0
+    summary: str | None = None
+    reason: str | None = None
+    published: tuple[str, ...] = ()
+    attempt: int = 0
+    cause: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more can happen to this node."""
+        return self.status in ENDED_NODE
+
+
+class Worker(Record):
+    """The one who works: identity, model and tools, independent of any node.
+
+    `folder` is its directory name under `workers/`, which is also its id: `{name}-{id}`.
+    """
+
+    id: WorkerId
+    name: str
+    type: WorkerType = "harnessed"
+    model: str | None = None
+    agent_command: str | None = None
+    role: str = "worker"
+    identity: str = ""
+    memory: str = ""
+    tools: tuple[str, ...] | None = None
+    status: WorkerStatus = "idle"
+    node: NodeId | None = None
+    cause: str = ""
+
+
+class Assignment(Record):
+    """All that a worker needs to start on a node."""
+
+    node: WorkNode
+    spec: str
+    contract: StageContract
+    attempt: int = 1
+    team: tuple[str, ...] = ()
+    goal: str = ""
+    input_dir: str | None = None
+
+
+class Message(Record):
+    """Free text from one entity to another, as the message log keeps it."""
+
+    id: str
+    from_id: str
+    to_id: str
+    content: str
+    ts: float
+    mode: DeliveryMode = "steer"
+
+
+class Event(Record):
+    """Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl."""
+
+    type: str
+    agent_id: AgentId
+    ts: float
+    entity: str = ""
+    run_id: RunId | None = None
+    node_id: NodeId | None = None
+    data: dict[str, Any] = Field(default_factory=dict)
+    seq: int = 0
+
+
+class Question(Record):
+    """Something an entity asked the human, and what became of it."""
+
+    id: QuestionId
+    agent: AgentId
+    from_id: str
+    question: str
+    asked_at: float
+    channel: str = "cli"
+    status: Literal["open", "answered", "withdrawn"] = "open"
+    answer: str | None = None
+    answered_by: str | None = None
+    answered_at: float | None = None

@@ -1,0 +1,9 @@
+"""Record: the frozen pydantic base of everything that crosses a boundary."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """A frozen record; unknown fields are ignored, so that a newer sender can talk to an older reader."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")

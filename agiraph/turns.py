@@ -1,0 +1,127 @@
+"""What goes to a model and comes back: turns, tool calls, tool schemas, requests, responses, usage.
+
+This is the one canonical shape. Provider adapters translate it; the loop, the transcript and the
+broker speak nothing else.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from agiraph.record import Record
+
+JsonObject = dict[str, Any]
+
+StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled"]
+
+
+class ToolCall(Record):
+    """One call that a model wants made; `malformed` holds the raw text when it was not a JSON object."""
+
+    id: str
+    name: str
+    arguments: JsonObject = Field(default_factory=dict)
+    malformed: str | None = None
+
+
+class UserTurn(Record):
+    """Text that the model is told: the task, messages from others, notices of the runtime."""
+
+    role: Literal["user"] = "user"
+    content: str
+
+
+class AssistantTurn(Record):
+    """What the model said and which calls it made.
+
+    `provider_data` is opaque: what the provider wants back unchanged (thinking blocks and such).
+    `interrupted` marks a partial text that was cut off.
+    """
+
+    role: Literal["assistant"] = "assistant"
+    text: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    provider_data: JsonObject | None = None
+    interrupted: bool = False
+
+
+class ToolTurn(Record):
+    """The result of one call; every call of an assistant turn is answered by exactly one."""
+
+    role: Literal["tool"] = "tool"
+    call_id: str
+    name: str
+    content: str
+    is_error: bool = False
+
+
+Turn = Annotated[UserTurn | AssistantTurn | ToolTurn, Field(discriminator="role")]
+
+
+class ToolSchema(Record):
+    """The formal layer of a tool: name, one-line description, JSON Schema of its parameters."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+
+
+class Usage(Record):
+    """Tokens and money of one or more model calls.
+
+    `input_tokens` counts all input, of which `cache_read_tokens` came from the provider's cache
+    and `cache_write_tokens` were put into it. `cost_usd` is None when the price is not known.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the sum; a cost that is unknown on one side counts as nothing."""
+        costs = [u.cost_usd for u in (self, other) if u.cost_usd is not None]
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            cost_usd=sum(costs) if costs else None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, in and out."""
+        return self.input_tokens + self.output_tokens
+
+
+class ModelRequest(Record):
+    """One question to a model. `model` is `provider/name`; `entity` is who asks, for metering."""
+
+    model: str
+    system: str
+    turns: tuple[Turn, ...]
+    tools: tuple[ToolSchema, ...] = ()
+    max_tokens: int = 8192
+    temperature: float | None = None
+    entity: str = ""
+    run_id: str = ""
+    node_id: str = ""
+
+
+class ModelResponse(Record):
+    """One answer of a model, whole. `model` is the one that answered (it may be a fallback)."""
+
+    text: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: StopReason = "end_turn"
+    usage: Usage = Usage()
+    model: str = ""
+    provider_data: JsonObject | None = None
+
+    def turn(self) -> AssistantTurn:
+        """Return the answer as the turn that enters the conversation."""
+        return AssistantTurn(
+            text=self.text, tool_calls=self.tool_calls, provider_data=self.provider_data
+        )

@@ -4,6 +4,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A frozen record; unknown fields are ignored, so that a newer sender can talk to an older reader."""
+    """A frozen record; unknown fields are ignored, so that newer and older code can talk."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")

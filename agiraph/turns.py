@@ -16,7 +16,7 @@ StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled
 
 
 class ToolCall(Record):
-    """One call that a model wants made; `malformed` holds the raw text when it was not a JSON object."""
+    """One call that a model wants; `malformed` is the raw text if it was no JSON object."""
 
     id: str
     name: str
@@ -97,7 +97,10 @@ class Usage(Record):
 
 
 class ModelRequest(Record):
-    """One question to a model. `model` is `provider/name`; `entity` is who asks, for metering."""
+    """One question to a model. `model` is `provider/name`; `entity` is who asks, for metering.
+
+    `budget_usd` bounds what all calls of `run_id` together may cost.
+    """
 
     model: str
     system: str
@@ -108,6 +111,7 @@ class ModelRequest(Record):
     entity: str = ""
     run_id: str = ""
     node_id: str = ""
+    budget_usd: float | None = None
 
 
 class ModelResponse(Record):

@@ -1,0 +1,50 @@
+"""The seam to models: a provider turns one ModelRequest into one ModelResponse, or says why not."""
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from agiraph.errors import AgiraphError
+from agiraph.turns import ModelRequest, ModelResponse
+
+FailureKind = Literal[
+    "bad_key", "unknown_model", "bad_request", "rate_limited", "overloaded", "unreachable",
+    "timed_out", "context_too_long", "out_of_budget", "internal",
+]  # fmt: skip
+
+RETRYABLE: frozenset[FailureKind] = frozenset(
+    {"rate_limited", "overloaded", "unreachable", "timed_out"}
+)
+
+OnText = Callable[[str], None]
+
+
+class ProviderError(AgiraphError):
+    """A model could not answer. `retry_after` is the provider's own wish in seconds, if it named one."""
+
+    def __init__(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+    ) -> None:
+        """Make an error of `kind` whose `message` is fit to show to a person."""
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same call may succeed later."""
+        return self.kind in RETRYABLE
+
+
+class Provider(Protocol):
+    """One model service."""
+
+    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        """Answer one request, calling `on_text` with pieces of text as they come.
+
+        Raises ProviderError. Cancelling the task drops the call.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let connections go."""
+        ...

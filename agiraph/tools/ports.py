@@ -1,0 +1,132 @@
+"""Ports: what a tool may ask of the entity that runs it. The actors implement them.
+
+Every act carries `call_id`, the id of the tool call it serves: an act that is asked for again
+with the same id after a crash has its effect once.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from agiraph.config import Config
+from agiraph.models import DeliveryMode, WorkerType
+from agiraph.scopes.scope import Scope
+
+EntityKind = Literal["worker", "coordinator"]
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """What `create_work_node` asks for; names and ids both serve in `dependencies` and `worker`."""
+
+    task: str
+    name: str | None = None
+    role: str | None = None
+    refs: dict[str, str] | None = None
+    dependencies: tuple[str, ...] = ()
+    worker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorker:
+    """What `spawn_worker` asks for."""
+
+    name: str
+    type: WorkerType = "harnessed"
+    model: str | None = None
+    agent_command: str | None = None
+    role: str | None = None
+    tools: tuple[str, ...] | None = None
+    memory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOutcome:
+    """Why a wait came back: `nodes` are the rows of the awaited nodes, `message` if one arrived."""
+
+    nodes: tuple[JsonObject, ...]
+    interrupted_by_message: bool = False
+
+
+class Team(Protocol):
+    """What every entity can do with the others. All raise Refused with a reason for the model."""
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a worker, `coordinator`, `human` or `*`."""
+        ...
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that arrived and are not yet in the conversation."""
+        ...
+
+    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
+        """Ask and wait for the answer, however long it takes."""
+        ...
+
+    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+        """Put a node on the board; return {"node_id", "name", "status"}."""
+        ...
+
+    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Wait for nodes (empty: those this entity created) to end or for a message."""
+        ...
+
+    async def view_board(self) -> JsonObject:
+        """Return {"stage", "nodes": [...], "workers": [...]}."""
+        ...
+
+
+class Bench(Team, Protocol):
+    """What a worker can do with the node it holds."""
+
+    async def publish(self, call_id: str, summary: str) -> tuple[str, ...]:
+        """Move scratch/ to published/, complete the node; return the published files."""
+        ...
+
+    async def checkpoint(self, call_id: str, summary: str) -> None:
+        """Report a milestone; the node goes on."""
+        ...
+
+    async def suggest_next(self, call_id: str, suggestion: str) -> None:
+        """Suggest a follow-up to the coordinator."""
+        ...
+
+
+class Lead(Team, Protocol):
+    """What the coordinator can do with the team."""
+
+    async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
+        """Create a worker; return {"worker_id", "name"}."""
+        ...
+
+    async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
+        """Give a pending node to a worker; return {"node_id", "worker_id", "status"}."""
+        ...
+
+    async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
+        """Let an idle worker go; return {"worker_id", "status"}."""
+        ...
+
+    async def cancel_node(self, call_id: str, node: str) -> JsonObject:
+        """Cancel a node that has not ended; return {"node_id", "status"}."""
+        ...
+
+    async def reconvene(self, call_id: str, assessment: str) -> JsonObject:
+        """Close the stage and write the plan; return {"stage", "nodes": [...]} of the closed one."""
+        ...
+
+    async def finish(self, call_id: str, summary: str) -> None:
+        """End the run and write `_output.md`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`."""
+
+    kind: EntityKind
+    call_id: str
+    scope: Scope
+    config: Config
+    team: Any
+    environment: dict[str, str]

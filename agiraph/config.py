@@ -109,7 +109,7 @@ def configs_folder() -> Path:
 
 
 def load_config(*files: Path) -> Config:
-    """Return the defaults with `files` laid over them in order; raise InvalidInput with the place."""
+    """Return the defaults with `files` laid over them; InvalidInput names the place."""
     values = _read(configs_folder() / "agiraph.yaml")[0]
     lines: dict[tuple[str, ...], str] = {}
     for file in files:

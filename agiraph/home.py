@@ -4,7 +4,8 @@
                                     events.jsonl triggers.json
       runs/{run}/                   _plan.md _output.md _messages/ journal.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
-        workers/{name}-{id}/        identity.md memory.md notebook.md history.json conversation.jsonl
+        workers/{name}-{id}/        identity.md memory.md notebook.md history.json
+                                    conversation.jsonl
     {home}/human/                   address.json questions.jsonl inbox.jsonl audit.jsonl
     {home}/system/                  lock token children.journal usage.db logs/ run/
 
@@ -234,7 +235,7 @@ class SystemHome:
 
     @property
     def sockets(self) -> Path:
-        """The folder of the router's socket, mode 0700 (a short temporary one if this is too long)."""
+        """The folder of the router's socket, mode 0700 (a temporary one if this is too long)."""
         return self.path / "run"
 
 

@@ -51,7 +51,7 @@ def message_id() -> MessageId:
 
 
 def derived_message_id(sender: str, position: str, counter: int = 0) -> MessageId:
-    """Return the message id of the `counter`-th message that `sender` sends from a journal position.
+    """Return the id of the `counter`-th message that `sender` sends from a journal position.
 
     A step that is run again after a crash sends the same ids again, so the router can drop them.
     """

@@ -64,7 +64,7 @@ class Journal:
     """One open journal; `records` are those that stood in it when it was opened."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the journal at `path`, cutting a torn last line. Raises Corrupt, OSError."""
+        """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError."""
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()

@@ -143,7 +143,7 @@ class ChildStarted(Body):
 
 
 class ChildReady(Body):
-    """I have read my state and take messages. Every actor to the supervisor, once per incarnation."""
+    """I have read my state and take messages. Every actor to the supervisor."""
 
     TYPE = "child.ready"
     address: Address
@@ -194,7 +194,7 @@ class ChildFailed(Body):
 
 
 class Attach(Body):
-    """A person wants to attach a console. Human gateway to supervisor; answered by `child.ticket`."""
+    """A person wants a console. Human gateway to supervisor; answered by `child.ticket`."""
 
     TYPE = "child.attach"
 
@@ -370,7 +370,7 @@ class ModelAnswer(Body):
 
 
 class ModelFailed(Body):
-    """The call failed for good (after the broker's own retries). `kind` is an error class's name."""
+    """The call failed for good (after the broker's own retries); `kind` is a FailureKind."""
 
     TYPE = "model.failed"
     kind: str
@@ -400,7 +400,7 @@ class ListModels(Body):
 
 
 class ModelCatalog(Body):
-    """One row per provider: name, usable, reason, default model, base_url; and the chosen default."""
+    """A row a provider: name, usable, reason, default model, base_url; and the default."""
 
     TYPE = "model.catalog"
     providers: tuple[JsonObject, ...]
@@ -473,7 +473,7 @@ class EventAppended(Body):
 
 
 class Status(Body):
-    """What an entity is doing right now; the latest wins. Coordinator or worker to human gateway."""
+    """What an entity is doing now; the latest wins. Coordinator or worker to human gateway."""
 
     TYPE = "event.status"
     state: str

@@ -1,0 +1,272 @@
+"""FakeModelServer: speaks the wire formats of Anthropic and OpenAI to the real SDKs, on loopback.
+
+A scenario gives it a brain and hands its `env()` to the supervisor:
+
+    from tests.fakes.model_server import FakeModelServer, Script, call, calls, say
+
+    script = Script({
+        "coordinator": [
+            calls(call("spawn_worker", name="ada"), call("spawn_worker", name="bob")),
+            calls(
+                call("create_work_node", name="facts", task="Write facts.md", worker="ada"),
+                call("create_work_node", name="sums", task="Write sums.md", worker="bob"),
+            ),
+            call("wait"),
+            lambda seen: call("finish", summary="All done: " + seen.result("wait")),
+        ],
+        "ada": [
+            call("write_file", path="facts.md", content="one fact"),
+            call("publish", summary="one fact found"),
+        ],
+        "bob": [call("bash", command="echo 4 > sums.md"), call("publish", summary="2 + 2 = 4")],
+    })
+    with FakeModelServer(script) as server:
+        environ = {**os.environ, **server.env()}        # ANTHROPIC_* and OPENAI_*
+        ...  # run with --model anthropic/fake or openai/fake
+        server.wait_for(lambda seen: seen.is_for("ada"))  # blocks until such a request was seen
+    assert not server.problems
+
+Who asks is read from the system prompt ("You are ada", "You are the coordinator"); which step is
+due, from how many answers the conversation already has: a step asked again after a kill -9 gets the
+same answer, with the same tool-call ids. Any model name is known but those that begin with
+`no-such`. A wrong key is refused with 401. Transcripts that the real API would refuse (unanswered
+tool calls, empty text) are refused with 400 and listed in `problems`.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import ModuleType, TracebackType
+from typing import Any
+
+from agiraph.turns import Usage
+from tests.fakes import wire_anthropic, wire_openai
+from tests.fakes.replies import (
+    Brain,
+    Call,
+    Reply,
+    Script,
+    SeenRequest,
+    call,
+    calls,
+    cut,
+    rate_limited,
+    say,
+    server_error,
+    too_long,
+)
+
+__all__ = [
+    "Brain",
+    "Call",
+    "FakeModelServer",
+    "Reply",
+    "Script",
+    "SeenRequest",
+    "call",
+    "calls",
+    "cut",
+    "rate_limited",
+    "say",
+    "server_error",
+    "too_long",
+]
+
+ROUTES: dict[str, ModuleType] = {
+    "/v1/messages": wire_anthropic,
+    "/v1/chat/completions": wire_openai,
+}
+GATE_SECONDS = 60.0
+
+
+class FakeModelServer:
+    """A model service on 127.0.0.1 with a brain of the test's own; a context manager."""
+
+    key = "test-key-0123456789"
+
+    def __init__(self, brain: Brain) -> None:
+        """Listen at once on a free port; `requests` and `problems` grow as requests come."""
+        self.brain = brain
+        self.requests: list[SeenRequest] = []
+        self.problems: list[str] = []
+        self._changed = threading.Condition()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.fake = self
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """The server's root, which is Anthropic's base URL; OpenAI's has `/v1` after it."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def env(self) -> dict[str, str]:
+        """Return the variables that send both SDKs here."""
+        return {
+            "ANTHROPIC_BASE_URL": self.url,
+            "ANTHROPIC_API_KEY": self.key,
+            "OPENAI_BASE_URL": f"{self.url}/v1",
+            "OPENAI_API_KEY": self.key,
+        }
+
+    def wait_for(
+        self, wanted: Callable[[SeenRequest], bool], within_seconds: float = 30
+    ) -> SeenRequest:
+        """Return the first request that is `wanted`, waiting for it; TimeoutError."""
+        with self._changed:
+            self._changed.wait_for(lambda: any(map(wanted, self.requests)), within_seconds)
+            for seen in self.requests:
+                if wanted(seen):
+                    return seen
+        raise TimeoutError(f"no such request among {len(self.requests)}; {self.problems}")
+
+    def seen_by(self, actor: str) -> list[SeenRequest]:
+        """Return the requests of one actor, by the name in its system prompt."""
+        return [seen for seen in self.requests if seen.is_for(actor)]
+
+    def close(self) -> None:
+        """Stop listening and drop every open connection."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> "FakeModelServer":
+        """Return the server itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def record(self, seen: SeenRequest) -> None:
+        """Keep a request and wake those who wait for it."""
+        with self._changed:
+            self.requests.append(seen)
+            self._changed.notify_all()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    fake: FakeModelServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that hangs up in mid-answer is what many tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep the tests' output clean."""
+
+    def do_GET(self) -> None:
+        """List models, for those who ask."""
+        self._send(200, {"data": [{"id": "fake", "object": "model"}], "object": "list"})
+
+    def do_POST(self) -> None:
+        """Answer one question to the model."""
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        wire = ROUTES.get(self.path.partition("?")[0])
+        fake = self.server.fake
+        if wire is None:
+            self._send(404, {"error": {"message": f"no route {self.path}"}})
+            return
+        if self._key() != fake.key:
+            self._send(401, wire.error(401, "", f"invalid api key {self._key()}"))
+            return
+        if str(body["model"]).startswith("no-such"):
+            self._send(404, wire.error(404, "", f"model: {body['model']}"))
+            return
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        try:
+            seen = wire.read(body, headers, len(fake.requests))
+            fake.record(seen)
+            reply = fake.brain(seen)
+        except (LookupError, ValueError, AssertionError, TypeError) as problem:
+            fake.problems.append(f"{type(problem).__name__}: {problem}")
+            self._send(400, wire.error(400, "bad_request", f"fake model: {problem}"))
+            return
+        self._answer(wire, seen, reply)
+
+    def _key(self) -> str:
+        bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
+        return str(self.headers.get("x-api-key") or bearer)
+
+    def _answer(self, wire: ModuleType, seen: SeenRequest, reply: Reply) -> None:
+        if reply.gate is not None:
+            reply.gate.wait(GATE_SECONDS)
+        if reply.status != 200:
+            extra = {"retry-after": reply.retry_after} if reply.retry_after else {}
+            self._send(reply.status, wire.error(reply.status, *reply.error), extra)
+            return
+        usage = reply.usage or _guessed_usage(seen, reply)
+        ids = [made.id or _call_id(seen, n) for n, made in enumerate(reply.calls)]
+        if not seen.body.get("stream"):
+            self._send(200, wire.whole(reply, seen, usage, ids))
+            return
+        self._stream(wire.events(reply, seen, usage, ids, _pieces(reply.text)), reply)
+
+    def _stream(self, events: Iterator[wire_anthropic.Sse], reply: Reply) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        first = (_pieces(reply.text) or [""])[0]
+        gated = reply.text_gate is not None and first
+        for count, (name, data) in enumerate(events):
+            if count == reply.cut_after:
+                self.close_connection = True
+                return
+            text = data if isinstance(data, str) else json.dumps(data)
+            self._chunk((f"event: {name}\n" if name else "") + f"data: {text}\n\n")
+            if gated and json.dumps(first) in text and reply.text_gate is not None:
+                gated = False
+                reply.text_gate.wait(GATE_SECONDS)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _chunk(self, text: str) -> None:
+        data = text.encode()
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def _send(self, status: int, body: Any, extra: Mapping[str, str] | None = None) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        for name, value in (extra or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _pieces(text: str | None) -> list[str]:
+    """Return the text cut into about four pieces, as a stream would bring it."""
+    if not text:
+        return []
+    size = max(1, -(-len(text) // 4))
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def _guessed_usage(seen: SeenRequest, reply: Reply) -> Usage:
+    answer = (reply.text or "") + "".join(made.json for made in reply.calls)
+    return Usage(
+        input_tokens=len(json.dumps(dict(seen.body))) // 4, output_tokens=1 + len(answer) // 4
+    )
+
+
+def _call_id(seen: SeenRequest, number: int) -> str:
+    """Return an id that follows from the step: the same step asked again, the same id."""
+    seed = f"{seen.system}\x1f{len(seen.turns)}\x1f{number}".encode()
+    return "call_" + hashlib.blake2b(seed, digest_size=8).hexdigest()

@@ -1,0 +1,178 @@
+"""What a test's brain sees and says: SeenRequest in, Reply out, and Script, a brain made of lists.
+
+A brain is any `Callable[[SeenRequest], Reply]`. It must not keep count of calls: an entity that was
+killed asks its last step again, and must get the same answer. So look at `seen.turns`.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from agiraph.turns import AssistantTurn, StopReason, ToolTurn, Turn, Usage, UserTurn
+
+INTERRUPTED_MARK = "[interrupted]"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call of a reply; `raw` replaces the JSON of the arguments, to send a broken one."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    raw: str | None = None
+    id: str | None = None
+
+    @property
+    def json(self) -> str:
+        """The arguments as they go over the wire."""
+        return json.dumps(dict(self.arguments)) if self.raw is None else self.raw
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the fake model answers.
+
+    `gate` holds the answer back until the test sets it; `text_gate` holds it after the first piece
+    of text, so that a test can catch a model in mid-sentence. `status` other than 200 answers with
+    that HTTP error and `error` as (type, message); `cut_after` drops the connection after so many
+    events of the stream. `usage` is canonical: input_tokens counts the cached ones too.
+    """
+
+    text: str | None = None
+    calls: tuple[Call, ...] = ()
+    thinking: str | None = None
+    stop_reason: StopReason | None = None
+    usage: Usage | None = None
+    gate: threading.Event | None = None
+    text_gate: threading.Event | None = None
+    status: int = 200
+    error: tuple[str, str] = ("api_error", "the fake model fails as it was told")
+    retry_after: str | None = None
+    cut_after: int | None = None
+
+    def stop(self) -> StopReason:
+        """Return why the model stopped."""
+        return self.stop_reason or ("tool_use" if self.calls else "end_turn")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """One request as the fake server saw it, in Agiraph's own terms; `body` is the raw JSON."""
+
+    api: Literal["anthropic", "openai"]
+    model: str
+    system: str
+    turns: tuple[Turn, ...]
+    tools: tuple[str, ...]
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    number: int = 0
+
+    @property
+    def step(self) -> int:
+        """How many whole answers this conversation already has: 0 for the first."""
+        answers = [turn for turn in self.turns if isinstance(turn, AssistantTurn)]
+        return sum(not (turn.text or "").endswith(INTERRUPTED_MARK) for turn in answers)
+
+    @property
+    def said(self) -> str:
+        """All text that users and tools put into the conversation."""
+        return "\n".join(t.content for t in self.turns if isinstance(t, (UserTurn, ToolTurn)))
+
+    def result(self, tool: str) -> str:
+        """Return the latest result of `tool`; LookupError if it was never called."""
+        for turn in reversed(self.turns):
+            if isinstance(turn, ToolTurn) and turn.name == tool:
+                return turn.content
+        raise LookupError(f"no result of {tool} in the conversation")
+
+    def results(self, tool: str) -> list[str]:
+        """Return all results of `tool`, oldest first."""
+        return [t.content for t in self.turns if isinstance(t, ToolTurn) and t.name == tool]
+
+    def is_for(self, actor: str) -> bool:
+        """Whether the system prompt says "You are ACTOR" or "You are the ACTOR"."""
+        return _place(actor, self.system) is not None
+
+
+def call(tool: str, /, **arguments: Any) -> Reply:
+    """Return a reply with one tool call: `call("bash", command="ls")`."""
+    return Reply(calls=(Call(tool, arguments),))
+
+
+def calls(*replies: Reply, text: str | None = None) -> Reply:
+    """Return one reply with the calls of all: `calls(call("a"), call("b"))`."""
+    return Reply(text=text, calls=tuple(c for reply in replies for c in reply.calls))
+
+
+def say(text: str) -> Reply:
+    """Return a reply of text alone."""
+    return Reply(text=text)
+
+
+def rate_limited(retry_after: str | None = None) -> Reply:
+    """Return a 429, with the provider's wish if one is named."""
+    return Reply(status=429, error=("rate_limit_error", "slow down"), retry_after=retry_after)
+
+
+def server_error() -> Reply:
+    """Return a 500."""
+    return Reply(status=500, error=("api_error", "internal server error"))
+
+
+def too_long() -> Reply:
+    """Return the error of a prompt that does not fit (its wording is set for each API)."""
+    return Reply(status=400, error=("context_length_exceeded", "prompt is too long: 9 > 8 maximum"))
+
+
+def cut(reply: Reply, after_events: int = 3) -> Reply:
+    """Return `reply` with the connection dropped in the middle of its stream."""
+    return replace(reply, cut_after=after_events)
+
+
+Brain = Callable[[SeenRequest], Reply]
+Step = Reply | Brain
+
+
+class Script:
+    """A brain that plays lists: `Script({"coordinator": [call(...), ...], "ada": [...]})`.
+
+    The actor is the name that stands in the system prompt as "You are ada" or "You are the
+    coordinator" (the first one, if several do); `*` takes those that match no name. The step is the
+    number of answers that the conversation already has, so a step that is asked again after a crash
+    is answered again. A step is a Reply, or a callable that looks at the request; a callable in
+    place of a list answers all steps. Running out of steps is an error of the test: the server
+    answers 400, and lists it in `problems`.
+    """
+
+    def __init__(self, parts: Mapping[str, Sequence[Step] | Brain]) -> None:
+        """Make a brain of a list of steps, or a brain, per actor."""
+        self._parts = parts
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        """Answer one request; LookupError if the script has no answer."""
+        actor = self._actor(seen)
+        part = self._parts[actor]
+        if callable(part):
+            return part(seen)
+        if seen.step >= len(part):
+            raise LookupError(f"the script of {actor} has no step {seen.step} (it has {len(part)})")
+        step = part[seen.step]
+        return step(seen) if callable(step) else step
+
+    def _actor(self, seen: SeenRequest) -> str:
+        places = {name: _place(name, seen.system) for name in self._parts if name != "*"}
+        found = {name: place for name, place in places.items() if place is not None}
+        if found:
+            return min(found, key=lambda name: found[name])
+        if "*" in self._parts:
+            return "*"
+        raise LookupError(f"no actor of the script is named in: {seen.system[:200]!r}")
+
+
+def _place(actor: str, system: str) -> int | None:
+    match = re.search(rf"\byou are (?:the )?\W*{re.escape(actor)}\b", system, re.IGNORECASE)
+    return match.start() if match else None

@@ -87,6 +87,7 @@ class LogConfig(Section):
     """What is logged."""
 
     level: Literal["debug", "info", "warning", "error"]
+    format: Literal["text", "json"] = "text"
 
 
 class Config(Section):

@@ -1,0 +1,40 @@
+"""Launch: what a process is told at its birth. It travels over a pipe, never in argv or environ."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Everything an actor needs to begin.
+
+    `ticket` admits this incarnation at the router. `args` are the actor's own (ChildSpec.args),
+    `config` is the whole Config as plain values. `entry` names the function to run as
+    "module:function"; empty means the one that `actors.kinds` holds for `kind`.
+    """
+
+    address: str
+    kind: str
+    incarnation: int
+    ticket: bytes = field(repr=False)
+    router_url: str
+    home: Path
+    args: JsonObject = field(repr=False)
+    config: JsonObject = field(repr=False)
+    entry: str = ""
+
+    def pack(self) -> bytes:
+        """Return the launch as bytes."""
+        packed: bytes = msgpack.packb(asdict(self) | {"home": str(self.home)}, use_bin_type=True)
+        return packed
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Launch":
+        """Return the launch that `pack` made; raises ValueError or TypeError for anything else."""
+        values = msgpack.unpackb(data, raw=False)
+        return cls(**values | {"home": Path(values["home"])})

@@ -1,0 +1,267 @@
+"""Runtime: the shell round every actor: bus, settings, log, orderly end and exit code.
+
+    exit code   0 done or asked to stop   64 refused at start   75 fenced: a newer incarnation lives
+                76 no router              1 crashed (the traceback is in the log)
+
+`serve` is cancelled by `control.stop` or SIGTERM; what it must record, it records in its own
+`finally`. A background task reads the bus all the time, so a stop is seen whatever `serve` waits
+for.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from actors.inbox import Inbox
+from actors.launch import Launch
+from actors.reporter import Reporter
+from agiraph.clock import Clock, SystemClock
+from agiraph.config import Config
+from agiraph.errors import Refused
+from agiraph.home import Home
+from agiraph.ids import HUMAN, SUPERVISOR, NodeId
+from agiraph.log import logger, set_up_logging
+from agiraph.messages import MESSAGES, ChildReady, Status, Stop
+from agiraph.models import Event
+from transport.codec import Codec
+from transport.endpoint import Endpoint, Received
+from transport.errors import Fenced, Nacked, TransportError
+
+EXIT_DONE = 0
+EXIT_CRASHED = 1
+EXIT_BAD_CONFIG = 64
+EXIT_FENCED = 75
+EXIT_NO_ROUTER = 76
+
+HELLO_SECONDS = 10.0
+CANCEL_SECONDS = 2.0
+FLUSH_SECONDS = 1.0
+ANNOUNCE_SECONDS = 2.0
+RETRY_SECONDS = 0.2
+
+Serve = Callable[["Runtime"], Awaitable[None]]
+
+
+class Runtime:
+    """What an actor's `serve` is handed."""
+
+    def __init__(self, launch: Launch, config: Config, endpoint: Endpoint) -> None:
+        """Wrap a started endpoint; `run_actor` does this."""
+        self.launch = launch
+        self.config = config
+        self.endpoint = endpoint
+        self.home = Home(launch.home)
+        self.clock: Clock = SystemClock()
+        self.log = logger(address=launch.address, incarnation=launch.incarnation)
+        self.stopping = asyncio.Event()
+        self.is_ready = False
+        self._inbox = Inbox()
+        self._background: list[asyncio.Task[None]] = []
+        self._reporter = Reporter(endpoint, self.log)
+
+    @property
+    def address(self) -> str:
+        """This actor's address."""
+        return self.launch.address
+
+    async def ready(self) -> None:
+        """Tell the supervisor that this actor has read its state and takes messages."""
+        self.is_ready = True
+        self._background.append(asyncio.create_task(self._announce()))
+
+    async def _announce(self) -> None:
+        """Say `child.ready` until the supervisor has heard it: the router may be restarting."""
+        body = ChildReady(
+            address=self.launch.address, incarnation=self.launch.incarnation, pid=os.getpid()
+        )
+        while True:
+            try:
+                await self.endpoint.ask(SUPERVISOR, body, within_seconds=ANNOUNCE_SECONDS)
+                return
+            except TransportError as error:
+                self.log.warning("the supervisor does not answer", reason=str(error))
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def send(
+        self, to: str, body: BaseModel, *, id: bytes | None = None, reply_to: bytes | None = None
+    ) -> bytes:
+        """Send; for a durable body return its id once the router has accepted it."""
+        return await self.endpoint.send(to, body, id=id, reply_to=reply_to)
+
+    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
+        """Send a passing body and forget it; never waits and never raises on pressure."""
+        self.endpoint.post(to, body, reply_to=reply_to)
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Send and wait for the reply."""
+        return await self.endpoint.ask(to, body, id=id, within_seconds=within_seconds)
+
+    async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
+        """Answer a message."""
+        return await self.endpoint.reply(received, body, id=id)
+
+    async def receive(self) -> Received:
+        """Return the next message that is no reply to an `ask` and no order to stop."""
+        return await self._inbox.get()
+
+    def done(self, received: Received) -> None:
+        """Tell the router that a durable message and its effect are recorded here."""
+        self.endpoint.done(received)
+
+    def report(self, *events: Event) -> None:
+        """Hand events to the recorder, in order, in the background."""
+        self._reporter.report(*events)
+
+    async def flush(self, within_seconds: float | None = None) -> None:
+        """Wait until everything reported is on its way for good; raises TimeoutError."""
+        await self._reporter.flush(within_seconds)
+
+    def status(self, state: str, step: str = "", node_id: NodeId | None = None) -> None:
+        """Show people what this actor is doing; the latest wins."""
+        self.endpoint.post(HUMAN, Status(state=state, step=step, node_id=node_id))
+
+    async def pump(self) -> None:
+        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox."""
+        while True:
+            received = await self.endpoint.receive()
+            if not isinstance(received.body, Stop):
+                self._inbox.put(received)
+            elif received.header.sender == SUPERVISOR:
+                self.endpoint.done(received)
+                self.stopping.set()
+
+    def start_background(self) -> list[asyncio.Task[None]]:
+        """Start and return the tasks without which `serve` cannot go on."""
+        tasks = [asyncio.create_task(self.pump()), asyncio.create_task(self._reporter.run())]
+        self._background.extend(tasks)
+        return tasks
+
+    def cancel_background(self) -> None:
+        """Stop everything that runs beside `serve`."""
+        for task in self._background:
+            task.cancel()
+
+
+def run_actor(launch: Launch, serve: Serve) -> int:
+    """Run an actor to its end and return its exit code (table at the top of this file)."""
+    try:
+        config = Config.model_validate(launch.config)
+    except ValidationError as error:
+        logger(address=launch.address).error("settings refused", reason=str(error))
+        return EXIT_BAD_CONFIG
+    set_up_logging(config.log.level, config.log.format)
+    return run_loop(_live(launch, config, serve))
+
+
+def run_loop(main: Coroutine[Any, Any, int]) -> int:
+    """Run `main` on a fresh loop; unlike asyncio.run it never waits for threads that hang."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(main)
+    finally:
+        leftovers = asyncio.all_tasks(loop)
+        for task in leftovers:
+            task.cancel()
+        if leftovers:
+            loop.run_until_complete(asyncio.wait(leftovers, timeout=1.0))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+async def _live(launch: Launch, config: Config, serve: Serve) -> int:
+    endpoint = Endpoint(
+        url=launch.router_url,
+        address=launch.address,
+        incarnation=launch.incarnation,
+        ticket=launch.ticket,
+        codec=Codec(MESSAGES),
+    )
+    stop_signal = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop_signal.set)
+    code = await _say_hello(launch, endpoint, stop_signal)
+    if code is not None:
+        return code
+    return await _serve_until_told(Runtime(launch, config, endpoint), serve, stop_signal)
+
+
+async def _say_hello(launch: Launch, endpoint: Endpoint, stop_signal: asyncio.Event) -> int | None:
+    """Connect; return an exit code if this process ends here, None if it may go on."""
+    log = logger(address=launch.address, incarnation=launch.incarnation)
+    hello = asyncio.create_task(endpoint.start(within_seconds=HELLO_SECONDS))
+    stopped = asyncio.create_task(stop_signal.wait())
+    await asyncio.wait([hello, stopped], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if not hello.done():
+        hello.cancel()
+        return EXIT_DONE
+    try:
+        await hello
+    except (Fenced, Nacked) as error:
+        log.error("the router refuses this process", reason=str(error))
+        return EXIT_FENCED
+    except TransportError as error:
+        log.error("no router", reason=str(error))
+        return EXIT_NO_ROUTER
+    return None
+
+
+async def _serve_until_told(runtime: Runtime, serve: Serve, stop_signal: asyncio.Event) -> int:
+    """Run `serve` until it ends, a stop is ordered or this incarnation is fenced off."""
+    background = runtime.start_background()
+    serving = asyncio.ensure_future(serve(runtime))
+    fenced = asyncio.create_task(runtime.endpoint.fenced.wait())
+    orders = [
+        fenced,
+        asyncio.create_task(stop_signal.wait()),
+        asyncio.create_task(runtime.stopping.wait()),
+    ]
+    try:
+        await asyncio.wait([serving, *background, *orders], return_when=asyncio.FIRST_COMPLETED)
+        if fenced.done():
+            return EXIT_FENCED
+        code = await _end_of(runtime, serving, background)
+        await _last_words(runtime)
+        return code
+    finally:
+        for task in (serving, *orders):
+            task.cancel()
+        runtime.cancel_background()
+        await runtime.endpoint.close()
+
+
+async def _end_of(
+    runtime: Runtime, serving: "asyncio.Future[None]", background: list[asyncio.Task[None]]
+) -> int:
+    """Cancel `serve` if it still runs, wait for its `finally`, and say with which code to exit."""
+    serving.cancel()
+    await asyncio.wait([serving], timeout=CANCEL_SECONDS)
+    broken = [task for task in (serving, *background) if task.done() and not task.cancelled()]
+    errors = [error for task in broken if (error := task.exception()) is not None]
+    for error in errors:
+        if isinstance(error, Refused) and not runtime.is_ready:
+            runtime.log.error("refused at start", reason=str(error))
+            return EXIT_BAD_CONFIG
+        if not isinstance(error, Exception):
+            raise error
+        runtime.log.error("crashed", exc_info=error)
+    return EXIT_CRASHED if errors else EXIT_DONE
+
+
+async def _last_words(runtime: Runtime) -> None:
+    try:
+        await runtime.flush(FLUSH_SECONDS)
+    except TimeoutError:
+        runtime.log.warning("stopped before every event was reported")

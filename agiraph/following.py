@@ -1,0 +1,122 @@
+"""Following an agent's events over a WebSocket, through restarts of the gateway, from a cursor."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.sync.client import ClientConnection, connect
+
+from agiraph.api import ApiError, NotReachable
+from agiraph.errors import AgiraphError
+from agiraph.models import Event
+
+Door = Callable[[], tuple[str, str]]
+"""Tells the API's URL and token as they are now."""
+
+PATIENCE_SECONDS = 10.0
+RETRY_SECONDS = 0.2
+OPEN_SECONDS = 5.0
+
+
+class Follower:
+    """Events of one agent in order, each once. Iterate over it, or call `next` with a deadline.
+
+    `seq` is the cursor: the last event that was handed out. When the connection breaks it is made
+    again from there, at the address that holds then. Use it as a context manager, or close it.
+    """
+
+    def __init__(
+        self, door: Door, path: str, after: int = 0, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        """Follow `path` (`/agents/{a}/events`); opened when the first event is asked for."""
+        self.seq = after
+        self._door = door
+        self._path = path
+        self._patience = patience_seconds
+        self._connection: ClientConnection | None = None
+
+    def next(self, within_seconds: float | None = None) -> Event | None:
+        """Return the next event, or None if none came in time (None: wait for ever).
+
+        Raises NotReachable if the gateway stays away for `patience_seconds`, ApiError if it
+        refuses (404: no such agent).
+        """
+        deadline = None if within_seconds is None else time.monotonic() + within_seconds
+        while True:
+            connection = self._connection or self._connect()
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                frame = connection.recv(timeout=left)
+            except TimeoutError:
+                return None
+            except ConnectionClosed:
+                self.close()
+                continue
+            event = Event.model_validate(json.loads(frame))
+            if event.seq > self.seq:
+                self.seq = event.seq
+                return event
+
+    def __iter__(self) -> Iterator[Event]:
+        """Yield events for ever; ends by an error or by leaving the loop."""
+        while True:
+            event = self.next()
+            if event is not None:
+                yield event
+
+    def close(self) -> None:
+        """Drop the connection; a further `next` makes it again."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> "Follower":
+        """Return the follower itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _connect(self) -> ClientConnection:
+        give_up_at = time.monotonic() + self._patience
+        while True:
+            try:
+                self._connection = self._open()
+                return self._connection
+            except InvalidStatus as refused:
+                if refused.response.status_code < 500:
+                    raise _denied(refused) from None
+                reason: Exception = refused
+            except (OSError, AgiraphError, InvalidHandshake, InvalidURI) as error:
+                reason = error
+            if time.monotonic() >= give_up_at:
+                raise NotReachable(f"cannot follow {self._path}: {reason}") from reason
+            time.sleep(RETRY_SECONDS)
+
+    def _open(self) -> ClientConnection:
+        url, token = self._door()
+        return connect(
+            f"ws{url.removeprefix('http')}{self._path}?after={self.seq}",
+            additional_headers={"Authorization": f"Bearer {token}"},
+            open_timeout=OPEN_SECONDS,
+            close_timeout=1,
+            proxy=None,
+            max_size=16 * 1024 * 1024,
+        )
+
+
+def _denied(error: InvalidStatus) -> ApiError:
+    status = error.response.status_code
+    try:
+        detail = json.loads(error.response.body or b"")["detail"]
+    except (ValueError, KeyError, TypeError):
+        detail = f"the gateway answered {status}"
+    return ApiError(status, str(detail))

@@ -19,7 +19,7 @@ OnText = Callable[[str], None]
 
 
 class ProviderError(AgiraphError):
-    """A model could not answer. `retry_after` is the provider's own wish in seconds, if it named one."""
+    """A model could not answer; `retry_after` is the provider's own wish in seconds, if any."""
 
     def __init__(
         self, kind: FailureKind, message: str, *, retry_after: float | None = None

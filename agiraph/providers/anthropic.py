@@ -1,0 +1,65 @@
+"""AnthropicProvider: Anthropic's Messages API, through the official SDK's own client.
+
+The SDK keeps authentication, connections, time-outs and errors; bodies are plain dicts through its
+`post`, because its typed `create` would check a long transcript again on every call.
+"""
+
+from typing import TYPE_CHECKING
+
+from agiraph.providers.anthropic_wire import Answer, body_of
+from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.failures import explain
+from agiraph.turns import ModelRequest, ModelResponse
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+CONNECT_SECONDS = 10.0
+
+
+class AnthropicProvider:
+    """One service that speaks the Messages API."""
+
+    def __init__(self, name: str, *, base_url: str, key: str, timeout_seconds: float) -> None:
+        """Make a client for `base_url`; imports the SDK (about a second) the first time."""
+        import anthropic
+
+        self._name = name
+        self._url = base_url
+        self._key = key
+        self._sdk = anthropic
+        self._client: AsyncAnthropic = anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=base_url,
+            max_retries=0,  # the broker tries again, for all who call this provider together
+            timeout=anthropic.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+        )
+
+    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        """Answer one request; see `Provider.generate`."""
+        model = request.model.partition("/")[2]
+        try:
+            return await self._stream(request, model, on_text)
+        except ProviderError:
+            raise
+        except Exception as error:  # what a remote service brings about fails the call, no more
+            raise explain(error, self._name, model, self._url, self._key) from error
+
+    async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
+        answer = Answer()
+        stream = await self._client.post(
+            "/v1/messages",
+            cast_to=object,
+            body=body_of(request, model),
+            stream=True,
+            stream_cls=self._sdk.AsyncStream[object],
+        )
+        async with stream:
+            async for event in stream:
+                if isinstance(event, dict) and (text := answer.feed(event)):
+                    on_text(text)
+        return answer.response(request)
+
+    async def close(self) -> None:
+        """Let connections go."""
+        await self._client.close()

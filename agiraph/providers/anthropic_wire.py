@@ -1,0 +1,209 @@
+"""The Anthropic Messages wire format: a request's body, and the answer put together from a stream.
+
+Pure. Cache marks stand on the last tool, on the system text and at the end of the last two user
+messages, so the next call of a long loop reads all but its newest turns from the cache.
+"""
+
+from typing import Any
+
+from agiraph.providers.base import ProviderError
+from agiraph.providers.transcript import (
+    GO_ON,
+    read_call,
+    results_first,
+    spoken,
+    unique_calls,
+    wire_id,
+    wire_name,
+)
+from agiraph.turns import (
+    AssistantTurn,
+    ModelRequest,
+    ModelResponse,
+    StopReason,
+    ToolCall,
+    ToolTurn,
+    Turn,
+    Usage,
+    UserTurn,
+)
+
+JsonObject = dict[str, Any]
+
+API = "anthropic"
+CACHE_MARK = {"type": "ephemeral"}
+STOP_REASONS: dict[str, StopReason] = {
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "model_context_window_exceeded": "max_tokens",
+    "refusal": "refusal",
+}
+
+
+def body_of(request: ModelRequest, model: str) -> JsonObject:
+    """Return the body of a streaming request for `model`."""
+    body: JsonObject = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "messages": messages_of(request.turns),
+        "stream": True,
+    }
+    if request.system.strip():
+        body["system"] = [{"type": "text", "text": request.system, "cache_control": CACHE_MARK}]
+    if request.tools:
+        body["tools"] = [
+            {"name": t.name, "description": t.description, "input_schema": t.parameters}
+            for t in request.tools
+        ]
+        body["tools"][-1]["cache_control"] = CACHE_MARK
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    return body
+
+
+def messages_of(turns: tuple[Turn, ...]) -> list[JsonObject]:
+    """Return the turns as messages that begin and end with the user's and never are empty."""
+    messages: list[JsonObject] = []
+    for turn in results_first(turns):
+        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
+        blocks = _blocks(turn)
+        if messages and role == "user" == messages[-1]["role"]:
+            messages[-1]["content"] += blocks
+        elif blocks:
+            messages.append({"role": role, "content": blocks})
+    if not messages or messages[0]["role"] != "user":
+        messages.insert(0, _go_on())
+    if messages[-1]["role"] != "user":
+        messages.append(_go_on())
+    # Two marks: the cache is looked up only 20 blocks back, and one turn may add more than that.
+    for message in [m for m in messages if m["role"] == "user"][-2:]:
+        message["content"][-1]["cache_control"] = CACHE_MARK
+    return messages
+
+
+def _go_on() -> JsonObject:
+    return {"role": "user", "content": [{"type": "text", "text": GO_ON}]}
+
+
+def _blocks(turn: Turn) -> list[JsonObject]:
+    match turn:
+        case UserTurn():
+            return [{"type": "text", "text": turn.content}] if turn.content.strip() else []
+        case ToolTurn():
+            return [_result(turn)]
+        case AssistantTurn():
+            return _answer(turn)
+
+
+def _answer(turn: AssistantTurn) -> list[JsonObject]:
+    data = turn.provider_data or {}
+    blocks: list[JsonObject] = []
+    if data.get("api") == API and not turn.interrupted:
+        blocks.extend(data.get("thinking", ()))
+    if text := spoken(turn):
+        blocks.append({"type": "text", "text": text})
+    blocks.extend(
+        {"type": "tool_use", "id": wire_id(c.id), "name": wire_name(c.name), "input": c.arguments}
+        for c in turn.tool_calls
+    )
+    # Thinking alone is refused: an answer that came to nothing else is left out.
+    return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
+
+
+def _result(turn: ToolTurn) -> JsonObject:
+    block: JsonObject = {
+        "type": "tool_result",
+        "tool_use_id": wire_id(turn.call_id),
+        "content": turn.content,
+    }
+    return block | {"is_error": True} if turn.is_error else block
+
+
+class Answer:
+    """An answer as it comes in: feed it the stream's events, then ask for the response."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._blocks: dict[int, JsonObject] = {}
+        self._usage: JsonObject = {}
+        self._stop: str | None = None
+        self._is_whole = False
+
+    def feed(self, event: JsonObject) -> str:
+        """Take one event; return the text that it brought, "" if none."""
+        match event.get("type"):
+            case "message_start":
+                self._usage |= _counts(event["message"].get("usage"))
+            case "content_block_start":
+                self._blocks[event["index"]] = {**event["content_block"], "json": ""}
+                return self._text(event["content_block"])
+            case "content_block_delta":
+                return self._grow(self._blocks[event["index"]], event["delta"])
+            case "message_delta":
+                self._stop = event["delta"].get("stop_reason")
+                self._usage |= _counts(event.get("usage"))
+            case "message_stop":
+                self._is_whole = True
+        return ""
+
+    def _text(self, block: JsonObject) -> str:
+        return str(block["text"]) if block["type"] == "text" else ""
+
+    def _grow(self, block: JsonObject, delta: JsonObject) -> str:
+        match delta.get("type"):
+            case "text_delta":
+                block["text"] += delta["text"]
+                return str(delta["text"])
+            case "input_json_delta":
+                block["json"] += delta["partial_json"]
+            case "thinking_delta":
+                block["thinking"] += delta["thinking"]
+            case "signature_delta":
+                block["signature"] = delta["signature"]
+        return ""
+
+    def response(self, request: ModelRequest) -> ModelResponse:
+        """Return the whole answer; ProviderError if the stream ended before it was whole."""
+        if not self._is_whole:
+            raise ProviderError("unreachable", "the answer broke off before its end")
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        calls = [_call(block) for block in blocks if block["type"] == "tool_use"]
+        stop = STOP_REASONS.get(self._stop or "", "end_turn")
+        return ModelResponse(
+            text="".join(block["text"] for block in blocks if block["type"] == "text") or None,
+            tool_calls=unique_calls(calls, request),
+            stop_reason=stop,
+            usage=self.usage(),
+            model=request.model,
+            provider_data=_kept(blocks),
+        )
+
+    def usage(self) -> Usage:
+        """Return the tokens counted so far; the API counts cached input apart, Agiraph within."""
+        read = self._usage.get("cache_read_input_tokens", 0)
+        write = self._usage.get("cache_creation_input_tokens", 0)
+        return Usage(
+            input_tokens=self._usage.get("input_tokens", 0) + read + write,
+            output_tokens=self._usage.get("output_tokens", 0),
+            cache_read_tokens=read,
+            cache_write_tokens=write,
+        )
+
+
+def _counts(usage: object) -> JsonObject:
+    """Return the counts of a usage object; later ones replace earlier ones, nulls do not."""
+    return {k: v for k, v in usage.items() if type(v) is int} if isinstance(usage, dict) else {}
+
+
+def _call(block: JsonObject) -> ToolCall:
+    if block["json"]:
+        return read_call(block["id"], block["name"], block["json"])
+    given = block.get("input")
+    return ToolCall(id=block["id"], name=block["name"], arguments=given if given else {})
+
+
+def _kept(blocks: list[JsonObject]) -> JsonObject | None:
+    """Return the thinking blocks, which the API wants back unchanged with the next request."""
+    kinds = ("thinking", "redacted_thinking")
+    kept = [{k: v for k, v in b.items() if k != "json"} for b in blocks if b["type"] in kinds]
+    return {"api": API, "thinking": kept} if kept else None

@@ -1,0 +1,57 @@
+"""Connecting: from a provider's name to a Provider that can be called, or why it cannot."""
+
+import importlib
+from collections.abc import Mapping
+
+from agiraph.config import configs_folder
+from agiraph.errors import unknown
+from agiraph.providers.base import Provider, ProviderError
+from agiraph.providers.registry import Preset
+
+
+def connect(
+    name: str,
+    presets: Mapping[str, Preset],
+    environ: Mapping[str, str],
+    *,
+    timeout_seconds: float,
+) -> Provider:
+    """Return the provider called `name`, its key and place read from `environ`.
+
+    Raises InvalidInput for an unknown name, ProviderError (bad_key) for a missing key. May import
+    an SDK, which takes a second: call it in a thread or after `warm_up`.
+    """
+    if name not in presets:
+        raise unknown("provider", name, list(presets))
+    preset = presets[name]
+    if preset.api == "script":
+        from agiraph.providers.script import ScriptProvider
+
+        return ScriptProvider(configs_folder() / "playbooks")
+    key, url = preset.key(environ), preset.url(environ)
+    if url is None:
+        raise ProviderError("bad_request", f"provider {name} has no base_url")
+    if key is None and not preset.local:
+        raise ProviderError("bad_key", f"no key for {name}: set {preset.key_env or 'its key_env'}")
+    if preset.api == "anthropic":
+        from agiraph.providers.anthropic import AnthropicProvider
+
+        return AnthropicProvider(
+            name, base_url=url, key=key or "none", timeout_seconds=timeout_seconds
+        )
+    from agiraph.providers.openai import OpenAIProvider
+
+    return OpenAIProvider(
+        name,
+        base_url=url,
+        key=key,
+        timeout_seconds=timeout_seconds,
+        max_tokens_field=preset.max_tokens_field,
+    )
+
+
+def warm_up(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> None:
+    """Import the SDKs of the services whose key is set, so that the first call need not."""
+    apis = {p.api for p in presets.values() if p.key(environ) is not None}
+    for api in sorted(apis - {"script"}):
+        importlib.import_module(api)

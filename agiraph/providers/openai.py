@@ -1,0 +1,75 @@
+"""OpenAIProvider: any service that speaks Chat Completions, through the official SDK's own client.
+
+The SDK keeps authentication, connections, time-outs and errors; bodies are plain dicts through its
+`post`, because its typed `create` would check a long transcript again on every call.
+"""
+
+from typing import TYPE_CHECKING
+
+from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.failures import explain
+from agiraph.providers.openai_wire import Answer, body_of
+from agiraph.turns import ModelRequest, ModelResponse
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+CONNECT_SECONDS = 10.0
+NO_KEY = "none"  # the SDK insists on a key; local services do not look at it
+
+
+class OpenAIProvider:
+    """One service that speaks Chat Completions."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str,
+        key: str | None,
+        timeout_seconds: float,
+        max_tokens_field: str = "max_tokens",
+    ) -> None:
+        """Make a client for `base_url`; imports the SDK (half a second) the first time."""
+        import openai
+
+        self._name = name
+        self._url = base_url
+        self._key = key or ""
+        self._max_tokens_field = max_tokens_field
+        self._sdk = openai
+        self._client: AsyncOpenAI = openai.AsyncOpenAI(
+            api_key=key or NO_KEY,
+            base_url=base_url,
+            max_retries=0,  # the broker tries again, for all who call this provider together
+            timeout=openai.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+        )
+
+    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        """Answer one request; see `Provider.generate`."""
+        model = request.model.partition("/")[2]
+        try:
+            return await self._stream(request, model, on_text)
+        except ProviderError:
+            raise
+        except Exception as error:  # what a remote service brings about fails the call, no more
+            raise explain(error, self._name, model, self._url, self._key) from error
+
+    async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
+        answer = Answer()
+        stream = await self._client.post(
+            "/chat/completions",
+            cast_to=object,
+            body=body_of(request, model, self._max_tokens_field),
+            stream=True,
+            stream_cls=self._sdk.AsyncStream[object],
+        )
+        async with stream:
+            async for chunk in stream:
+                if isinstance(chunk, dict) and (text := answer.feed(chunk)):
+                    on_text(text)
+        return answer.response(request)
+
+    async def close(self) -> None:
+        """Let connections go."""
+        await self._client.close()

@@ -1,0 +1,212 @@
+"""The Chat Completions wire format: a request's body, and the answer put together from a stream.
+
+Pure, and lenient in what it reads: a dozen services speak this format, each with its own accent.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from agiraph.providers.base import ProviderError
+from agiraph.providers.transcript import (
+    read_call,
+    results_first,
+    spoken,
+    unique_calls,
+    wire_id,
+    wire_name,
+)
+from agiraph.turns import (
+    AssistantTurn,
+    ModelRequest,
+    ModelResponse,
+    StopReason,
+    ToolTurn,
+    Turn,
+    Usage,
+    UserTurn,
+)
+
+JsonObject = dict[str, Any]
+
+API = "openai"
+STOP_REASONS: dict[str, StopReason] = {
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+}
+
+
+def body_of(request: ModelRequest, model: str, max_tokens_field: str) -> JsonObject:
+    """Return the body of a streaming request for `model`."""
+    body: JsonObject = {
+        "model": model,
+        max_tokens_field: request.max_tokens,
+        "messages": messages_of(request),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in request.tools
+        ]
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    return body
+
+
+def messages_of(request: ModelRequest) -> list[JsonObject]:
+    """Return the system text and the turns as messages, the user's neighbours made one.
+
+    Templates of some local models refuse two user messages in a row.
+    """
+    messages: list[JsonObject] = []
+    if request.system.strip():
+        messages.append({"role": "system", "content": request.system})
+    for turn in results_first(request.turns):
+        message = _message(turn, request.model)
+        if message is None:
+            continue
+        last = messages[-1] if messages else {}
+        if message["role"] == "user" == last.get("role"):
+            last["content"] += "\n\n" + message["content"]
+        else:
+            messages.append(message)
+    return messages
+
+
+def _message(turn: Turn, model: str) -> JsonObject | None:
+    match turn:
+        case UserTurn():
+            return {"role": "user", "content": turn.content} if turn.content.strip() else None
+        case ToolTurn():
+            return {
+                "role": "tool",
+                "tool_call_id": wire_id(turn.call_id),
+                "content": turn.content,
+            }
+        case AssistantTurn():
+            return _answer(turn, model)
+
+
+def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
+    text = spoken(turn)
+    if not text and not turn.tool_calls:
+        return None
+    message: JsonObject = {"role": "assistant", "content": text or None}
+    if turn.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": wire_id(call.id),
+                "type": "function",
+                "function": {
+                    "name": wire_name(call.name),
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                },
+            }
+            for call in turn.tool_calls
+        ]
+    # Services that stream their reasoning want it back; one that did not send any is sent none.
+    data = turn.provider_data or {}
+    if data.get("api") == API and data.get("model") == model:
+        message["reasoning_content"] = data["reasoning"]
+    return message
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class Answer:
+    """An answer as it comes in: feed it the stream's chunks, then ask for the response."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: dict[int, _Call] = {}
+        self._usage: JsonObject = {}
+        self._finish: str | None = None
+        self._refused = False
+
+    def feed(self, chunk: JsonObject) -> str:
+        """Take one chunk; return the text that it brought, "" if none."""
+        self._usage = chunk.get("usage") or self._usage
+        choices = chunk.get("choices") or ()
+        if not choices:
+            return ""
+        self._finish = choices[0].get("finish_reason") or self._finish
+        delta = choices[0].get("delta") or {}
+        self._reasoning.append(delta.get("reasoning_content") or "")
+        for number, piece in enumerate(delta.get("tool_calls") or ()):
+            self._grow(piece, number)
+        self._refused = self._refused or bool(delta.get("refusal"))
+        text = str(delta.get("content") or delta.get("refusal") or "")
+        self._text.append(text)
+        return text
+
+    def _grow(self, piece: JsonObject, number: int) -> None:
+        function = piece.get("function") or {}
+        call = self._calls.setdefault(self._place(piece, number), _Call())
+        call.id = call.id or piece.get("id") or ""
+        call.name = call.name or function.get("name") or ""
+        arguments = function.get("arguments") or ""
+        # Some services send the arguments as an object, not as the text of one.
+        call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+    def _place(self, piece: JsonObject, number: int) -> int:
+        """Return which call a piece belongs to; without an index a new id begins a new call."""
+        index = piece.get("index")
+        if isinstance(index, int):
+            return index
+        for place, call in self._calls.items():
+            if piece.get("id") and call.id == piece["id"]:
+                return place
+        if piece.get("id") or (piece.get("function") or {}).get("name") or not self._calls:
+            return max(self._calls, default=-1) + 1
+        return max(self._calls)
+
+    def response(self, request: ModelRequest) -> ModelResponse:
+        """Return the whole answer; ProviderError if the stream ended before it was whole."""
+        if self._finish is None:
+            raise ProviderError("unreachable", "the answer broke off before its end")
+        calls = [
+            read_call(call.id, call.name, call.arguments) for _, call in sorted(self._calls.items())
+        ]
+        stop = STOP_REASONS.get(self._finish, "end_turn")
+        if calls and stop == "end_turn":
+            stop = "tool_use"
+        reasoning = "".join(self._reasoning)
+        kept = {"api": API, "model": request.model, "reasoning": reasoning} if reasoning else None
+        return ModelResponse(
+            text="".join(self._text) or None,
+            tool_calls=unique_calls(calls, request),
+            stop_reason="refusal" if self._refused else stop,
+            usage=self.usage(),
+            model=request.model,
+            provider_data=kept,
+        )
+
+    def usage(self) -> Usage:
+        """Return the tokens counted so far; a service may also say what they cost."""
+        details = self._usage.get("prompt_tokens_details") or {}
+        cost = self._usage.get("cost")
+        return Usage(
+            input_tokens=self._usage.get("prompt_tokens") or 0,
+            output_tokens=self._usage.get("completion_tokens") or 0,
+            cache_read_tokens=details.get("cached_tokens") or 0,
+            cache_write_tokens=details.get("cache_write_tokens") or 0,
+            cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
+        )

@@ -1,0 +1,148 @@
+"""Which model services there are, how a model is named, and which one is taken when none is.
+
+The table is `configs/providers.yaml`, with the person's own `{home}/providers.yaml` laid over it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import ValidationError
+
+from agiraph.config import Config, Section, configs_folder
+from agiraph.errors import InvalidInput, unknown
+
+JsonObject = dict[str, Any]
+FALLBACK_MODEL = "script/survey"
+
+
+class Preset(Section):
+    """One model service. `key_env` and `base_url_env` name variables; nothing here is secret."""
+
+    api: Literal["anthropic", "openai", "script"]
+    base_url: str | None = None
+    base_url_env: str | None = None
+    key_env: str | None = None
+    default_model: str | None = None
+    local: bool = False
+    context: int | None = None
+    max_tokens_field: str = "max_tokens"
+
+    def url(self, environ: Mapping[str, str]) -> str | None:
+        """Return where the service is, as `environ` or the preset says."""
+        return environ.get(self.base_url_env or "") or self.base_url
+
+    def key(self, environ: Mapping[str, str]) -> str | None:
+        """Return the service's key, or None."""
+        return environ.get(self.key_env or "") or None
+
+    def is_usable(self, environ: Mapping[str, str]) -> bool:
+        """Whether a call could be made: the service is local or its key is set."""
+        return self.local or self.key(environ) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model's full name: which provider, and what that provider calls it."""
+
+    provider: str
+    name: str
+
+    def __str__(self) -> str:
+        """Return `provider/name`."""
+        return f"{self.provider}/{self.name}"
+
+
+def load_presets(*files: Path) -> dict[str, Preset]:
+    """Return the known providers by name, `files` (those that exist) laid over the shipped ones.
+
+    Raises InvalidInput with the file and the key for what cannot be read as a preset.
+    """
+    presets: dict[str, Preset] = {}
+    for file in (configs_folder() / "providers.yaml", *files):
+        for name, values in read_table(file).items():
+            if not isinstance(values, dict) or "/" in name:
+                raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
+            base = presets[name].model_dump() if name in presets else {}
+            try:
+                presets[name] = Preset.model_validate(base | values)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                key = ".".join(map(str, (name, *problem["loc"])))
+                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+    return presets
+
+
+def read_table(file: Path) -> JsonObject:
+    """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
+    try:
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidInput(f"{file}: cannot be read ({error})") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{file}: expected `name:` with its values under it")
+    return {str(name): value for name, value in values.items()}
+
+
+def parse_model(text: str, presets: Mapping[str, Preset]) -> ModelName:
+    """Return the model that `provider/name` (or `provider` alone) names.
+
+    Raises InvalidInput for an unknown provider, listing the known ones, or a missing name.
+    """
+    provider, _, name = text.strip().partition("/")
+    if provider not in presets:
+        hint = f" in model '{text}' (a model is named provider/name)" if provider != text else ""
+        error = unknown("provider", provider, list(presets))
+        raise InvalidInput(f"{error}{hint}")
+    name = name or presets[provider].default_model or ""
+    if not name:
+        raise InvalidInput(f"model '{text}': which one? write {provider}/NAME")
+    return ModelName(provider, name)
+
+
+def usable(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> tuple[JsonObject, ...]:
+    """Return a row per provider: name, usable, reason, default_model, base_url, api, local."""
+    return tuple(
+        {
+            "name": name,
+            "usable": preset.is_usable(environ),
+            "reason": _reason(preset, environ),
+            "default_model": f"{name}/{preset.default_model}" if preset.default_model else None,
+            "base_url": preset.url(environ),
+            "api": preset.api,
+            "local": preset.local,
+        }
+        for name, preset in presets.items()
+    )
+
+
+def _reason(preset: Preset, environ: Mapping[str, str]) -> str:
+    if preset.api == "script":
+        return "built in: plays a playbook, needs no key and no network"
+    if preset.key(environ) is not None:
+        return f"{preset.key_env} is set"
+    if preset.local:
+        return "needs no key; whether it runs is seen at the first call"
+    return f"{preset.key_env} is not set" if preset.key_env else "has no key_env in its preset"
+
+
+def pick_default(
+    config: Config, presets: Mapping[str, Preset], environ: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the model to take when none is named, and why that one.
+
+    It is `models.default` of the settings, else that of the first provider whose key is set, else
+    the embedded script.
+    """
+    if config.models.default:
+        return str(parse_model(config.models.default, presets)), "models.default in the settings"
+    for name, preset in presets.items():
+        if preset.default_model and preset.key(environ) is not None and not preset.local:
+            return f"{name}/{preset.default_model}", f"{preset.key_env} is set"
+    return FALLBACK_MODEL, "no provider's key is set; the embedded script needs none"

@@ -1,0 +1,241 @@
+"""Board: the state of one run, and how each event changes it.
+
+`apply` trusts its event: whether it may happen was decided in `decide`, and what stands in a
+journal has happened. An event about a node or worker that does not exist raises KeyError.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, assert_never
+
+from agiraph.board import events as e
+from agiraph.board.events import BoardEvent
+from agiraph.ids import NodeId, RunId, WorkerId
+from agiraph.models import (
+    Mode,
+    NodeStatus,
+    RunStatus,
+    Stage,
+    StageContract,
+    Worker,
+    WorkNode,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of the run itself."""
+
+    id: RunId
+    goal: str
+    model: str
+    worker_model: str
+    mode: Mode
+    max_nodes: int
+    contract: StageContract
+    started_at: float
+    status: RunStatus = "running"
+    summary: str | None = None
+    reason: str | None = None
+    ended_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTimes:
+    """When a node reached its states, in seconds since the epoch."""
+
+    created: float
+    assigned: float | None = None
+    started: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
+
+    `waits` tells which nodes a blocked node waits for.
+    """
+
+    run: RunFacts | None = None
+    nodes: Mapping[NodeId, WorkNode] = field(default_factory=dict)
+    workers: Mapping[WorkerId, Worker] = field(default_factory=dict)
+    stages: tuple[Stage, ...] = ()
+    times: Mapping[NodeId, NodeTimes] = field(default_factory=dict)
+    waits: Mapping[NodeId, tuple[NodeId, ...]] = field(default_factory=dict)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run has begun and not ended."""
+        return self.run is not None and self.run.status == "running"
+
+    @property
+    def open_stage(self) -> int | None:
+        """The index of the stage that new nodes join; None if the next node opens one."""
+        last = len(self.stages) - 1
+        return last if self.stages and self.stages[last].status != "completed" else None
+
+    @property
+    def team(self) -> tuple[Worker, ...]:
+        """The workers that have not stopped."""
+        return tuple(w for w in self.workers.values() if w.status != "stopped")
+
+    def node_by_cause(self, cause: str) -> WorkNode | None:
+        """Return the node that this message or tool call created."""
+        return next((n for n in self.nodes.values() if n.cause == cause), None)
+
+    def worker_by_cause(self, cause: str) -> Worker | None:
+        """Return the worker that this message or tool call spawned."""
+        return next((w for w in self.workers.values() if w.cause == cause), None)
+
+    def waiting_for(self, node: WorkNode) -> tuple[WorkNode, ...]:
+        """Return the dependencies of a node that are not completed."""
+        found = (self.nodes[dependency] for dependency in node.dependencies)
+        return tuple(n for n in found if n.status != "completed")
+
+    def is_ready(self, node: WorkNode) -> bool:
+        """Whether a node is pending and all its dependencies are completed."""
+        return node.status == "pending" and not self.waiting_for(node)
+
+
+def fold(happened: Iterable[BoardEvent], board: Board | None = None) -> Board:
+    """Return the board after these events."""
+    state = board or Board()
+    for event in happened:
+        state = apply(state, event)
+    return state
+
+
+def apply(board: Board, event: BoardEvent) -> Board:
+    """Return the board after one event."""
+    match event:
+        case e.RunStarted() | e.RunFinished() | e.RunStopped():
+            return _apply_to_run(board, event)
+        case e.StageStarted() | e.StageReconvened():
+            return _apply_to_stages(board, event)
+        case e.WorkerSpawned():
+            return replace(board, workers={**board.workers, event.worker.id: event.worker})
+        case e.WorkerStopped():
+            return _worker(board, event.worker_id, status="stopped", node=None)
+        case e.NodeCreated():
+            return _add_node(board, event)
+        case e.NodeReserved():
+            return _node(board, event.node_id, wanted_worker=event.worker_id)
+        case e.NodeAssigned():
+            return _assign(board, event)
+        case e.NodeStarted():
+            started = _node(board, event.node_id, status="running")
+            return _time(started, event.node_id, started=event.ts)
+        case e.NodeBlocked():
+            blocked = _hold(board, event.node_id, "blocked", "waiting_for_nodes")
+            return replace(blocked, waits={**board.waits, event.node_id: event.waits_for})
+        case e.NodeUnblocked():
+            return _forget_wait(_hold(board, event.node_id, "running", "busy"), event.node_id)
+        case e.NodeCompleted():
+            ended = _end(board, event.node_id, event.ts)
+            return _node(
+                ended,
+                event.node_id,
+                status="completed",
+                summary=event.summary,
+                published=event.files,
+            )
+        case e.NodeFailed():
+            ended = _end(board, event.node_id, event.ts)
+            return _node(ended, event.node_id, status="failed", reason=event.reason)
+        case e.NodeCancelled():
+            ended = _end(board, event.node_id, event.ts)
+            return _node(ended, event.node_id, status="cancelled", reason=event.reason)
+        case _:
+            assert_never(event)
+
+
+def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopped) -> Board:
+    if isinstance(event, e.RunStarted):
+        facts = RunFacts(
+            id=event.run_id,
+            goal=event.goal,
+            model=event.model,
+            worker_model=event.worker_model,
+            mode=event.mode,
+            max_nodes=event.max_nodes,
+            contract=event.contract,
+            started_at=event.ts,
+        )
+        return replace(board, run=facts)
+    if board.run is None:
+        raise KeyError("run")
+    if isinstance(event, e.RunFinished):
+        run = replace(board.run, status="completed", summary=event.summary, ended_at=event.ts)
+    else:
+        run = replace(board.run, status=event.status, reason=event.reason, ended_at=event.ts)
+    stages = tuple(stage.model_copy(update={"status": "completed"}) for stage in board.stages)
+    return replace(board, run=run, stages=stages)
+
+
+def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) -> Board:
+    if isinstance(event, e.StageStarted):
+        opened = Stage(name=event.name, status="running", contract=event.contract)
+        return replace(board, stages=(*board.stages, opened))
+    return _stage(board, event.stage, status="completed", assessment=event.assessment)
+
+
+def _add_node(board: Board, event: e.NodeCreated) -> Board:
+    node = event.node
+    board = replace(board, nodes={**board.nodes, node.id: node})
+    board = replace(board, times={**board.times, node.id: NodeTimes(created=event.ts)})
+    board = _stage(board, node.stage, nodes=(*board.stages[node.stage].nodes, node.id))
+    if node.parent_node is None:
+        return board
+    siblings = board.nodes[node.parent_node].children
+    return _node(board, node.parent_node, children=(*siblings, node.id))
+
+
+def _assign(board: Board, event: e.NodeAssigned) -> Board:
+    board = _node(
+        board,
+        event.node_id,
+        status="assigned",
+        assigned_worker=event.worker_id,
+        attempt=event.attempt,
+    )
+    board = _worker(board, event.worker_id, status="busy", node=event.node_id)
+    return _time(board, event.node_id, assigned=event.ts)
+
+
+def _hold(board: Board, node_id: NodeId, status: NodeStatus, worker_status: str) -> Board:
+    """Set the state of a node and of the worker that holds it."""
+    worker = board.nodes[node_id].assigned_worker
+    board = _node(board, node_id, status=status)
+    return _worker(board, worker, status=worker_status) if worker else board
+
+
+def _end(board: Board, node_id: NodeId, ts: float) -> Board:
+    """Let go of a node's worker: a node that has ended is held by nobody."""
+    worker = board.nodes[node_id].assigned_worker
+    if worker and board.workers[worker].node == node_id:
+        board = _worker(board, worker, status="idle", node=None)
+    return _forget_wait(_time(board, node_id, ended=ts), node_id)
+
+
+def _forget_wait(board: Board, node_id: NodeId) -> Board:
+    return replace(board, waits={n: w for n, w in board.waits.items() if n != node_id})
+
+
+def _node(board: Board, node_id: NodeId, **changes: Any) -> Board:
+    changed = board.nodes[node_id].model_copy(update=changes)
+    return replace(board, nodes={**board.nodes, node_id: changed})
+
+
+def _worker(board: Board, worker_id: WorkerId, **changes: Any) -> Board:
+    changed = board.workers[worker_id].model_copy(update=changes)
+    return replace(board, workers={**board.workers, worker_id: changed})
+
+
+def _stage(board: Board, index: int, **changes: Any) -> Board:
+    changed = board.stages[index].model_copy(update=changes)
+    return replace(board, stages=(*board.stages[:index], changed, *board.stages[index + 1 :]))
+
+
+def _time(board: Board, node_id: NodeId, **changes: float) -> Board:
+    return replace(board, times={**board.times, node_id: replace(board.times[node_id], **changes)})

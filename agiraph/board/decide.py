@@ -1,0 +1,51 @@
+"""decide: which events a command leads to, or why it is refused.
+
+Refusals name what was wrong and what was possible: IllegalTransition if the state forbids it,
+InvalidInput if a name or value is wrong. A command that has had its effect already leads to ().
+"""
+
+from typing import assert_never
+
+from agiraph.board import commands as c
+from agiraph.board import node_rules, run_rules, worker_rules
+from agiraph.board.board import Board
+from agiraph.board.events import BoardEvent
+
+
+def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ...]:
+    """Return what happens if `command` is carried out at `now`; IllegalTransition, InvalidInput."""
+    match command:
+        case c.StartRun():
+            return run_rules.start(board, command, now)
+        case c.FinishRun():
+            return run_rules.finish(board, command, now)
+        case c.StopRun():
+            return run_rules.stop(board, command, now)
+        case c.Reconvene():
+            return run_rules.reconvene(board, command, now)
+        case c.CreateNode():
+            return node_rules.create(board, command, now)
+        case c.ReserveNode():
+            return node_rules.reserve(board, command, now)
+        case c.AssignNode():
+            return node_rules.assign(board, command, now)
+        case c.StartNode():
+            return node_rules.start(board, command, now)
+        case c.BlockNode():
+            return node_rules.block(board, command, now)
+        case c.UnblockNode():
+            return node_rules.unblock(board, command, now)
+        case c.CompleteNode():
+            return node_rules.complete(board, command, now)
+        case c.FailNode():
+            return node_rules.fail(board, command, now)
+        case c.CancelNode():
+            return node_rules.cancel(board, command, now)
+        case c.SpawnWorker():
+            return worker_rules.spawn(board, command, now)
+        case c.RetireWorker():
+            return worker_rules.retire(board, command, now)
+        case c.LoseWorker():
+            return worker_rules.lose(board, command, now)
+        case _:
+            assert_never(command)

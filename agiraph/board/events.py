@@ -1,0 +1,174 @@
+"""What can have happened on a board: one frozen record each, told apart by `type`.
+
+A run's `journal.jsonl` is a list of these. Only a change that old journals survive may be made:
+new fields need a default, and a type is never given another meaning.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from agiraph.ids import NodeId, RunId, WorkerId
+from agiraph.models import Mode, StageContract, Worker, WorkNode
+from agiraph.record import Record
+
+
+class Happened(Record):
+    """Base of all board events; `ts` is wall time in seconds since the epoch."""
+
+    ts: float
+
+
+class RunStarted(Happened):
+    """A run toward a goal began."""
+
+    type: Literal["run.started"] = "run.started"
+    run_id: RunId
+    goal: str
+    model: str
+    worker_model: str
+    mode: Mode
+    max_nodes: int
+    contract: StageContract = StageContract()
+
+
+class StageStarted(Happened):
+    """A stage opened; nodes created from now on belong to it. `stage` counts from 0."""
+
+    type: Literal["stage.started"] = "stage.started"
+    stage: int
+    name: str
+    contract: StageContract
+
+
+class NodeCreated(Happened):
+    """A node was put on the board."""
+
+    type: Literal["node.created"] = "node.created"
+    node: WorkNode
+
+
+class NodeReserved(Happened):
+    """A pending node will go to this worker, and to no other, once both are free."""
+
+    type: Literal["node.reserved"] = "node.reserved"
+    node_id: NodeId
+    worker_id: WorkerId
+
+
+class NodeAssigned(Happened):
+    """A ready node was given to an idle worker."""
+
+    type: Literal["node.assigned"] = "node.assigned"
+    node_id: NodeId
+    worker_id: WorkerId
+    attempt: int
+
+
+class NodeStarted(Happened):
+    """Its worker began."""
+
+    type: Literal["node.started"] = "node.started"
+    node_id: NodeId
+
+
+class NodeBlocked(Happened):
+    """Its worker waits for other nodes."""
+
+    type: Literal["node.blocked"] = "node.blocked"
+    node_id: NodeId
+    waits_for: tuple[NodeId, ...] = ()
+
+
+class NodeUnblocked(Happened):
+    """Its worker goes on."""
+
+    type: Literal["node.unblocked"] = "node.unblocked"
+    node_id: NodeId
+
+
+class NodeCompleted(Happened):
+    """Its files stand in `published/`; its worker is idle."""
+
+    type: Literal["node.completed"] = "node.completed"
+    node_id: NodeId
+    summary: str
+    files: tuple[str, ...]
+
+
+class NodeFailed(Happened):
+    """It cannot be done; its worker, if it had one, is idle."""
+
+    type: Literal["node.failed"] = "node.failed"
+    node_id: NodeId
+    reason: str
+
+
+class NodeCancelled(Happened):
+    """Its result is no longer wanted; its worker, if it had one, is idle."""
+
+    type: Literal["node.cancelled"] = "node.cancelled"
+    node_id: NodeId
+    reason: str
+
+
+class WorkerSpawned(Happened):
+    """A worker joined the team."""
+
+    type: Literal["worker.spawned"] = "worker.spawned"
+    worker: Worker
+
+
+class WorkerStopped(Happened):
+    """A worker left the team for good: retired, or lost."""
+
+    type: Literal["worker.stopped"] = "worker.stopped"
+    worker_id: WorkerId
+    reason: str = ""
+
+
+class StageReconvened(Happened):
+    """The stage was closed with an assessment; `stragglers` are its nodes that had not ended."""
+
+    type: Literal["stage.reconvened"] = "stage.reconvened"
+    stage: int
+    assessment: str
+    stragglers: tuple[NodeId, ...] = ()
+
+
+class RunFinished(Happened):
+    """The goal was reached."""
+
+    type: Literal["run.finished"] = "run.finished"
+    summary: str
+
+
+class RunStopped(Happened):
+    """The run ended before its goal."""
+
+    type: Literal["run.stopped"] = "run.stopped"
+    status: Literal["failed", "stopped"]
+    reason: str
+
+
+BoardEvent = Annotated[
+    RunStarted
+    | StageStarted
+    | NodeCreated
+    | NodeReserved
+    | NodeAssigned
+    | NodeStarted
+    | NodeBlocked
+    | NodeUnblocked
+    | NodeCompleted
+    | NodeFailed
+    | NodeCancelled
+    | WorkerSpawned
+    | WorkerStopped
+    | StageReconvened
+    | RunFinished
+    | RunStopped,
+    Field(discriminator="type"),
+]
+
+BOARD_EVENT: TypeAdapter[BoardEvent] = TypeAdapter(BoardEvent)

@@ -1,0 +1,87 @@
+"""Names: find a node or worker by name or id, and give new ones names that nobody has."""
+
+from collections.abc import Collection
+
+from agiraph.board.board import Board
+from agiraph.errors import InvalidInput, unknown
+from agiraph.ids import RESERVED_NAMES, NodeId, RunId, WorkerId, derived_id, slug
+from agiraph.models import Worker, WorkNode
+
+NAME_WORDS = 5
+NAME_LIMIT = 40
+
+
+def find_node(board: Board, named: str) -> WorkNode:
+    """Return the node with this id, name or folder; InvalidInput lists the known names."""
+    wanted = named.strip()
+    if found := board.nodes.get(NodeId(wanted)):
+        return found
+    for node in board.nodes.values():
+        if wanted.lower() == node.name or wanted == node.folder:
+            return node
+    wanted_slug = slug(wanted, fallback="")
+    for node in board.nodes.values():
+        if wanted_slug and wanted_slug == node.name:
+            return node
+    raise unknown("node", named, [node.name for node in board.nodes.values()])
+
+
+def find_worker(board: Board, named: str) -> Worker:
+    """Return the worker with this id or name (one on the team first); InvalidInput lists them."""
+    wanted = named.strip()
+    if found := board.workers.get(WorkerId(wanted)):
+        return found
+    same_name = [w for w in board.workers.values() if same(w.name, wanted)]
+    on_team = [w for w in same_name if w.status != "stopped"]
+    if on_team or same_name:
+        return (on_team or same_name)[-1]
+    raise unknown("worker", named, [worker.name for worker in board.team])
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two names of workers would be taken for one another."""
+    return one.strip().casefold() == other.strip().casefold()
+
+
+def new_node_name(board: Board, wanted: str | None, task: str) -> str:
+    """Return a name for a node that no other has: from the wanted one, else from its task."""
+    taken = {node.name for node in board.nodes.values()}
+    if wanted and slug(wanted, fallback=""):
+        return free_name(slug(wanted), taken)
+    return free_name(slug(" ".join(task.split()[:NAME_WORDS]), fallback="node"), taken)
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """Return `wanted`, or with the first of -2, -3 ... that is not taken."""
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+def new_worker_name(board: Board, wanted: str) -> str:
+    """Return the name of a new worker, checked: not empty, odd, reserved or taken."""
+    name = " ".join(wanted.split())
+    if not name or len(name) > NAME_LIMIT or not name.isprintable() or set(name) & set("/\\*"):
+        raise InvalidInput(
+            f"a worker cannot be called {wanted!r} "
+            f"(possible: 1 to {NAME_LIMIT} printable characters without / \\ *)"
+        )
+    if name.lower() in RESERVED_NAMES:
+        raise InvalidInput(
+            f"the worker name '{name}' is reserved (as are {', '.join(sorted(RESERVED_NAMES))})"
+        )
+    for worker in board.team:
+        if same(worker.name, name) or worker.id == name:
+            raise InvalidInput(f"the worker name '{name}' is taken by worker {worker.id}")
+    return name
+
+
+def new_id(run: RunId, cause: str, taken: Collection[str]) -> str:
+    """Return the id that follows from a run and a cause, passing over those already taken."""
+    made, number = derived_id(run, cause), 1
+    while made in taken:
+        number += 1
+        made = derived_id(run, cause, str(number))
+    return made

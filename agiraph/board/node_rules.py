@@ -1,0 +1,202 @@
+"""Rules of a node's life: create, reserve, assign, start, block, complete, fail, cancel.
+
+pending -> assigned -> running <-> blocked
+running or blocked -> completed; anything that has not ended -> failed | cancelled
+"""
+
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.board.cycles import find_cycle
+from agiraph.board.events import BoardEvent
+from agiraph.board.names import find_node, find_worker, new_id, new_node_name
+from agiraph.board.refs import normal_refs
+from agiraph.board.run_rules import open_stage, require_running
+from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.ids import NodeId, slug
+from agiraph.models import Worker, WorkNode
+
+HELD = ("assigned", "running", "blocked")
+
+
+def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent, ...]:
+    """Put a node on the board; the same cause puts it there once."""
+    if board.node_by_cause(command.cause):
+        return ()
+    run = require_running(board)
+    if not command.task.strip():
+        raise InvalidInput("a node needs a task: say what is to be done")
+    if len(board.nodes) >= run.max_nodes:
+        raise IllegalTransition(
+            f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created"
+        )
+    refs, sources = normal_refs(board, command.refs)
+    needed = [find_node(board, named) for named in command.dependencies]
+    dependencies = _dependencies(needed, sources)
+    parent = find_node(board, command.parent_node) if command.parent_node else None
+    wanted = _on_team(find_worker(board, command.worker)) if command.worker else None
+    stage, opened = open_stage(board, now)
+    name = new_node_name(board, command.name, command.task)
+    role = (command.role or "").strip() or "worker"
+    node_id = NodeId(new_id(run.id, command.cause, board.nodes.keys()))
+    node = WorkNode(
+        id=node_id,
+        name=name,
+        role=role,
+        task=command.task,
+        folder=f"{name}-{slug(role, fallback='worker')}-{node_id}",
+        dependencies=dependencies,
+        refs=refs,
+        wanted_worker=wanted.id if wanted else None,
+        parent_node=parent.id if parent else None,
+        stage=stage,
+        cause=command.cause,
+    )
+    return (*opened, e.NodeCreated(ts=now, node=node))
+
+
+def _dependencies(needed: list[WorkNode], sources: list[WorkNode]) -> tuple[NodeId, ...]:
+    """Return what a node must wait for: what it names, and refs whose files are not there yet."""
+    wanted = [*needed, *(node for node in sources if node.status != "completed")]
+    for node in wanted:
+        if node.status in ("failed", "cancelled"):
+            raise IllegalTransition(
+                f"node '{node.name}' is {node.status} and will never be completed"
+                f"{': ' + node.reason if node.reason else ''}"
+            )
+    return tuple(dict.fromkeys(node.id for node in wanted))
+
+
+def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEvent, ...]:
+    """Keep a pending node for a worker; the scheduler assigns it when both are free."""
+    require_running(board)
+    node, worker = find_node(board, command.node), find_worker(board, command.worker)
+    _require(node, "reserved", "pending")
+    _on_team(worker)
+    if node.wanted_worker == worker.id:
+        return ()
+    return (e.NodeReserved(ts=now, node_id=node.id, worker_id=worker.id),)
+
+
+def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent, ...]:
+    """Give a ready node to an idle worker."""
+    require_running(board)
+    node, worker = find_node(board, command.node), find_worker(board, command.worker)
+    if node.status in HELD and node.assigned_worker == worker.id:
+        return ()
+    _require(node, "assigned", "pending")
+    _on_team(worker)
+    missing = board.waiting_for(node)
+    if missing:
+        rows = ", ".join(f"{other.name} ({other.status})" for other in missing)
+        raise IllegalTransition(f"node '{node.name}' is not ready: it waits for {rows}")
+    if worker.status != "idle":
+        held = f" with node '{board.nodes[worker.node].name}'" if worker.node else ""
+        idle = ", ".join(w.name for w in board.team if w.status == "idle") or "none"
+        raise IllegalTransition(f"worker '{worker.name}' is {worker.status}{held} (idle: {idle})")
+    return (e.NodeAssigned(ts=now, node_id=node.id, worker_id=worker.id, attempt=node.attempt + 1),)
+
+
+def start(board: Board, command: c.StartNode, now: float) -> tuple[BoardEvent, ...]:
+    """Note that the worker that was given a node has begun."""
+    node, worker = find_node(board, command.node), find_worker(board, command.worker)
+    _require_attempt(node, command.attempt)
+    if node.assigned_worker != worker.id:
+        raise IllegalTransition(f"node '{node.name}' is not assigned to worker '{worker.name}'")
+    if node.status in ("running", "blocked"):
+        return ()
+    _require(node, "started", "assigned")
+    return (e.NodeStarted(ts=now, node_id=node.id),)
+
+
+def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, ...]:
+    """Note that a node's worker waits for others; a ring of waits is refused."""
+    node = find_node(board, command.node)
+    waits_for = tuple(find_node(board, named).id for named in command.waits_for)
+    if node.status == "blocked" and board.waits.get(node.id) == waits_for:
+        return ()
+    _require(node, "blocked", "assigned", "running", "blocked")
+    _refuse_ring(board, node, waits_for)
+    blocked = e.NodeBlocked(ts=now, node_id=node.id, waits_for=waits_for)
+    return (*_started(node, now), blocked)
+
+
+def _refuse_ring(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -> None:
+    waits: dict[str, tuple[str, ...]] = {
+        other.id: (*other.dependencies, *board.waits.get(other.id, ()))
+        for other in board.nodes.values()
+        if not other.has_ended
+    }
+    waits[node.id] = (*node.dependencies, *waits_for)
+    ring = find_cycle(waits)
+    if ring:
+        names = " -> ".join(board.nodes[NodeId(node_id)].name for node_id in ring)
+        raise IllegalTransition(f"node '{node.name}' would wait for itself: {names}")
+
+
+def unblock(board: Board, command: c.UnblockNode, now: float) -> tuple[BoardEvent, ...]:
+    """Note that a node's worker goes on."""
+    node = find_node(board, command.node)
+    if node.status == "running":
+        return ()
+    _require(node, "unblocked", "blocked")
+    return (e.NodeUnblocked(ts=now, node_id=node.id),)
+
+
+def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEvent, ...]:
+    """Complete a node, once."""
+    node = find_node(board, command.node)
+    _require_attempt(node, command.attempt)
+    if node.status == "completed":
+        return ()
+    _require(node, "completed", *HELD)
+    completed = e.NodeCompleted(
+        ts=now, node_id=node.id, summary=command.summary, files=command.files
+    )
+    return (*_started(node, now), completed)
+
+
+def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...]:
+    """Fail a node that has not ended."""
+    node = find_node(board, command.node)
+    if command.attempt is not None:
+        _require_attempt(node, command.attempt)
+    if node.status == "failed":
+        return ()
+    _require(node, "failed", "pending", *HELD)
+    return (e.NodeFailed(ts=now, node_id=node.id, reason=command.reason),)
+
+
+def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent, ...]:
+    """Cancel a node that has not ended."""
+    node = find_node(board, command.node)
+    if node.status == "cancelled":
+        return ()
+    _require(node, "cancelled", "pending", *HELD)
+    return (e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason),)
+
+
+def _started(node: WorkNode, now: float) -> tuple[BoardEvent, ...]:
+    """Return the start that a node's first word implies, so that no state is ever skipped."""
+    return (e.NodeStarted(ts=now, node_id=node.id),) if node.status == "assigned" else ()
+
+
+def _require(node: WorkNode, verb: str, *possible: str) -> None:
+    if node.status not in possible:
+        raise IllegalTransition(
+            f"node '{node.name}' is {node.status} and cannot be {verb} "
+            f"(only when {' or '.join(possible)})"
+        )
+
+
+def _require_attempt(node: WorkNode, attempt: int) -> None:
+    if attempt != node.attempt:
+        raise IllegalTransition(
+            f"attempt {attempt} of node '{node.name}' is stale (now: {node.attempt})"
+        )
+
+
+def _on_team(worker: Worker) -> Worker:
+    if worker.status == "stopped":
+        raise IllegalTransition(f"worker '{worker.name}' has stopped")
+    return worker

@@ -1,0 +1,119 @@
+"""The scheduler: which commands a board asks for by itself.
+
+Ready nodes go to idle workers: first those kept for one worker, then those whose role an idle
+worker has, then the rest in the order they came. If nobody is idle and the limit on busy workers
+allows, a worker is spawned. A node whose dependency will never be completed fails. Execute what
+`plan` returns and ask again, until it returns nothing: a spawned worker is assigned next time.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from agiraph.board.board import Board
+from agiraph.board.commands import AssignNode, FailNode, SpawnWorker
+from agiraph.ids import NodeId, slug
+from agiraph.models import Worker, WorkNode
+
+Action = AssignNode | SpawnWorker | FailNode
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of scheduling: how many workers may be busy at once (those that wait do not count)."""
+
+    max_concurrent: int
+
+
+def plan(board: Board, limits: Limits) -> tuple[Action, ...]:
+    """Return the next actions, () if the board is at rest."""
+    if not board.is_running:
+        return ()
+    failures = _failures(board)
+    ready = [n for n in board.nodes.values() if board.is_ready(n) and not _lost_worker(board, n)]
+    busy = sum(worker.status == "busy" for worker in board.team)
+    room = max(0, limits.max_concurrent - busy)
+    pairs = _pairs(board, ready)[:room]
+    given = {node.id for node, _ in pairs}
+    homeless = [node for node in ready if node.id not in given and node.wanted_worker is None]
+    assigns = (AssignNode(node.id, worker.id) for node, worker in pairs)
+    return (*failures, *assigns, *_spawns(board, homeless[: room - len(pairs)]))
+
+
+def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]:
+    """Return who would take what if there were no limit, the most fitting first."""
+    idle = {worker.id: worker for worker in board.team if worker.status == "idle"}
+    pairs = [
+        (node, idle.pop(node.wanted_worker))
+        for node in ready
+        if node.wanted_worker is not None and node.wanted_worker in idle
+    ]
+    kept = {node.wanted_worker for node in board.nodes.values() if node.status == "pending"}
+    free = [worker for worker in idle.values() if worker.id not in kept]
+    anybodys = [node for node in ready if node.wanted_worker is None]
+    fitting = _match(anybodys, free, _has_its_role)
+    taken = {node.id for node, _ in fitting}, {worker.id for _, worker in fitting}
+    rest = _match(
+        [node for node in anybodys if node.id not in taken[0]],
+        [worker for worker in free if worker.id not in taken[1]],
+        lambda node, worker: True,
+    )
+    return [*pairs, *fitting, *rest]
+
+
+def _has_its_role(node: WorkNode, worker: Worker) -> bool:
+    return slug(worker.role) == slug(node.role)
+
+
+def _match(
+    nodes: list[WorkNode], workers: list[Worker], fits: Callable[[WorkNode, Worker], bool]
+) -> list[tuple[WorkNode, Worker]]:
+    left = list(workers)
+    pairs: list[tuple[WorkNode, Worker]] = []
+    for node in nodes:
+        worker = next((worker for worker in left if fits(node, worker)), None)
+        if worker:
+            left.remove(worker)
+            pairs.append((node, worker))
+    return pairs
+
+
+def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
+    """Return a new worker for each node; the cause counts workers, so each is a new one."""
+    taken = {worker.name.casefold() for worker in board.workers.values()}
+    spawns: list[SpawnWorker] = []
+    for number, node in enumerate(homeless, start=len(board.workers) + 1):
+        role = slug(node.role, fallback="worker")
+        name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
+        taken.add(name)
+        spawns.append(SpawnWorker(cause=f"scheduler:{number}", name=name, role=node.role))
+    return tuple(spawns)
+
+
+def _lost_worker(board: Board, node: WorkNode) -> bool:
+    """Whether a node is kept for a worker that has left."""
+    wanted = node.wanted_worker
+    return wanted is not None and board.workers[wanted].status == "stopped"
+
+
+def _failures(board: Board) -> tuple[FailNode, ...]:
+    """Return the pending nodes that can never start, those behind them included."""
+    reasons: dict[NodeId, str] = {}
+    for node in board.nodes.values():  # in order of creation: dependencies come first
+        if node.status == "pending" and (reason := _hopeless(board, node, reasons)):
+            reasons[node.id] = reason
+    return tuple(FailNode(node_id, None, reason) for node_id, reason in reasons.items())
+
+
+def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str | None:
+    for dependency in (board.nodes[node_id] for node_id in node.dependencies):
+        if dependency.status in ("failed", "cancelled"):
+            why = f": {dependency.reason}" if dependency.reason else ""
+            verb = "failed" if dependency.status == "failed" else "was cancelled"
+            return f"its dependency '{dependency.name}' {verb}{why}"
+        if dependency.id in failing:
+            return f"its dependency '{dependency.name}' failed: {failing[dependency.id]}"
+    if node.wanted_worker is not None and _lost_worker(board, node):
+        name = board.workers[node.wanted_worker].name
+        return f"worker '{name}', for whom it was kept, has stopped"
+    return None

@@ -1,0 +1,71 @@
+"""Rules of a worker's life: spawn, retire, lose."""
+
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.board.events import BoardEvent
+from agiraph.board.names import find_worker, new_id, new_worker_name
+from agiraph.board.run_rules import require_running
+from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.ids import WorkerId, slug
+from agiraph.models import Worker
+
+
+def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent, ...]:
+    """Add a worker; the same cause adds it once."""
+    if board.worker_by_cause(command.cause):
+        return ()
+    run = require_running(board)
+    name = new_worker_name(board, command.name)
+    if command.type == "autonomous" and not (command.agent_command or "").strip():
+        raise InvalidInput(f"worker '{name}' is autonomous and needs an agent_command")
+    taken = {worker_id.rpartition("-")[2] for worker_id in board.workers}
+    worker = Worker(
+        id=WorkerId(f"{slug(name, fallback='worker')}-{new_id(run.id, command.cause, taken)}"),
+        name=name,
+        type=command.type,
+        model=command.model,
+        agent_command=command.agent_command,
+        role=(command.role or "").strip() or "worker",
+        identity=command.identity,
+        memory=command.memory,
+        tools=command.tools,
+        cause=command.cause,
+    )
+    return (e.WorkerSpawned(ts=now, worker=worker),)
+
+
+def retire(board: Board, command: c.RetireWorker, now: float) -> tuple[BoardEvent, ...]:
+    """Let a worker go that holds nothing and that no node is kept for."""
+    worker = find_worker(board, command.worker)
+    if worker.status == "stopped":
+        return ()
+    if worker.node is not None:
+        node = board.nodes[worker.node]
+        raise IllegalTransition(
+            f"worker '{worker.name}' holds node '{node.name}' ({node.status}): "
+            "wait until it has ended, or cancel it"
+        )
+    kept = [n.name for n in board.nodes.values() if _is_kept_for(n.wanted_worker, n.status, worker)]
+    if kept:
+        raise IllegalTransition(
+            f"worker '{worker.name}' is wanted by {', '.join(kept)}: "
+            "assign them to another worker or cancel them first"
+        )
+    return (e.WorkerStopped(ts=now, worker_id=worker.id, reason="retired"),)
+
+
+def _is_kept_for(wanted: WorkerId | None, status: str, worker: Worker) -> bool:
+    return wanted == worker.id and status == "pending"
+
+
+def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, ...]:
+    """Take a worker off the team whatever it does; the node it held fails."""
+    worker = find_worker(board, command.worker)
+    if worker.status == "stopped":
+        return ()
+    stopped = e.WorkerStopped(ts=now, worker_id=worker.id, reason=command.reason)
+    if worker.node is None:
+        return (stopped,)
+    reason = f"its worker '{worker.name}' was lost: {command.reason}"
+    return (e.NodeFailed(ts=now, node_id=worker.node, reason=reason), stopped)

@@ -1,0 +1,98 @@
+"""Tool: one thing a model may do; its name, its parameters, its runbook and the code behind it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from agiraph.config import configs_folder
+from agiraph.tools.ports import EntityKind, ToolContext
+from agiraph.turns import JsonObject, ToolSchema
+
+EVERYONE: frozenset[EntityKind] = frozenset({"worker", "coordinator"})
+WORKERS: frozenset[EntityKind] = frozenset({"worker"})
+COORDINATORS: frozenset[EntityKind] = frozenset({"coordinator"})
+
+
+class Params(BaseModel):
+    """Base of the parameters of all tools; a parameter that does not exist is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class NoParams(Params):
+    """The parameters of a tool that takes none."""
+
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[P]):
+    """One tool. `run` returns what the model reads, or raises Refused or OSError.
+
+    `idempotent`: running it a second time with the same arguments does no harm, so a call that a
+    crash interrupted may simply be run again. (What goes through the team's ports always is: the
+    call's id makes a second request the same request.)
+    `is_essential`: without it an entity could not end its work, so it is always in the toolbox.
+    """
+
+    name: str
+    description: str
+    params: type[P]
+    run: Callable[[ToolContext, P], Awaitable[str]]
+    idempotent: bool
+    kinds: frozenset[EntityKind] = EVERYONE
+    is_essential: bool = False
+
+    def schema(self) -> ToolSchema:
+        """Return the formal layer: what a provider's API is told."""
+        return ToolSchema(
+            name=self.name, description=self.description, parameters=schema_of(self.params)
+        )
+
+    def guidance(self) -> str:
+        """Return the runbook from configs/prompts/tools/, which stands in the system prompt."""
+        file = configs_folder() / "prompts" / "tools" / f"{self.name}.md"
+        return file.read_text(encoding="utf-8").strip()
+
+
+def schema_of(params: type[BaseModel]) -> JsonObject:
+    """Return the JSON Schema of a parameter model, in the plain form that every provider takes."""
+    schema: JsonObject = _plain(params.model_json_schema())
+    schema.setdefault("properties", {})
+    return {key: schema[key] for key in schema if key != "description"}
+
+
+def _plain(value: Any) -> Any:
+    """Drop titles, and write `X or null` as X: to leave a parameter out says the same."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    choices = [option for option in value.get("anyOf", ()) if option != {"type": "null"}]
+    if len(choices) == 1:
+        value = {k: v for k, v in value.items() if k not in ("anyOf", "default")} | choices[0]
+    is_titled = isinstance(value.get("title"), str)  # not so a property that is called `title`
+    return {k: _plain(v) for k, v in value.items() if not (k == "title" and is_titled)}
+
+
+def as_json(value: Any) -> str:
+    """Return a structured result as the one JSON object that a model reads."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _as_names(value: object) -> object:
+    """Take `"a"` and `'["a", "b"]'`, which models write too, for lists of names."""
+    if not isinstance(value, str):
+        return () if value is None else value
+    try:
+        read = json.loads(value)
+    except ValueError:
+        read = value
+    return tuple(read) if isinstance(read, list) else (value,) if value.strip() else ()
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]

@@ -1,0 +1,67 @@
+"""The shell tool: a command in bash, with the real files, and with no secrets in sight."""
+
+import os
+
+from pydantic import Field
+
+from agiraph.config import ShellConfig
+from agiraph.errors import InvalidInput
+from agiraph.tools.base import Params, Tool
+from agiraph.tools.command import Finished, Limits, run_command
+from agiraph.tools.ports import ToolContext
+
+INPUT_VARIABLE = "AGIRAPH_INPUT"
+RUN_VARIABLE = "AGIRAPH_RUN"
+
+
+class Bash(Params):
+    """Parameters of `bash`."""
+
+    command: str = Field(min_length=1, description="the command to run")
+    timeout: int | None = Field(default=None, ge=1, description="seconds; left out: 120")
+
+
+async def bash(context: ToolContext, params: Bash) -> str:
+    """Run a command where the entity's shell starts; return its output and how it ended."""
+    shell = context.config.shell
+    seconds = params.timeout or shell.timeout_seconds
+    if seconds > shell.max_timeout_seconds:
+        raise InvalidInput(
+            f"timeout {seconds} is too long (possible: up to {shell.max_timeout_seconds} seconds)"
+        )
+    limits = Limits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
+    environment = visible_environment(context.environment, shell)
+    try:
+        finished = await run_command(
+            params.command, cwd=context.scope.cwd, environment=environment, limits=limits
+        )
+    except ValueError as error:  # a NUL or half a surrogate pair in the command
+        raise InvalidInput(f"bash cannot be handed this command ({error})") from None
+    return _shown(finished, seconds)
+
+
+def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict[str, str]:
+    """Return the variables that a command may see: the configured ones, the input and the run."""
+    names = (*shell.environment, INPUT_VARIABLE, RUN_VARIABLE)
+    visible = {name: environment[name] for name in names if name in environment}
+    return {"PATH": os.defpath} | visible
+
+
+def _shown(finished: Finished, seconds: float) -> str:
+    if finished.exit_code is None:
+        end = f"[timed out after {seconds} seconds: the command and all it started were killed]"
+    elif finished.exit_code < 0:
+        end = f"[killed by signal {-finished.exit_code}]"
+    else:
+        end = f"[exit code {finished.exit_code}]"
+    gap = "\n" if finished.output and not finished.output.endswith("\n") else ""
+    return f"{finished.output}{gap}{end}"
+
+
+BASH = Tool(
+    name="bash",
+    description="Execute a shell command. Use for running code, git, or any command-line tool.",
+    params=Bash,
+    run=bash,
+    idempotent=False,
+)

@@ -1,0 +1,27 @@
+"""The table of all tools. A new tool is one more line here."""
+
+from typing import Any
+
+from agiraph.tools.base import Tool
+from agiraph.tools.board import CHECK_BOARD, CREATE_WORK_NODE, WAIT
+from agiraph.tools.files import LIST_FILES, READ_FILE, READ_REF, WRITE_FILE
+from agiraph.tools.lead import (
+    ASSIGN_WORKER,
+    CANCEL_NODE,
+    FINISH,
+    RECONVENE,
+    RETIRE_WORKER,
+    SPAWN_WORKER,
+)
+from agiraph.tools.shell import BASH
+from agiraph.tools.talk import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
+from agiraph.tools.work import CHECKPOINT, PUBLISH, SUGGEST_NEXT
+
+TOOLS: tuple[Tool[Any], ...] = (
+    *(PUBLISH, CHECKPOINT, SUGGEST_NEXT),
+    *(SPAWN_WORKER, CREATE_WORK_NODE, ASSIGN_WORKER, WAIT, CHECK_BOARD),
+    *(CANCEL_NODE, RETIRE_WORKER, RECONVENE, FINISH),
+    *(SEND_MESSAGE, CHECK_MESSAGES, ASK_HUMAN),
+    *(READ_FILE, WRITE_FILE, LIST_FILES, READ_REF),
+    BASH,
+)

@@ -1,0 +1,107 @@
+"""Toolbox: the tools that one entity holds, and the one way to run them.
+
+What a model can mend (a name that does not exist, wrong arguments, a refusal, a file that is not
+there) comes back as a readable result marked as an error. Anything else is a fault of ours and
+passes: the entity crashes and its supervisor decides.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agiraph.errors import InvalidInput, Refused, unknown
+from agiraph.tools.base import Params, Tool
+from agiraph.tools.ports import EntityKind, ToolContext
+from agiraph.tools.table import TOOLS
+from agiraph.turns import ToolCall, ToolSchema, ToolTurn
+
+SHOWN_OF_MALFORMED = 200
+
+
+class Toolbox:
+    """The tools of one entity, in the table's order."""
+
+    def __init__(self, tools: Sequence[Tool[Any]]) -> None:
+        """Hold these tools; their names must differ."""
+        self._tools = {tool.name: tool for tool in tools}
+
+    @classmethod
+    def for_entity(cls, kind: EntityKind, allowed: Sequence[str] | None = None) -> "Toolbox":
+        """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
+
+        The tools that end its work are always there. Raises InvalidInput for an unknown name.
+        """
+        tools = [tool for tool in TOOLS if kind in tool.kinds]
+        if allowed is None:
+            return cls(tools)
+        names = tuple(tool.name for tool in tools)
+        for name in allowed:
+            if name not in names:
+                raise unknown("tool", name, names)
+        return cls([tool for tool in tools if tool.is_essential or tool.name in allowed])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all tools held."""
+        return tuple(self._tools)
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """Return the formal layer for the provider."""
+        return tuple(tool.schema() for tool in self._tools.values())
+
+    def guidance(self) -> str:
+        """Return the runbooks of all tools held, as one markdown text for the system prompt."""
+        return "\n\n".join(f"### {name}\n\n{tool.guidance()}" for name, tool in self._tools.items())
+
+    def is_idempotent(self, name: str) -> bool:
+        """Whether a call that a crash interrupted may be run again (an unknown tool may)."""
+        tool = self._tools.get(name)
+        return tool is None or tool.idempotent
+
+    async def run(self, call: ToolCall, context: ToolContext) -> ToolTurn:
+        """Run one call and return its result, which is an error the model can read if it failed."""
+        try:
+            tool = self._find(call.name)
+            content = await tool.run(context, _parameters(tool, call))
+        except (Refused, OSError) as error:
+            return ToolTurn(
+                call_id=call.id, name=call.name, content=_explain(error, context), is_error=True
+            )
+        return ToolTurn(call_id=call.id, name=call.name, content=content)
+
+    def _find(self, name: str) -> Tool[Any]:
+        if name not in self._tools:
+            raise unknown("tool", name, self.names)
+        return self._tools[name]
+
+
+def _parameters(tool: Tool[Any], call: ToolCall) -> Params:
+    if call.malformed is not None:
+        shown = call.malformed[:SHOWN_OF_MALFORMED]
+        raise InvalidInput(f"the arguments of {tool.name} are not a JSON object: {shown!r}")
+    try:
+        params: Params = tool.params.model_validate(call.arguments)
+    except ValidationError as error:
+        raise InvalidInput(_wrong_arguments(tool, error)) from None
+    return params
+
+
+def _wrong_arguments(tool: Tool[Any], error: ValidationError) -> str:
+    problems = "; ".join(
+        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
+        for problem in error.errors()
+    )
+    fields = tool.params.model_fields.items()
+    possible = ", ".join(name if field.is_required() else f"{name}?" for name, field in fields)
+    return f"wrong arguments for {tool.name}({possible}): {problems}"
+
+
+def _explain(error: Exception, context: ToolContext) -> str:
+    """Name a file as the model would, never by the machine's own path."""
+    if not isinstance(error, OSError):
+        return str(error)
+    named = error.filename if isinstance(error.filename, str) else None
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"'{context.scope.shown(Path(named))}': {reason}" if named else reason

@@ -1,0 +1,227 @@
+"""Events told as lines for people: who did what, in one line each.
+
+The narrator knows no more of an event's `data` than it needs, and tells a type that it has never
+seen as its name and values, so that a new event is shown before anyone has written its line.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from actors.console.printable import one_line
+from agiraph.models import Event
+
+Tone = Literal["plain", "quiet", "good", "bad", "voice", "ask"]
+Data = dict[str, Any]
+
+TEXT_LIMIT = 2000
+ARGUMENT_LIMIT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing to show: who, what, and how it should look."""
+
+    who: str
+    text: str
+    tone: Tone = "plain"
+
+
+# What needs no line of its own while a person watches a run: another line says it already.
+MINOR = frozenset(
+    {
+        "agent.created", "message.received", "worker.idle", "worker.busy", "worker.stopped",
+        "node.assigned", "model.call", "model.called", "model.answered", "memory.written",
+    }
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Narrator:
+    """Tells events as lines; learns the names of workers and nodes from the events it is shown."""
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    def learn(self, key: str | None, name: str | None) -> None:
+        """Remember that the entity or node `key` is called `name`."""
+        if key and name:
+            self.names[key] = name
+
+    def tell(self, event: Event) -> Line:
+        """Return the line of an event."""
+        data = event.data
+        if event.type.startswith("worker."):
+            self.learn(text_of(data, "worker_id", "id", "worker"), text_of(data, "name"))
+        if event.type.startswith("node.") and event.node_id:
+            self.learn(event.node_id, text_of(data, "name"))
+        teller = _TELLERS.get(event.type)
+        text, tone = teller(self, event) if teller else (_values(event), "quiet")
+        return Line(self.who(event), one_line(text, TEXT_LIMIT), tone)
+
+    def tell_if_major(self, event: Event) -> Line | None:
+        """Return the line of an event that a person who watches a run wants to see, else None."""
+        line = self.tell(event)
+        if event.type in MINOR or (event.type == "tool.result" and not is_failed_tool(event)):
+            return None
+        return line
+
+    def who(self, event: Event) -> str:
+        """Return the short name of the entity that an event is about."""
+        named = text_of(event.data, "from_name", "from", "worker_name")
+        entity = event.entity or named or event.agent_id
+        return one_line(self.name(entity), 40)
+
+    def name(self, entity: str) -> str:
+        """Return how people call an address or id: the part after the agent, without its number."""
+        last = entity.rpartition("/")[2]
+        return self.names.get(entity) or self.names.get(last) or short_name(last)
+
+    def node(self, event: Event) -> str:
+        """Return the name of the node that an event is about."""
+        named = text_of(event.data, "name", "node_name", "node")
+        return named or self.name(event.node_id or "node")
+
+    def worker(self, event: Event) -> str:
+        """Return the name of the worker that an event speaks of, or ''."""
+        found = text_of(event.data, "worker_name", "worker", "assigned_worker", "worker_id")
+        return self.name(found) if found else ""
+
+
+def short_name(entity: str) -> str:
+    """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
+    head, dash, tail = entity.rpartition("-")
+    is_number = len(tail) == 6 and all(c in "0123456789abcdef" for c in tail)
+    return head if dash and head and is_number else entity
+
+
+def text_of(data: Data, *keys: str) -> str:
+    """Return the first of `keys` that holds text, or ''."""
+    return next((v for key in keys if isinstance(v := data.get(key), str) and v), "")
+
+
+def is_failed_tool(event: Event) -> bool:
+    """Whether this tool call ended with an error."""
+    return bool(event.data.get("is_error"))
+
+
+def arguments_of(data: Data) -> str:
+    """Return a tool call's arguments for one line: the command itself for a shell."""
+    arguments = data.get("arguments", data.get("args"))
+    if isinstance(arguments, str):
+        return one_line(arguments, ARGUMENT_LIMIT)
+    if not isinstance(arguments, dict):
+        return text_of(data, "preview")
+    main = text_of(arguments, "command", "path", "question")
+    if main:
+        return one_line(main, ARGUMENT_LIMIT)
+    shown = (f"{key}={_short(value)}" for key, value in arguments.items() if value is not None)
+    return one_line(" ".join(shown), ARGUMENT_LIMIT)
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return one_line(text, 60)
+
+
+def _values(event: Event) -> str:
+    shown = " ".join(f"{key}={_short(value)}" for key, value in event.data.items())
+    return f"{event.type} {shown}".strip()
+
+
+Told = tuple[str, Tone]
+
+
+def _with(text: str, more: str, joint: str = ": ") -> str:
+    return f"{text}{joint}{more}" if more else text
+
+
+def _tool_called(_teller: Narrator, event: Event) -> Told:
+    tool = text_of(event.data, "tool", "name")
+    return _with(tool, arguments_of(event.data), " "), "quiet"
+
+
+def _tool_result(_teller: Narrator, event: Event) -> Told:
+    tool = text_of(event.data, "tool", "name")
+    result = one_line(text_of(event.data, "content", "result", "preview", "error"), ARGUMENT_LIMIT)
+    verb = "failed" if is_failed_tool(event) else "done"
+    return _with(f"{tool} {verb}", result), "bad" if is_failed_tool(event) else "quiet"
+
+
+def _message(teller: Narrator, event: Event) -> Told:
+    to = teller.name(text_of(event.data, "to_name", "to", "to_id") or "?")
+    return f"→ {to}: {text_of(event.data, 'content', 'text', 'message')}", "voice"
+
+
+def _question(_teller: Narrator, event: Event) -> Told:
+    return f"asks you: {text_of(event.data, 'question')}", "ask"
+
+
+def _answered(_teller: Narrator, event: Event) -> Told:
+    by = text_of(event.data, "by", "answered_by") or "the human"
+    return f"{by} answered: {text_of(event.data, 'answer', 'response')}", "voice"
+
+
+def _node_created(teller: Narrator, event: Event) -> Told:
+    return _with(f"new node {teller.node(event)}", text_of(event.data, "task")), "plain"
+
+
+def _node_assigned(teller: Narrator, event: Event) -> Told:
+    return _with(f"node {teller.node(event)} goes to", teller.worker(event), " "), "quiet"
+
+
+def _node_started(teller: Narrator, event: Event) -> Told:
+    return _with(f"works on {teller.node(event)}", text_of(event.data, "task")), "plain"
+
+
+def _node_completed(teller: Narrator, event: Event) -> Told:
+    return _with(f"completed {teller.node(event)}", text_of(event.data, "summary")), "good"
+
+
+def _node_failed(teller: Narrator, event: Event) -> Told:
+    return _with(f"failed at {teller.node(event)}", text_of(event.data, "reason")), "bad"
+
+
+def _worker_spawned(teller: Narrator, event: Event) -> Told:
+    name = text_of(event.data, "name") or teller.worker(event)
+    return _with(f"new worker {name}", text_of(event.data, "role"), ", "), "plain"
+
+
+def _phrase(phrase: str, *keys: str, tone: Tone = "plain") -> Callable[[Narrator, Event], Told]:
+    """Return a teller that says `phrase` and the first of `keys` that the event has."""
+
+    def tell(_teller: Narrator, event: Event) -> Told:
+        return _with(phrase, text_of(event.data, *keys)), tone
+
+    return tell
+
+
+_TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
+    "agent.created": _phrase("created", "goal"),
+    "agent.started": _phrase("started", "model"),
+    "agent.paused": _phrase("paused", tone="ask"),
+    "agent.resumed": _phrase("goes on"),
+    "agent.completed": _phrase("the goal is met", tone="good"),
+    "agent.failed": _phrase("gave up", "reason", "error", tone="bad"),
+    "agent.stopped": _phrase("stopped", "reason", tone="bad"),
+    "stage.started": _phrase("stage opened", "name", "stage"),
+    "stage.reconvened": _phrase("the team reconvenes", "assessment"),
+    "stage.completed": _phrase("stage completed", "name", "stage", tone="good"),
+    "node.created": _node_created,
+    "node.assigned": _node_assigned,
+    "node.started": _node_started,
+    "node.completed": _node_completed,
+    "node.failed": _node_failed,
+    "node.cancelled": _phrase("node cancelled", "reason", tone="bad"),
+    "node.checkpoint": _phrase("milestone", "summary"),
+    "worker.spawned": _worker_spawned,
+    "worker.lost": _phrase("worker lost", "reason", "cause", tone="bad"),
+    "tool.called": _tool_called,
+    "tool.result": _tool_result,
+    "message.sent": _message,
+    "human.question": _question,
+    "human.response": _answered,
+    "human.nudge": _phrase("nudged", "content", "message", tone="voice"),
+    "model.retry": _phrase("the model is tried again", "message", "kind", "reason", tone="bad"),
+    "model.failed": _phrase("the model failed", "message", "kind", tone="bad"),
+}

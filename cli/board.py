@@ -1,0 +1,61 @@
+"""`agiraph board` and `agiraph workers`: what an agent's team has to do, and who does it."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cli.listing import Column, entity_name, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option
+
+
+def _stage(value: Any) -> str:
+    return str(value + 1) if isinstance(value, int) else ""
+
+
+NODES = (
+    Column("NODE", "name"),
+    Column("ID", "id"),
+    Column("STATUS", "status"),
+    Column("STAGE", "stage", _stage, align="right"),
+    Column("WORKER", "assigned_worker", entity_name),
+    Column("SUMMARY", "shown", wide=True),
+)
+
+WORKERS = (
+    Column("WORKER", "name"),
+    Column("ID", "id"),
+    Column("STATUS", "status"),
+    Column("ROLE", "role"),
+    Column("NODE", "node"),
+    Column("MODEL", "model"),
+    Column("STEP", "step", wide=True),
+)
+
+
+@click.command(epilog=examples("agiraph board my-agent", "agiraph board my-agent --json"))
+@click.argument("agent")
+@home_option
+@json_option("a JSON array: id, name, role, task, status, assigned_worker, summary and more")
+def board(agent: str, home: Path, as_json: bool) -> None:
+    """List the nodes of an agent's work board, in the order in which they were made."""
+    with connect(home) as client:
+        rows = to_rows(client.board(agent).nodes)
+    if not as_json:
+        rows = [row | {"shown": _told(row)} for row in rows]
+    print_listing(rows, NODES, as_json=as_json, empty="no node yet")
+
+
+def _told(row: dict[str, Any]) -> str:
+    return str(row.get("reason") or row.get("summary") or row.get("task") or "")
+
+
+@click.command(epilog=examples("agiraph workers my-agent", "agiraph workers my-agent --json"))
+@click.argument("agent")
+@home_option
+@json_option("a JSON array: id, name, type, role, model, status, node and more")
+def workers(agent: str, home: Path, as_json: bool) -> None:
+    """List an agent's workers and what each does right now."""
+    with connect(home) as client:
+        rows = to_rows(client.workers(agent))
+    print_listing(rows, WORKERS, as_json=as_json, empty="no worker yet")

@@ -1,0 +1,47 @@
+"""The table of commands: its family in `--help`, where it lives, and its one line of help.
+
+A command's module is imported only when that command runs, so that `agiraph --help` is quick.
+"""
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command: `place` is `module:attribute`."""
+
+    family: str
+    place: str
+    help: str
+
+
+WORK = "Work"
+LOOK = "Look"
+TALK = "Talk"
+STEER = "Steer"
+SET_UP = "Set up"
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry(WORK, "cli.run:run", "Give a team a goal and watch it work."),
+    "console": Entry(TALK, "cli.console:console", "Talk with a running team."),
+    "send": Entry(TALK, "cli.talk:send", "Send a message to an agent or one of its workers."),
+    "questions": Entry(TALK, "cli.talk:questions", "List what the human was asked."),
+    "respond": Entry(TALK, "cli.talk:respond", "Answer a question."),
+    "ps": Entry(LOOK, "cli.ps:ps", "List every entity: process, state, tokens, money."),
+    "agents": Entry(LOOK, "cli.agents:agents", "List all agents."),
+    "show": Entry(LOOK, "cli.agents:show", "Show one agent."),
+    "board": Entry(LOOK, "cli.board:board", "List the nodes of an agent's work board."),
+    "workers": Entry(LOOK, "cli.board:workers", "List an agent's workers."),
+    "messages": Entry(LOOK, "cli.messages:messages", "List what was said in an agent's team."),
+    "events": Entry(LOOK, "cli.events:events", "List or follow what happened in an agent."),
+    "files": Entry(LOOK, "cli.files:files", "List an agent's files, or print one."),
+    "pause": Entry(STEER, "cli.steer:pause", "Let an entity stand still."),
+    "resume": Entry(STEER, "cli.steer:resume", "Let a paused entity go on."),
+    "stop": Entry(STEER, "cli.steer:stop", "Stop an entity in an orderly way."),
+    "restart": Entry(STEER, "cli.steer:restart", "Stop an entity and start it again."),
+    "kill": Entry(STEER, "cli.steer:kill", "Kill an entity's process at once."),
+    "models": Entry(SET_UP, "cli.models:models", "List which models can be used, and why not."),
+    "doctor": Entry(SET_UP, "cli.doctor:doctor", "Check this machine and this home."),
+    "config": Entry(SET_UP, "cli.config:config", "Show the settings and what is possible."),
+}
+
+FAMILIES = (WORK, TALK, LOOK, STEER, SET_UP)

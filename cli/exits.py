@@ -1,0 +1,51 @@
+"""Exit codes of every command, and which error means which."""
+
+from typing import Final
+
+import click
+
+from agiraph.api import ApiError, NotReachable
+from agiraph.errors import AgiraphError, InvalidInput, OutOfBudget
+
+DONE: Final = 0
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+OUT_OF_BUDGET: Final = 3
+NO_SUPERVISOR: Final = 4
+INTERRUPTED: Final = 130
+
+UNPROCESSABLE: Final = 422
+PAYMENT_REQUIRED: Final = 402
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code that tells a script what `error` means."""
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED
+    if isinstance(error, NotReachable):
+        return NO_SUPERVISOR
+    if isinstance(error, ApiError):
+        return {UNPROCESSABLE: WRONG_USAGE, PAYMENT_REQUIRED: OUT_OF_BUDGET}.get(
+            error.status, FAILED
+        )
+    if isinstance(error, OutOfBudget):
+        return OUT_OF_BUDGET
+    if isinstance(error, click.ClickException):
+        return error.exit_code
+    return WRONG_USAGE if isinstance(error, InvalidInput) else FAILED
+
+
+def explanation(error: BaseException) -> str:
+    """Return one line that tells a person what went wrong."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return "interrupted"
+    if isinstance(error, NotReachable):
+        return f"{error}; start one with: agiraph-supervisor"
+    if isinstance(error, AgiraphError):
+        return str(error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return f"internal error: {type(error).__name__}: {error} (AGIRAPH_DEBUG=1 shows where)"

@@ -1,0 +1,175 @@
+"""Listings: rows as a table that fits the terminal, as plain columns in a pipe, or as JSON."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+import click
+from pydantic import BaseModel
+
+from actors.console.narrate import short_name
+from actors.console.printable import one_line, printable
+
+JsonObject = dict[str, Any]
+Show = Callable[[Any], str]
+
+
+def as_is(value: Any) -> str:
+    """Show a value as text, None as nothing."""
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: a heading, the row's key, and how its value is shown.
+
+    A `wide` column takes the room that the others leave and is cut to it.
+    """
+
+    heading: str
+    key: str
+    show: Show = as_is
+    align: Literal["left", "right"] = "left"
+    wide: bool = False
+
+
+def to_rows(records: Iterable[BaseModel | JsonObject]) -> list[JsonObject]:
+    """Return records as JSON objects."""
+    return [
+        r.model_dump(mode="json", by_alias=True) if isinstance(r, BaseModel) else dict(r)
+        for r in records
+    ]
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value and nothing else on stdout."""
+    indent = 2 if sys.stdout.isatty() else None
+    click.echo(json.dumps(value, indent=indent, ensure_ascii=True, default=str))
+
+
+def print_listing(
+    rows: Sequence[JsonObject], columns: Sequence[Column], *, as_json: bool, empty: str
+) -> None:
+    """Print rows: a JSON array, a table on a terminal, plain columns elsewhere.
+
+    `empty` is said on stderr if there is no row.
+    """
+    if as_json:
+        print_json(list(rows))
+    elif not rows:
+        click.echo(empty, err=True)
+    elif sys.stdout.isatty():
+        _print_table(rows, columns)
+    else:
+        _print_columns(rows, columns)
+
+
+def _cells(row: Mapping[str, Any], columns: Sequence[Column]) -> list[str]:
+    return [one_line(column.show(row.get(column.key))) for column in columns]
+
+
+def _print_columns(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
+    """Print aligned columns with nothing cut; an empty cell is a dash, so that fields count."""
+    table = [[column.heading for column in columns]]
+    table += [[cell or "-" for cell in _cells(row, columns)] for row in rows]
+    widths = [min(max(map(len, cells)), 60) for cells in zip(*table, strict=True)]
+    for line in table:
+        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def _print_table(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(
+            column.heading,
+            justify=column.align,
+            no_wrap=True,
+            overflow="ellipsis",
+            ratio=1 if column.wide else None,
+            min_width=12 if column.wide else None,
+        )
+    table.expand = any(column.wide for column in columns)
+    for row in rows:
+        cells = zip(_cells(row, columns), columns, strict=True)
+        table.add_row(*(Text(cell, style=_style(c.key, cell)) for cell, c in cells))
+    Console().print(table)
+
+
+_STYLES = {
+    **dict.fromkeys(("completed", "ready", "done", "ok", "yes", "answered"), "green"),
+    **dict.fromkeys(("failed", "cancelled", "stopped", "fail", "no"), "red"),
+    **dict.fromkeys(("working", "running", "busy", "starting"), "cyan"),
+    **dict.fromkeys(("waiting_for_human", "paused", "open", "warn", "backing_off"), "yellow"),
+}
+
+
+def _style(key: str, cell: str) -> str:
+    return _STYLES.get(cell, "") if key in ("state", "status", "usable") else ""
+
+
+def print_record(record: JsonObject, *, as_json: bool) -> None:
+    """Print one record: a JSON object, or a line for each field that has a value."""
+    if as_json:
+        print_json(record)
+        return
+    shown = {key: value for key, value in record.items() if value not in (None, "", [], {})}
+    width = max(map(len, shown), default=0)
+    for key, value in shown.items():
+        told = clock_time(value) if key.endswith("_at") else as_is(value)
+        click.echo(f"{key.replace('_', ' ').ljust(width)}  {_indented(told, width + 2)}")
+
+
+def _indented(text: str, by: int) -> str:
+    return printable(text).strip().replace("\n", "\n" + " " * by)
+
+
+def clock_time(value: Any) -> str:
+    """Show an epoch time as local time, with the date if it is not today's."""
+    if not isinstance(value, int | float) or not value:
+        return ""
+    when = datetime.fromtimestamp(value)
+    form = "%H:%M:%S" if when.date() == datetime.now().date() else "%Y-%m-%d %H:%M:%S"
+    return when.strftime(form)
+
+
+def size(value: Any) -> str:
+    """Show bytes in the unit that fits."""
+    if not isinstance(value, int | float):
+        return ""
+    amount = float(value)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def count(value: Any) -> str:
+    """Show a number with its thousands apart; zero as nothing."""
+    return f"{int(value):,}" if isinstance(value, int | float) and value else ""
+
+
+def money(value: Any) -> str:
+    """Show dollars; an unknown price as nothing."""
+    if not isinstance(value, int | float):
+        return ""
+    return f"${value:,.4f}" if 0 < abs(value) < 1 else f"${value:,.2f}"
+
+
+def percent(value: Any) -> str:
+    """Show a share of a processor."""
+    return f"{value:.0f}%" if isinstance(value, int | float) and value else ""
+
+
+def entity_name(value: Any) -> str:
+    """Show an address or id as people call it."""
+    return short_name(str(value).rpartition("/")[2]) if value else ""

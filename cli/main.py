@@ -1,0 +1,127 @@
+"""The `agiraph` command: finds the command's module, runs it, and turns errors into exit codes."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from typing import Any
+
+import click
+
+from cli.commands import COMMANDS, FAMILIES
+
+DEBUG_VARIABLE = "AGIRAPH_DEBUG"
+
+
+class Agiraph(click.Group):
+    """The group of all commands; a command's module is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command named `cmd_name`, importing its module."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.place.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, naming the known ones if there is no such."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            known = ", ".join(sorted(COMMANDS))
+            raise click.UsageError(f"unknown command '{args[0]}' (known: {known})", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands by family, importing none of them."""
+        for family in FAMILIES:
+            rows = [
+                (name, entry.help) for name, entry in COMMANDS.items() if entry.family == family
+            ]
+            with formatter.section(family):
+                formatter.write_dl(rows)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and exit: every error is one line on stderr and an exit code."""
+        try:
+            code = super().main(
+                args,
+                prog_name,
+                complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                **extra,
+            )
+        except BrokenPipeError:
+            _leave_a_closed_pipe()
+        except (Exception, KeyboardInterrupt) as error:
+            sys.exit(_tell(error))
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: BaseException) -> int:
+    from cli.exits import exit_code, explanation
+
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(error)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(error.ctx.get_usage(), err=True)
+    click.echo(f"agiraph: {explanation(error)}", err=True)
+    return exit_code(error)
+
+
+def _leave_a_closed_pipe() -> None:
+    """Exit quietly when the reader of our output is gone (`agiraph events A | head`)."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        try:
+            version = metadata.version("agiraph")
+        except metadata.PackageNotFoundError:
+            version = "unknown (not installed)"
+        click.echo(f"agiraph {version}")
+        ctx.exit(0)
+
+
+@click.group(
+    cls=Agiraph,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Try it, with no key and no network:  agiraph run 'Survey this folder' --input .",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Print the version.",
+)
+def agiraph() -> None:
+    """Give Agiraph a goal: it gives you a team whose work outlives any process in it.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 out of budget, 4 no supervisor, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command line of this process; exits."""
+    agiraph.main(prog_name="agiraph")

@@ -1,0 +1,32 @@
+"""`agiraph messages`: what the members of a team wrote to each other."""
+
+from pathlib import Path
+
+import click
+
+from cli.listing import Column, clock_time, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option
+
+COLUMNS = (
+    Column("NO", "seq", align="right"),
+    Column("TIME", "ts", clock_time),
+    Column("FROM", "from"),
+    Column("TO", "to"),
+    Column("MESSAGE", "content", wide=True),
+)
+
+
+@click.command(
+    epilog=examples("agiraph messages my-agent", "agiraph messages my-agent --after 20 --json")
+)
+@click.argument("agent")
+@click.option(
+    "--after", default=0, type=click.IntRange(min=0), help="Only those after this number."
+)
+@home_option
+@json_option("a JSON array: seq, id, from, to, content, ts")
+def messages(agent: str, after: int, home: Path, as_json: bool) -> None:
+    """List what was said in an agent's team, oldest first."""
+    with connect(home) as client:
+        rows = to_rows(client.messages(agent, after=after))
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no message yet")

@@ -1,0 +1,60 @@
+"""`agiraph models`: which models can be called, and why the others cannot."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agiraph.api import NotReachable
+from cli.listing import Column, JsonObject, print_listing
+from cli.options import connect, examples, home_option, json_option
+
+
+def _yes(value: Any) -> str:
+    return "yes" if value else "no"
+
+
+COLUMNS = (
+    Column("PROVIDER", "name"),
+    Column("USABLE", "usable", _yes),
+    Column("DEFAULT MODEL", "default_model"),
+    Column("ENDPOINT", "base_url"),
+    Column("REASON", "reason", wide=True),
+)
+
+
+@click.command(epilog=examples("agiraph models", "agiraph models --json"))
+@home_option
+@json_option("a JSON array: name, usable, reason, default_model, base_url")
+def models(home: Path, as_json: bool) -> None:
+    """List the providers, whether each is usable and why not, and the default model.
+
+    If no supervisor runs, this tells what one would find that you start from this shell.
+    """
+    try:
+        with connect(home) as client:
+            found = client.models()
+            rows, default = [dict(row) for row in found.providers], found.default
+    except NotReachable:
+        rows, default = _of_this_shell(home)
+        if not as_json:
+            click.echo("no supervisor runs on this home: seen from this shell", err=True)
+    if not as_json:
+        rows = [
+            row | {"model": f"{row['name']}/{row.get('default_model') or '...'}"} for row in rows
+        ]
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no provider is known")
+    if not as_json:
+        click.echo(f"default: {default}", err=True)
+
+
+def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
+    from agiraph.config import load_config
+    from agiraph.home import Home
+    from agiraph.providers.registry import load_presets, pick_default, usable
+
+    own = Home(home).config
+    config = load_config(*([own] if own.is_file() else []))
+    presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
+    return list(usable(presets, environ)), pick_default(config, presets, environ)[0]

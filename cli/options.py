@@ -1,0 +1,80 @@
+"""Options that many commands share, and how a command reaches its home and its API."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from agiraph.home import HOME_VARIABLE, default_home
+
+if TYPE_CHECKING:
+    from agiraph.client import Client
+    from cli.own_supervisor import OwnSupervisor
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _connect(home: Path) -> "Client":
+    from agiraph.client import Client
+
+    return Client.for_home(home)
+
+
+def _supervisor(home: Path) -> "OwnSupervisor":
+    from cli.own_supervisor import OwnSupervisor
+
+    return OwnSupervisor(home)
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """What a command reaches the world through; a test hands in another one as `obj`."""
+
+    connect: Callable[[Path], "Client"] = _connect
+    supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
+
+
+def connect(home: Path) -> "Client":
+    """Return a client of the supervisor that runs on `home`; raise NotReachable if none does."""
+    return face().connect(home)
+
+
+def face() -> Face:
+    """Return the face of the command that runs now."""
+    found = click.get_current_context().find_object(Face)
+    return found if found is not None else Face()
+
+
+def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> Path:
+    return value.expanduser().absolute() if value else default_home()
+
+
+def home_option(command: Command) -> Command:
+    """Add --home, which becomes the argument `home`, an absolute path."""
+    return click.option(
+        "--home",
+        type=click.Path(path_type=Path, file_okay=False),
+        callback=_home,
+        help=f"The home of the supervisor [default: {HOME_VARIABLE} or ~/.agiraph].",
+    )(command)
+
+
+def json_option(what: str) -> Callable[[Command], Command]:
+    """Add --json, which becomes the argument `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print {what}.")
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: one example a line, not re-flowed."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def text_argument(value: str, name: str) -> str:
+    """Return a text from the command line, `-` being all of stdin; refuse an empty one."""
+    text = sys.stdin.read() if value == "-" else value
+    if not text.strip():
+        raise click.UsageError(f"{name} is empty")
+    return text.strip()

@@ -1,0 +1,172 @@
+"""A supervisor of one's own: started for the length of a run, gone without a trace after it.
+
+It runs in a session of its own, so that Ctrl-C reaches only us; it ends when our end of its stdin
+closes, which also happens if we are killed. What it says on stderr is kept and shown if it fails.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final
+
+import psutil
+
+from agiraph.errors import Unavailable
+
+START_WITHIN_SECONDS: Final = 60.0
+STOP_WITHIN_SECONDS: Final = 15.0
+TERMINATE_WITHIN_SECONDS: Final = 6.0
+TOLD_LINES: Final = 12
+READY: Final = "agiraph-supervisor ready"
+
+
+class SupervisorFailed(Unavailable):
+    """The supervisor did not come up; the text ends with what it said."""
+
+
+def command(home: Path) -> list[str]:
+    """Return the command line that starts a supervisor which ends with us."""
+    module = [sys.executable, "-P", "-m", "agiraph"]
+    return [*module, "_supervisor", "--home", str(home), "--until-eof"]
+
+
+class OwnSupervisor:
+    """One supervisor process; `start` returns when everything on it is ready."""
+
+    def __init__(self, home: Path, argv: list[str] | None = None) -> None:
+        """Make one for `home`; `argv` is another command line, for tests."""
+        self.home = home
+        self._argv = argv or command(home)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
+
+    def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
+        """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
+        self._process = subprocess.Popen(
+            self._argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            start_new_session=True,
+        )
+        try:
+            self._wait_until_ready(time.monotonic() + within_seconds)
+        except BaseException:
+            self.stop(within_seconds=0.0)
+            raise
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id while it runs."""
+        return self._process.pid if self._process else None
+
+    def has_ended(self) -> bool:
+        """Whether it ran and runs no more."""
+        return self._process is not None and self._process.poll() is not None
+
+    def said(self) -> str:
+        """Return the last lines of its stderr."""
+        if self._stderr is None or self._stderr.closed:
+            return ""
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        return "\n".join(lines[-TOLD_LINES:])
+
+    def _wait_until_ready(self, deadline: float) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        heard = b""
+        while READY.encode() not in heard or not heard.endswith(b"\n"):
+            if not _readable(self._process.stdout.fileno(), deadline):
+                raise SupervisorFailed(self._failure("was not ready in time"))
+            piece = os.read(self._process.stdout.fileno(), 65536)
+            if not piece:
+                self._process.wait()
+                raise SupervisorFailed(self._failure(f"ended ({_how(self._process.returncode)})"))
+            heard += piece
+
+    def _failure(self, what: str) -> str:
+        said = self.said()
+        return f"the supervisor on {self.home} {what}" + (f":\n{said}" if said else "")
+
+    def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
+        """End it: close its stdin, then SIGTERM, then SIGKILL; its descendants end with it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        family = _descendants(process.pid)
+        with contextlib.suppress(OSError):
+            assert process.stdin is not None
+            process.stdin.close()
+        if not _ended(process, within_seconds):
+            _signal_group(process.pid, signal.SIGTERM)
+            if not _ended(process, TERMINATE_WITHIN_SECONDS):
+                family |= _descendants(process.pid)
+                _signal_group(process.pid, signal.SIGKILL)
+                process.wait()
+                _kill_left(family)
+        if process.stdout is not None:
+            process.stdout.close()
+        if self._stderr is not None:
+            self._stderr.close()
+
+
+@contextlib.contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """Let SIGTERM end us as Ctrl-C does, so that what we started is stopped with us."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _readable(fd: int, deadline: float) -> bool:
+    left = max(deadline - time.monotonic(), 0.0)
+    return bool(select.select([fd], [], [], left)[0])
+
+
+def _ended(process: "subprocess.Popen[bytes]", within_seconds: float) -> bool:
+    try:
+        process.wait(within_seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _how(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
+def _descendants(pid: int) -> set[tuple[int, float]]:
+    """Return (pid, start time) of all that descend from a process, so a reused pid is no match."""
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+        return {(child.pid, child.create_time()) for child in children}
+    except psutil.NoSuchProcess:
+        return set()
+
+
+def _kill_left(family: set[tuple[int, float]]) -> None:
+    for pid, started in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            if process.create_time() == started:
+                process.kill()

@@ -1,0 +1,86 @@
+"""How a run stands, as its events tell it: who works on what, tokens, money, and what to show."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from actors.console.narrate import Line, Narrator, text_of
+from actors.console.printable import one_line
+from agiraph.ids import HUMAN_NAME
+from agiraph.models import Event
+from agiraph.turns import Usage
+
+MESSAGE_LIMIT: Final = 200
+# Calls that another line tells better: the message, the node, the worker, the question itself.
+TOLD_OTHERWISE: Final = frozenset(
+    {"send_message", "ask_human", "create_work_node", "spawn_worker", "publish", "finish"}
+)
+BUDGET_KIND: Final = "out_of_budget"
+WHOLE: Final = frozenset({"agent.completed", "agent.failed", "stage.reconvened"})
+
+
+@dataclass(slots=True)
+class Progress:
+    """The fold of the events seen so far."""
+
+    narrator: Narrator = field(default_factory=Narrator)
+    usage: Usage = field(default_factory=Usage)
+    working: dict[str, str] = field(default_factory=dict)
+    is_out_of_budget: bool = False
+    failure: str = ""
+
+    def see(self, event: Event) -> Line | None:
+        """Take in one event; return the line to show for it, if any."""
+        line = self.narrator.tell_if_major(event)
+        self._count(event)
+        self._follow_work(event)
+        if line is None or event.type == "human.question":
+            return None
+        if event.type == "tool.called" and text_of(event.data, "tool") in TOLD_OTHERWISE:
+            return None
+        return line if _is_for_the_human(event) else _shortened(line)
+
+    def _count(self, event: Event) -> None:
+        if event.type == "model.answered":
+            self.usage = self.usage + Usage.model_validate(event.data)
+        if event.data.get("kind") == BUDGET_KIND or event.type.startswith("budget."):
+            self.is_out_of_budget = True
+        if event.type in ("agent.failed", "agent.stopped"):
+            self.failure = text_of(event.data, "reason", "error", "cause")
+
+    def _follow_work(self, event: Event) -> None:
+        teller = self.narrator
+        if event.type == "node.started":
+            worker = teller.worker(event) or teller.who(event)
+            self.working[event.node_id or teller.node(event)] = f"{worker}: {teller.node(event)}"
+        if event.type in ("node.completed", "node.failed", "node.cancelled"):
+            self.working.pop(event.node_id or teller.node(event), None)
+
+    def status(self, seconds: float) -> str:
+        """Return how things stand, in one line."""
+        who = ", ".join(self.working.values()) or "the coordinator thinks"
+        return f"{told_seconds(seconds)} · {told_usage(self.usage)} · {who}"
+
+
+def _is_for_the_human(event: Event) -> bool:
+    if event.type == "message.sent":
+        return text_of(event.data, "to_name", "to").lower() == HUMAN_NAME
+    return event.type in WHOLE
+
+
+def _shortened(line: Line) -> Line:
+    return Line(line.who, one_line(line.text, MESSAGE_LIMIT), line.tone)
+
+
+def told_seconds(seconds: float) -> str:
+    """Return a length of time for people."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def told_usage(usage: Usage) -> str:
+    """Return tokens and, where the price is known, money."""
+    tokens = f"{usage.tokens:,} tokens"
+    return tokens if usage.cost_usd is None else f"{tokens} · ${usage.cost_usd:,.4f}"

@@ -1,0 +1,381 @@
+"""`agiraph run`: a goal becomes a team; watch it work, answer its questions, get the result."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import click
+
+from actors.console.printable import printable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, NotReachable
+from agiraph.errors import AgiraphError, InvalidInput
+from agiraph.home import Home, default_home
+from agiraph.models import Mode
+from agiraph.turns import Usage
+from cli.exits import DONE, FAILED, OUT_OF_BUDGET
+from cli.listing import print_json
+from cli.options import connect, examples, face, home_option, json_option, text_argument
+from cli.own_supervisor import OwnSupervisor, SupervisorFailed, sigterm_interrupts
+from cli.progress import Progress, told_seconds, told_usage
+from cli.screen import Screen, can_prompt
+from cli.watch import Ending, Watch, answer_command
+
+if TYPE_CHECKING:
+    from agiraph.client import Client
+
+PLAN_LIMIT: Final = 1_000_000
+SETTLE_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What `agiraph run` was asked for, checked as far as it can be without a supervisor."""
+
+    home: Path
+    request: CreateAgent
+    timeout_seconds: float | None
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run, as `--json` prints it."""
+
+    agent: str
+    run: str | None
+    status: str
+    result: str | None
+    output: str | None
+    usage: Usage
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {
+            "agent": self.agent,
+            "run": self.run,
+            "status": self.status,
+            "result": self.result,
+            "output": self.output,
+            "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@click.command(
+    epilog=examples(
+        "agiraph run 'Survey this folder and report what is in it' --input .",
+        "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
+        "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
+        "agiraph run 'Watch the feed' --mode infinite --detach",
+    )
+)
+@click.argument("goal")
+@click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
+@click.option("--worker-model", help="provider/model of the workers [default: the same].")
+@click.option("--mode", type=click.Choice(get_args(Mode)), default="finite", show_default=True)
+@click.option(
+    "--input",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder that the team may read.",
+)
+@click.option(
+    "--plan",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with a plan that the coordinator follows.",
+)
+@click.option(
+    "--budget", type=click.FloatRange(min=0, min_open=True), help="What it may cost, in US dollars."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop the team after so many seconds and exit 1.",
+)
+@click.option("--name", help="What the agent is called.")
+@click.option("--detach", is_flag=True, help="Only start it; needs a running agiraph-supervisor.")
+@home_option
+@json_option("one JSON object: agent, run, status, result, output, usage, seconds")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    goal: str,
+    model: str | None,
+    worker_model: str | None,
+    mode: Mode,
+    folder: Path | None,
+    plan: Path | None,
+    budget: float | None,
+    timeout: float | None,
+    name: str | None,
+    detach: bool,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Give a team a GOAL (- for stdin), watch it work, and get the result.
+
+    The result goes to stdout, everything else to stderr. Uses the supervisor that runs on this
+    home, or starts one for the length of the run. The model is --model, else the settings', else
+    that of the first provider whose key is set, else the embedded script/survey, which needs no
+    key. Exit codes: 0 done, 1 failed or timed out, 3 out of budget, 130 interrupted.
+    """
+    if detach and timeout is not None:
+        raise click.UsageError("--timeout needs someone who watches: it does not go with --detach")
+    request = CreateAgent(
+        goal=text_argument(goal, "GOAL"),
+        model=model,
+        worker_model=worker_model,
+        mode=mode,
+        name=_checked_name(name),
+        input=str(folder.resolve()) if folder else None,
+        plan=_plan_text(plan) if plan else None,
+        budget_usd=budget,
+    )
+    wish = Wish(home, request, timeout, as_json)
+    ctx.exit(_start_only(wish) if detach else _run_to_the_end(wish))
+
+
+def _checked_name(name: str | None) -> str | None:
+    if name is not None and not (
+        0 < len(name.strip()) <= 64 and name.isprintable() and "/" not in name
+    ):
+        raise click.UsageError("--name must be 1 to 64 printable characters and hold no '/'")
+    return name
+
+
+def _plan_text(plan: Path) -> str:
+    if plan.stat().st_size > PLAN_LIMIT:
+        raise InvalidInput(f"{plan}: a plan may have {PLAN_LIMIT:,} bytes at most")
+    try:
+        text = plan.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{plan}: is not UTF-8 text (byte {error.start})") from None
+    if not text.strip():
+        raise InvalidInput(f"{plan}: the plan is empty")
+    return text
+
+
+# --- starting only -------------------------------------------------------------------------------
+
+
+def _start_only(wish: Wish) -> int:
+    started_at = time.monotonic()
+    try:
+        client = connect(wish.home)
+    except NotReachable as error:
+        raise NotReachable(f"--detach needs a running supervisor: {error}") from None
+    with client:
+        agent = client.create_agent(wish.request)
+    if wish.as_json:
+        seconds = time.monotonic() - started_at
+        outcome = Outcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
+        print_json(outcome.as_json())
+    else:
+        click.echo(agent.id)
+        click.echo(f"{agent.name} works with {agent.model}; look with:", err=True)
+        click.echo(f"  agiraph events {agent.id} -f\n  agiraph console {agent.id}", err=True)
+    return DONE
+
+
+# --- running to the end --------------------------------------------------------------------------
+
+
+def _run_to_the_end(wish: Wish) -> int:
+    screen = Screen(sys.stderr, is_live=sys.stderr.isatty())
+    started_at = time.monotonic()
+    with sigterm_interrupts(), contextlib.closing(screen), _supervised(wish, screen) as place:
+        agent = place.client.create_agent(wish.request)
+        screen.note(f"agent {agent.id}")
+        screen.note(f"model {agent.model}: {_why(place.client, wish, agent)}")
+        watch = place.watch(agent)
+        try:
+            ending = watch.until_the_end(started_at, wish.timeout_seconds)
+        except KeyboardInterrupt:
+            screen.end_prompt()
+            screen.note("interrupted: the team is being stopped", "bad")
+            _stop_agent(watch.client, agent)
+            raise
+        screen.close()
+        return _conclude(wish, watch, ending, started_at, screen, is_ours=place.own is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run happens: a client, and the supervisor if it is our own."""
+
+    home: Path
+    client: "Client"
+    own: OwnSupervisor | None
+    screen: Screen
+
+    def watch(self, agent: AgentSummary) -> Watch:
+        """Return the watch over an agent of this place."""
+        return Watch(
+            self.client,
+            lambda: connect(self.home),
+            agent,
+            self.screen,
+            can_prompt=can_prompt(),
+            answer_command=answer_command(self.home, default_home()),
+            still_possible=self.still_possible,
+        )
+
+    def still_possible(self) -> None:
+        """Raise SupervisorFailed if our own supervisor is gone."""
+        if self.own is not None and self.own.has_ended():
+            raise SupervisorFailed(f"the supervisor ended during the run:\n{self.own.said()}")
+
+
+@contextlib.contextmanager
+def _supervised(wish: Wish, screen: Screen) -> Iterator[Place]:
+    """Hand out a place to run in: on the supervisor of this home, or on one started for us."""
+    try:
+        client = connect(wish.home)
+    except NotReachable:
+        with _own_supervisor(wish.home, screen) as (client, own):
+            yield Place(wish.home, client, own, screen)
+        return
+    with client:
+        yield Place(wish.home, client, None, screen)
+
+
+@contextlib.contextmanager
+def _own_supervisor(home: Path, screen: Screen) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
+    screen.status("starting a supervisor for this run")
+    own = face().supervisor(home)
+    try:
+        own.start()
+    except SupervisorFailed:
+        other = _another(home)
+        if other is None:
+            raise
+        with other:
+            yield other, None
+        return
+    try:
+        with connect(home) as client:
+            yield client, own
+    finally:
+        screen.status("stopping the supervisor")
+        own.stop()
+
+
+def _another(home: Path) -> "Client | None":
+    """Return a client of a supervisor that someone else started on this home meanwhile."""
+    from cli.checkup import is_held
+
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while is_held(Home(home).system.lock) and time.monotonic() < deadline:
+        try:
+            return connect(home)
+        except NotReachable:
+            time.sleep(0.2)
+    return None
+
+
+def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
+    """Return why this model was taken."""
+    if wish.request.model:
+        return "as you asked"
+    rows = [row for row in client.models().providers if not row.get("local")]
+    keyed = [row for row in rows if row.get("usable") and row.get("api") != "script"]
+    first = keyed[0] if keyed else None
+    if first is not None and first.get("default_model") == agent.model:
+        return str(first.get("reason"))
+    if first is None and agent.model.startswith("script/"):
+        return "no provider key is set"
+    return "the default of the settings"
+
+
+def _stop_agent(client: "Client", agent: AgentSummary) -> None:
+    """Stop an agent, so that no later supervisor on this home takes it up again."""
+    try:
+        client.stop(agent.id)
+    except AgiraphError as error:
+        click.echo(f"agiraph: {agent.id} could not be stopped: {error}", err=True)
+
+
+# --- the end -------------------------------------------------------------------------------------
+
+
+def _conclude(
+    wish: Wish,
+    watch: Watch,
+    ending: Ending,
+    started_at: float,
+    screen: Screen,
+    *,
+    is_ours: bool,
+) -> int:
+    """Show what came of it and return the exit code."""
+    client, agent = watch.client, ending.agent
+    if ending.how == "timed_out":
+        _stop_agent(client, agent)
+        agent = agent.model_copy(update={"status": "stopped"})
+    outcome = _outcome(wish, client, agent, watch.progress, time.monotonic() - started_at)
+    if is_ours and ending.how == "ended":
+        _stop_agent(client, agent)
+    _show(wish, outcome, screen)
+    if ending.how == "timed_out":
+        screen.note(f"stopped: not done within {wish.timeout_seconds:g} seconds (--timeout)", "bad")
+        return FAILED
+    if agent.status == "completed":
+        return DONE
+    reason = watch.progress.failure
+    screen.note(f"{agent.name} {agent.status}" + (f": {reason}" if reason else ""), "bad")
+    return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
+
+
+def _outcome(
+    wish: Wish, client: "Client", agent: AgentSummary, progress: Progress, seconds: float
+) -> Outcome:
+    output = Home(wish.home).agent(agent.id).run(agent.run).output if agent.run else None
+    result = _result(client, agent)
+    is_there = output is not None and output.is_file()
+    return Outcome(
+        agent.id,
+        agent.run,
+        agent.status,
+        result,
+        str(output) if is_there else None,
+        _usage(client, agent, progress),
+        seconds,
+    )
+
+
+def _result(client: "Client", agent: AgentSummary) -> str | None:
+    """Return the content of `_output.md`, else the agent's own last word."""
+    from cli.files import pieces
+
+    try:
+        found = client.read_file(agent.id, "_output.md")
+        return b"".join(pieces(client, agent.id, found)).decode("utf-8", "replace")
+    except ApiError:
+        return agent.result
+
+
+def _usage(client: "Client", agent: AgentSummary, progress: Progress) -> Usage:
+    """Return what the broker's books say; if they are closed, what the events told."""
+    try:
+        return client.usage(agent=agent.id).total
+    except (ApiError, NotReachable):
+        return progress.usage
+
+
+def _show(wish: Wish, outcome: Outcome, screen: Screen) -> None:
+    if wish.as_json:
+        print_json(outcome.as_json())
+    elif outcome.result:
+        shown = printable(outcome.result) if sys.stdout.isatty() else outcome.result
+        screen.note("")
+        click.echo(shown.rstrip("\n"))
+        screen.note("")
+    facts = [outcome.status, told_seconds(outcome.seconds), told_usage(outcome.usage)]
+    screen.note(" · ".join(facts))
+    if outcome.run is not None:
+        screen.note(f"files: {Home(wish.home).agent(outcome.agent).run(outcome.run).path}")

@@ -1,0 +1,126 @@
+"""The screen of a run: lines that scroll by, and below them one that says how things stand.
+
+On a terminal the bottom line is rewritten in place, and becomes a prompt while a question waits
+for the person's answer; lines that come meanwhile are held back until it is given. Elsewhere
+there are only plain lines.
+"""
+
+import os
+import select
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Final, TextIO
+
+import click
+
+from actors.console.narrate import Line, Tone
+from actors.console.printable import one_line, printable
+
+WHO_WIDTH: Final = 14
+WIPE: Final = "\r\x1b[K"
+
+_LOOKS: dict[Tone, Callable[[str], str]] = {
+    "plain": lambda text: text,
+    "quiet": lambda text: click.style(text, dim=True),
+    "good": lambda text: click.style(text, fg="green"),
+    "bad": lambda text: click.style(text, fg="red"),
+    "voice": lambda text: click.style(text, fg="cyan"),
+    "ask": lambda text: click.style(text, fg="yellow", bold=True),
+}
+
+
+class Screen:
+    """Writes to one stream; `is_live` says whether it is a terminal that a person watches."""
+
+    def __init__(self, out: TextIO, *, is_live: bool, is_quiet: bool = False) -> None:
+        """Write to `out`; a quiet screen shows nothing but what `note` says."""
+        self._out = out
+        self._is_live = is_live
+        self._is_quiet = is_quiet
+        self._bottom = ""
+        self._prompt: str | None = None
+        self._held: list[str] = []
+
+    def line(self, line: Line) -> None:
+        """Show what someone did."""
+        if self._is_quiet:
+            return
+        who = click.style(one_line(line.who).ljust(WHO_WIDTH), bold=True)
+        self._write(f"{who} {_LOOKS[line.tone](printable(line.text))}")
+
+    def note(self, text: str, tone: Tone = "plain") -> None:
+        """Show what we ourselves have to say."""
+        self._write(_LOOKS[tone](printable(text)))
+
+    def status(self, text: str) -> None:
+        """Replace the bottom line."""
+        if not self._is_live or self._is_quiet or self._prompt is not None:
+            return
+        room = shutil.get_terminal_size().columns - 1
+        self._bottom = click.style(one_line(text, room), dim=True)
+        self._put(WIPE + self._bottom)
+
+    def close(self) -> None:
+        """Take the bottom line away and show what was held back."""
+        self.end_prompt()
+        if self._bottom:
+            self._bottom = ""
+            self._put(WIPE)
+
+    # --- prompting ---
+
+    @property
+    def is_prompting(self) -> bool:
+        """Whether the person is being asked right now."""
+        return self._prompt is not None
+
+    def prompt(self, text: str) -> None:
+        """Turn the bottom line into a prompt; see `typed`."""
+        self._prompt = text
+        self._put(WIPE + text)
+
+    def typed(self) -> str | None:
+        """Return the line that the person has typed, None if there is none yet.
+
+        The prompt is over then. Raises EOFError when the person closed the input.
+        """
+        if self._prompt is None or not select.select([sys.stdin], [], [], 0)[0]:
+            return None
+        line = sys.stdin.readline()
+        if not line:
+            self.end_prompt()
+            raise EOFError
+        if not line.strip():
+            self._put(self._prompt)
+            return None
+        self.end_prompt()
+        return line.strip()
+
+    def end_prompt(self) -> None:
+        """Take the prompt away and show what was held back."""
+        if self._prompt is None:
+            return
+        self._prompt = None
+        self._put(WIPE)
+        held, self._held = self._held, []
+        for text in held:
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        if self._prompt is not None:
+            self._held.append(text)
+            return
+        if not self._is_live:
+            click.echo(text, file=self._out, color=False)
+            return
+        self._put(f"{WIPE}{text}{os.linesep}{self._bottom}")
+
+    def _put(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+
+
+def can_prompt() -> bool:
+    """Whether a person sits at our stdin and stderr."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,0 +1,177 @@
+"""Watching one run from its start to its end: events shown, questions answered, the end seen."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from agiraph.api import AgentSummary, ApiError, NotReachable, QuestionView
+from agiraph.models import Event
+from cli.progress import Progress
+from cli.screen import Screen
+
+if TYPE_CHECKING:
+    from agiraph.client import Client
+    from agiraph.following import Follower
+
+ENDED: Final = frozenset({"completed", "failed", "stopped"})
+LOOK_EVERY_SECONDS: Final = 1.0
+TURN_SECONDS: Final = 0.2
+LAST_EVENTS: Final = 1000
+ABSENCE_SECONDS: Final = 30.0
+
+Bell = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a watch ended: the run's own end, or our patience."""
+
+    how: Literal["ended", "timed_out"]
+    agent: AgentSummary
+
+
+class Watch:
+    """Watches one agent. `reconnect` makes a new client when the gateway has moved."""
+
+    def __init__(
+        self,
+        client: "Client",
+        reconnect: "Callable[[], Client]",
+        agent: AgentSummary,
+        screen: Screen,
+        *,
+        can_prompt: bool,
+        answer_command: str,
+        still_possible: Bell,
+    ) -> None:
+        """Watch `agent`; `still_possible` raises when there is nothing left to wait for."""
+        self.client = client
+        self.agent = agent
+        self.progress = Progress()
+        self._reconnect = reconnect
+        self._screen = screen
+        self._can_prompt = can_prompt
+        self._answer_command = answer_command
+        self._still_possible = still_possible
+        self._questions: dict[str, QuestionView] = {}
+        self._shown: set[str] = set()
+        self._asked: str | None = None
+        self._looked_at = float("-inf")
+        self._absent_since: float | None = None
+
+    def until_the_end(self, started_at: float, timeout_seconds: float | None) -> Ending:
+        """Watch until the run has ended or `timeout_seconds` after `started_at` (monotonic)."""
+        with self.client.follow_events(self.agent.id) as follower:
+            while True:
+                event = follower.next(TURN_SECONDS)
+                if event is not None:
+                    self._show(event)
+                if self._has_ended(event):
+                    self._show_the_last(follower)
+                    return Ending("ended", self.agent)
+                elapsed = time.monotonic() - started_at
+                if timeout_seconds is not None and elapsed >= timeout_seconds:
+                    return Ending("timed_out", self.agent)
+                self._take_answer()
+                self._screen.status(self.progress.status(elapsed))
+
+    def _show(self, event: Event) -> None:
+        line = self.progress.see(event)
+        if line is not None:
+            self._screen.line(line)
+
+    def _show_the_last(self, follower: "Follower") -> None:
+        """Show what was already on its way when the run ended."""
+        for _ in range(LAST_EVENTS):
+            event = follower.next(TURN_SECONDS)
+            if event is None:
+                return
+            self._show(event)
+
+    def _has_ended(self, event: Event | None) -> bool:
+        """Ask how the agent stands: when an event rings for it, and every second."""
+        now = time.monotonic()
+        rings = event is not None and event.type.startswith(("agent.", "run.", "human."))
+        if not rings and now - self._looked_at < LOOK_EVERY_SECONDS:
+            return False
+        self._looked_at = now
+        try:
+            self._look()
+            self._absent_since = None
+        except NotReachable:
+            self._bear_absence(now)
+        return self.agent.status in ENDED
+
+    def _look(self) -> None:
+        self.agent = self.client.agent(self.agent.id)
+        if self.agent.open_questions or self._questions:
+            mine = [q for q in self.client.questions(status="open") if q.agent == self.agent.id]
+            self._questions = {question.id: question for question in mine}
+            self._show_questions()
+
+    def _bear_absence(self, now: float) -> None:
+        """Wait for a gateway that restarts, at its new address, but not for ever."""
+        self._still_possible()
+        self._absent_since = now if self._absent_since is None else self._absent_since
+        if now - self._absent_since > ABSENCE_SECONDS:
+            raise NotReachable(f"the gateway has been away for {ABSENCE_SECONDS:.0f} seconds")
+        try:
+            client = self._reconnect()
+        except NotReachable:
+            return
+        self.client.close()
+        self.client = client
+
+    # --- questions ---
+
+    def _show_questions(self) -> None:
+        if self._asked is not None and self._asked not in self._questions:
+            self._asked = None
+            self._screen.end_prompt()
+        for question in self._questions.values():
+            if question.id in self._shown:
+                continue
+            if self._can_prompt and self._asked is not None:
+                return
+            self._shown.add(question.id)
+            self._show_question(question)
+
+    def _show_question(self, question: QuestionView) -> None:
+        self._screen.note(f"\n{question.sender} asks: {question.question}", "ask")
+        if self._can_prompt:
+            self._asked = question.id
+            self._screen.prompt("your answer> ")
+        else:
+            self._screen.note(f"answer with: {self._answer_command.format(question=question.id)}")
+
+    def _take_answer(self) -> None:
+        if self._asked is None:
+            return
+        question = self._asked
+        try:
+            answer = self._screen.typed()
+        except EOFError:
+            self._asked, self._can_prompt = None, False
+            command = self._answer_command.format(question=question)
+            self._screen.note(f"not answered; later with: {command}")
+            return
+        if answer is None:
+            return
+        self._asked = None
+        try:
+            self.client.answer(question, answer)
+            self._questions.pop(question, None)
+        except ApiError as error:
+            self._screen.note(str(error), "bad")
+        except NotReachable as error:
+            self._shown.discard(question)
+            self._screen.note(f"not delivered: {error}", "bad")
+        self._looked_at = float("-inf")
+
+
+def answer_command(home: Path, default: Path) -> str:
+    """Return the command that answers a question, with `{question}` to be filled in."""
+    where = "" if home == default else f" --home {str(home).replace('{', '{{').replace('}', '}}')}"
+    return f"agiraph respond {{question}} 'your answer'{where}"

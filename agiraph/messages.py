@@ -379,11 +379,15 @@ class ModelFailed(Body):
 
 
 class ModelDelta(Body):
-    """A piece of text as it streams in. Broker to the asker; `call` is the request's message id."""
+    """A piece of text as it streams in. Broker to the asker; `call` is the request's message id.
+
+    `restarted`: forget what streamed before, the call broke off and is tried again.
+    """
 
     TYPE = "model.delta"
     call: bytes
     text: str
+    restarted: bool = False
 
 
 class CancelCall(Body):

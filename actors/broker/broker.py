@@ -1,0 +1,233 @@
+"""Broker: takes messages, runs one task a model call, and answers whoever asked last.
+
+A call is known by the id of its message. Asked again while it is in flight (its asker or the router
+was restarted), it goes on, and the answer goes to the newest asker; asked again just after it was
+answered, it gets the same answer: nobody pays twice for one step. A call whose asker is gone, and
+does not come back within ORPHAN_SECONDS, is dropped.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.broker.calls import Calls, Retry
+from actors.broker.deltas import Delta, Deltas
+from actors.broker.ledger import Ledger
+from actors.broker.services import Services
+from actors.runtime import Runtime
+from agiraph.errors import InvalidInput, Refused
+from agiraph.ids import NodeId, RunId, agent_of
+from agiraph.messages import (
+    AskUsage,
+    Body,
+    CallModel,
+    CancelCall,
+    CheckModel,
+    ListModels,
+    ModelAnswer,
+    ModelCatalog,
+    ModelDelta,
+    ModelFailed,
+    Ok,
+    RefusedReply,
+    UsageTable,
+)
+from agiraph.models import Event
+from agiraph.providers.base import ProviderError
+from agiraph.turns import ModelRequest, Usage
+from transport.endpoint import Received
+from transport.errors import TransportError
+
+ORPHAN_SECONDS = 10.0
+REMEMBERED_ANSWERS = 64
+
+
+@dataclass(slots=True)
+class CallInFlight:
+    """One call: its newest question, its task, and the timer that runs while nobody asks for it."""
+
+    asked: Received
+    request: ModelRequest
+    task: "asyncio.Task[None]" = field(init=False)
+    orphaned: asyncio.TimerHandle | None = None
+
+
+class Broker:
+    """The shell round Calls."""
+
+    def __init__(self, runtime: Runtime, services: Services, calls: Calls, ledger: Ledger) -> None:
+        """Serve over `runtime`."""
+        self._runtime = runtime
+        self._services = services
+        self._calls = calls
+        self._ledger = ledger
+        self._in_flight: dict[bytes, CallInFlight] = {}
+        self._answers: OrderedDict[bytes, tuple[ModelRequest, ModelAnswer]] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """Take messages for ever."""
+        self._runtime.endpoint.on_down = self._peer_down
+        await self._runtime.ready()
+        self._start(self._services.warm_up())
+        while True:
+            received = await self._runtime.receive()
+            self._take(received)
+            self._runtime.done(received)
+
+    async def close(self) -> None:
+        """Drop the calls in flight (their askers will ask again) and let connections go."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._services.close()
+
+    def _take(self, received: Received) -> None:
+        match received.body:
+            case CallModel():
+                self._call(received, received.body.request)
+            case CancelCall(call=call):
+                self._cancel(received, call)
+            case ListModels():
+                default, _ = self._services.default()
+                catalog = ModelCatalog(providers=self._services.catalog(), default=default)
+                self._start(self._reply(received, catalog))
+            case CheckModel(model=model):
+                self._start(self._reply(received, self._checked(model)))
+            case AskUsage(run_id=run_id):
+                by_entity = self._ledger.by_entity(run_id)
+                total = sum(by_entity.values(), Usage())
+                table = UsageTable(by_entity=by_entity, total=total)
+                self._start(self._reply(received, table))
+            case other:
+                self._runtime.log.warning("not for the broker", type=type(other).__name__)
+
+    def _checked(self, model: str) -> Ok | RefusedReply:
+        try:
+            self._services.check(model)
+        except InvalidInput as error:
+            return RefusedReply(reason=str(error), kind=type(error).__name__)
+        return Ok()
+
+    # --- calls -----------------------------------------------------------------------------------
+
+    def _call(self, received: Received, request: ModelRequest) -> None:
+        id = received.header.id
+        remembered = self._answers.get(id)
+        if remembered is not None and remembered[0] == request:
+            self._start(self._reply(received, remembered[1]))
+            return
+        running = self._in_flight.get(id)
+        if running is not None and running.request == request:
+            running.asked = received
+            self._keep(running)
+            return
+        if running is not None:
+            running.task.cancel()
+        call = CallInFlight(received, request)
+        self._in_flight[id] = call
+        call.task = self._start(self._run(id, call))
+
+    def _cancel(self, received: Received, id: bytes) -> None:
+        call = self._in_flight.get(id)
+        if call is not None and call.asked.header.sender == received.header.sender:
+            call.task.cancel()
+
+    async def _run(self, id: bytes, call: CallInFlight) -> None:
+        deltas = Deltas(lambda delta: self._post_delta(id, call, delta))
+        try:
+            answer = await self._answer(call.request, deltas)
+        finally:
+            self._keep(call)
+            if self._in_flight.get(id) is call:
+                del self._in_flight[id]
+        deltas.flush()
+        if isinstance(answer, ModelAnswer):
+            self._remember(id, call.request, answer)
+        await self._reply(call.asked, answer)
+
+    async def _answer(self, request: ModelRequest, deltas: Deltas) -> ModelAnswer | ModelFailed:
+        try:
+            response = await self._calls.answer(
+                request, deltas.add, lambda retry: self._note_retry(request, retry, deltas)
+            )
+        except ProviderError as error:
+            return ModelFailed(kind=error.kind, message=str(error), retryable=error.is_retryable)
+        except Refused as error:
+            return ModelFailed(kind="bad_request", message=str(error))
+        except Exception as error:
+            # One call that goes wrong in an unforeseen way must not end all the others.
+            self._runtime.log.exception("a model call crashed", model=request.model)
+            return ModelFailed(kind="internal", message=f"{type(error).__name__}: {error}")
+        return ModelAnswer(response=response)
+
+    def _remember(self, id: bytes, request: ModelRequest, answer: ModelAnswer) -> None:
+        self._answers[id] = (request, answer)
+        while len(self._answers) > REMEMBERED_ANSWERS:
+            self._answers.popitem(last=False)
+
+    def _post_delta(self, id: bytes, call: CallInFlight, delta: Delta) -> None:
+        body = ModelDelta(call=id, text=delta.text, restarted=delta.restarted)
+        self._runtime.post(call.asked.header.sender, body)
+
+    def _note_retry(self, request: ModelRequest, retry: Retry, deltas: Deltas) -> None:
+        deltas.restart()
+        self._runtime.log.warning(
+            "model call failed, trying again",
+            model=request.model,
+            entity=request.entity,
+            kind=retry.kind,
+            attempt=retry.attempt,
+            wait_seconds=round(retry.wait_seconds, 2),
+        )
+        agent = agent_of(request.entity)
+        if agent is None:
+            return
+        self._runtime.report(
+            Event(
+                type="model.retry",
+                agent_id=agent,
+                ts=self._runtime.clock.now(),
+                entity=request.entity,
+                run_id=RunId(request.run_id) if request.run_id else None,
+                node_id=NodeId(request.node_id) if request.node_id else None,
+                data={
+                    "model": request.model,
+                    "attempt": retry.attempt,
+                    "kind": retry.kind,
+                    "message": retry.message,
+                    "wait_seconds": round(retry.wait_seconds, 3),
+                },
+            )
+        )
+
+    # --- askers come and go ----------------------------------------------------------------------
+
+    def _peer_down(self, address: str, incarnation: int) -> None:
+        """Give the calls of a peer that went away some time for its next incarnation to ask."""
+        for call in self._in_flight.values():
+            header = call.asked.header
+            if (header.sender, header.incarnation) == (address, incarnation):
+                self._keep(call)
+                loop = asyncio.get_running_loop()
+                call.orphaned = loop.call_later(ORPHAN_SECONDS, call.task.cancel)
+
+    def _keep(self, call: CallInFlight) -> None:
+        if call.orphaned is not None:
+            call.orphaned.cancel()
+            call.orphaned = None
+
+    async def _reply(self, received: Received, body: Body) -> None:
+        try:
+            await self._runtime.reply(received, body)
+        except TransportError as error:
+            # The asker asks again when it is back, and finds the answer remembered.
+            self._runtime.log.warning("an answer did not go out", reason=str(error))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

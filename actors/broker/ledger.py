@@ -1,0 +1,114 @@
+"""Ledger: what every model call took in tokens and money, in `system/usage.db`."""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from agiraph.turns import Usage
+
+Outcome = Literal["answered", "failed", "cancelled"]
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    id INTEGER PRIMARY KEY,
+    ts REAL NOT NULL,
+    run_id TEXT NOT NULL,
+    node_id TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    model TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cache_read_tokens INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    cost_usd REAL,
+    seconds REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One row: a call that was paid for. Counts of a call that was cut off are guesses."""
+
+    ts: float
+    run_id: str
+    node_id: str
+    entity: str
+    model: str
+    outcome: Outcome
+    usage: Usage
+    seconds: float
+
+
+class Ledger:
+    """The open database; a row is on disk when `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the ledger at `path`; sqlite3.Error if it is no ledger."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.executescript(SCHEMA)
+
+    def write(self, spent: Spent) -> None:
+        """Write one row down."""
+        usage = spent.usage
+        self._db.execute(
+            "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
+            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(spent.ts, spent.run_id, spent.node_id, spent.entity, spent.model, spent.outcome),
+                *(usage.input_tokens, usage.output_tokens),
+                *(usage.cache_read_tokens, usage.cache_write_tokens),
+                *(usage.cost_usd, spent.seconds),
+            ),
+        )
+
+    def spent_usd(self, run_id: str) -> float:
+        """Return what the calls of a run have cost so far, as far as their prices are known."""
+        row = self._db.execute(
+            "SELECT TOTAL(cost_usd) FROM calls WHERE run_id = ?", (run_id,)
+        ).fetchone()
+        return float(row[0])
+
+    def by_entity(self, run_id: str = "") -> dict[str, Usage]:
+        """Return usage by entity address, of one run or (empty) of all."""
+        rows = self._db.execute(
+            "SELECT entity, SUM(input_tokens), SUM(output_tokens), SUM(cache_read_tokens),"
+            " SUM(cache_write_tokens), SUM(cost_usd) FROM calls"
+            " WHERE ? = '' OR run_id = ? GROUP BY entity ORDER BY entity",
+            (run_id, run_id),
+        )
+        return {
+            entity: Usage(
+                input_tokens=tokens_in,
+                output_tokens=tokens_out,
+                cache_read_tokens=read,
+                cache_write_tokens=write,
+                cost_usd=cost,
+            )
+            for entity, tokens_in, tokens_out, read, write, cost in rows
+        }
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    def __enter__(self) -> "Ledger":
+        """Return the ledger itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()

@@ -1,0 +1,32 @@
+"""The broker process's entry: the one place that reads provider keys from the environment."""
+
+import os
+
+from actors.broker.broker import Broker
+from actors.broker.calls import Calls
+from actors.broker.ledger import Ledger
+from actors.broker.services import Services
+from actors.launch import Launch
+from actors.runtime import Runtime, run_actor
+from agiraph.providers.prices import load_prices
+from agiraph.providers.registry import load_presets
+
+
+async def serve(runtime: Runtime) -> None:
+    """Answer model calls until told to stop."""
+    home = runtime.home
+    presets = load_presets(home.path / "providers.yaml")
+    prices = load_prices(home.path / "prices.yaml")
+    services = Services(runtime.config, presets, dict(os.environ))
+    with Ledger(home.system.usage) as ledger:
+        calls = Calls(runtime.config.broker, services, prices, ledger, runtime.clock)
+        broker = Broker(runtime, services, calls, ledger)
+        try:
+            await broker.serve()
+        finally:
+            await broker.close()
+
+
+def main(launch: Launch) -> int:
+    """Run the broker; return the process's exit code."""
+    return run_actor(launch, serve)

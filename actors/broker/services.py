@@ -1,0 +1,88 @@
+"""Services: the providers, connected when first needed, and the patience their callers share."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from agiraph.config import Config, configs_folder
+from agiraph.errors import InvalidInput, unknown
+from agiraph.providers.base import Provider
+from agiraph.providers.connect import connect, warm_up
+from agiraph.providers.registry import ModelName, Preset, parse_model, pick_default, usable
+
+JsonObject = dict[str, Any]
+
+
+class Services:
+    """The providers, by name."""
+
+    def __init__(
+        self, config: Config, presets: Mapping[str, Preset], environ: Mapping[str, str]
+    ) -> None:
+        """Know `presets`; keys and places come from `environ`."""
+        self._config = config
+        self._presets = presets
+        self._environ = environ
+        self._open: dict[str, Provider] = {}
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._rests_until: dict[str, float] = {}
+
+    def name(self, model: str) -> ModelName:
+        """Return what `model` names; InvalidInput."""
+        return parse_model(model, self._presets)
+
+    def is_free(self, provider: str) -> bool:
+        """Whether calls of this provider cost nothing."""
+        return self._presets[provider].local
+
+    async def provider(self, name: str) -> Provider:
+        """Return a provider, connected; ProviderError if its key is missing."""
+        async with self._opening[name]:
+            if name not in self._open:
+                # In a thread: an SDK takes a second to import, and heartbeats must go on.
+                self._open[name] = await asyncio.to_thread(
+                    connect,
+                    name,
+                    self._presets,
+                    self._environ,
+                    timeout_seconds=self._config.broker.timeout_seconds,
+                )
+            return self._open[name]
+
+    async def warm_up(self) -> None:
+        """Import the SDKs that will be needed, so that the first call need not wait for them."""
+        await asyncio.to_thread(warm_up, self._presets, self._environ)
+
+    def rest(self, provider: str, until: float) -> None:
+        """Let nobody call a provider before `until` (monotonic seconds): it asked for a pause."""
+        self._rests_until[provider] = max(until, self._rests_until.get(provider, until))
+
+    def rests_until(self, provider: str) -> float:
+        """Return when a provider may be called again, in monotonic seconds."""
+        return self._rests_until.get(provider, 0.0)
+
+    def catalog(self) -> tuple[JsonObject, ...]:
+        """Return a row per provider, as `registry.usable` makes them."""
+        return usable(self._presets, self._environ)
+
+    def default(self) -> tuple[str, str]:
+        """Return the model taken when none is named, and why."""
+        return pick_default(self._config, self._presets, self._environ)
+
+    def check(self, model: str) -> ModelName:
+        """Return what `model` names if it could be called now; InvalidInput with the reason."""
+        name = self.name(model)
+        preset = self._presets[name.provider]
+        if not preset.is_usable(self._environ):
+            raise InvalidInput(f"model {name} cannot be called: {preset.key_env} is not set")
+        if preset.api == "script":
+            playbooks = [file.stem for file in (configs_folder() / "playbooks").glob("*.yaml")]
+            if name.name not in playbooks:
+                raise unknown("playbook", name.name, playbooks)
+        return name
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        for provider in self._open.values():
+            await provider.close()

@@ -1,0 +1,201 @@
+"""Whatever is asked of a board in whatever order, it stays true to its rules."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from agiraph.board import commands as c
+from agiraph.board.board import Board, fold
+from agiraph.board.cycles import find_cycle
+from agiraph.board.decide import decide
+from agiraph.board.events import BOARD_EVENT, BoardEvent
+from agiraph.board.scheduler import Limits, plan
+from agiraph.board.view import board_view, full_board
+from agiraph.errors import Refused
+from agiraph.ids import RunId
+from agiraph.models import WorkNode
+
+NODES = st.sampled_from(["alpha", "beta", "gamma", "alpha-2", "delta", "nobody"])
+WORKERS = st.sampled_from(["ada", "ben", "cyd", "worker-1", "nobody"])
+CAUSES = st.integers(0, 30).map(str)
+
+
+class BoardMachine(RuleBasedStateMachine):
+    """Throws commands at a board; the ones it refuses must change nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.board = Board()
+        self.journal: list[BoardEvent] = []
+        self.ended: dict[str, WorkNode] = {}
+        self.now = 0.0
+
+    def do(self, command: c.Command) -> bool:
+        self.now += 1
+        try:
+            happened = decide(self.board, command, self.now)
+        except Refused:
+            return False
+        self.journal.extend(happened)
+        self.board = fold(happened, self.board)
+        if happened and not isinstance(command, c.BlockNode):
+            again = decide(self.board, command, self.now) if _may_repeat(command) else ()
+            assert again == (), "the same command twice has its effect once"
+        return True
+
+    @initialize()
+    def begin(self) -> None:
+        self.do(c.StartRun(RunId("r"), "goal", "m", "w", max_nodes=12))
+
+    @rule(
+        cause=CAUSES,
+        name=NODES,
+        needs=st.lists(NODES, max_size=2),
+        refs=st.dictionaries(st.sampled_from("xy"), NODES, max_size=2),
+        worker=st.none() | WORKERS,
+        parent=st.none() | NODES,
+    )
+    def create(
+        self,
+        cause: str,
+        name: str,
+        needs: list[str],
+        refs: dict[str, str],
+        worker: str | None,
+        parent: str | None,
+    ) -> None:
+        self.do(c.CreateNode(f"n{cause}", "t", name, None, refs, tuple(needs), worker, parent))
+
+    @rule(cause=CAUSES, name=WORKERS)
+    def spawn(self, cause: str, name: str) -> None:
+        self.do(c.SpawnWorker(f"w{cause}", name))
+
+    @rule(node=NODES, worker=WORKERS)
+    def assign(self, node: str, worker: str) -> None:
+        self.do(c.AssignNode(node, worker))
+
+    @rule(node=NODES, worker=WORKERS)
+    def reserve(self, node: str, worker: str) -> None:
+        self.do(c.ReserveNode(node, worker))
+
+    @rule(node=NODES, worker=WORKERS, attempt=st.integers(0, 2))
+    def start(self, node: str, worker: str, attempt: int) -> None:
+        self.do(c.StartNode(node, worker, attempt))
+
+    @rule(node=NODES, waits=st.lists(NODES, max_size=2))
+    def block(self, node: str, waits: list[str]) -> None:
+        self.do(c.BlockNode(node, tuple(waits)))
+
+    @rule(node=NODES)
+    def unblock(self, node: str) -> None:
+        self.do(c.UnblockNode(node))
+
+    @rule(node=NODES, attempt=st.integers(0, 2))
+    def complete(self, node: str, attempt: int) -> None:
+        self.do(c.CompleteNode(node, attempt, "done", ("a.md",)))
+
+    @rule(node=NODES, attempt=st.none() | st.integers(0, 2))
+    def fail(self, node: str, attempt: int | None) -> None:
+        self.do(c.FailNode(node, attempt, "wrong"))
+
+    @rule(node=NODES)
+    def cancel(self, node: str) -> None:
+        self.do(c.CancelNode(node, "unwanted"))
+
+    @rule(worker=WORKERS)
+    def retire(self, worker: str) -> None:
+        self.do(c.RetireWorker(worker))
+
+    @rule(worker=WORKERS)
+    def lose(self, worker: str) -> None:
+        self.do(c.LoseWorker(worker, "killed"))
+
+    @rule()
+    def reconvene(self) -> None:
+        self.do(c.Reconvene("so far"))
+
+    @rule(max_concurrent=st.integers(1, 3))
+    def settle(self, max_concurrent: int) -> None:
+        busy_before = sum(w.status == "busy" for w in self.board.team)
+        for _ in range(40):
+            actions = plan(self.board, Limits(max_concurrent))
+            if not actions:
+                break
+            for action in actions:
+                assert self.do(action), f"the scheduler asked for what is refused: {action}"
+        else:
+            raise AssertionError("the scheduler never came to rest")
+        busy = sum(w.status == "busy" for w in self.board.team)
+        assert busy <= max(busy_before, max_concurrent)
+
+    @rule(way=st.sampled_from(["finish", "stop"]), dice=st.integers(0, 9))
+    def end(self, way: str, dice: int) -> None:
+        if dice == 0:
+            self.do(c.FinishRun("ok") if way == "finish" else c.StopRun("failed", "no"))
+
+    @invariant()
+    def workers_and_nodes_agree(self) -> None:
+        for worker in self.board.workers.values():
+            held = [
+                n.id
+                for n in self.board.nodes.values()
+                if n.assigned_worker == worker.id and not n.has_ended
+            ]
+            assert held == ([worker.node] if worker.node else [])
+            assert (worker.node is None) == (worker.status in ("idle", "stopped"))
+
+    @invariant()
+    def names_are_unique(self) -> None:
+        names = [node.name for node in self.board.nodes.values()]
+        assert len(names) == len(set(names)) <= 12
+        team = [worker.name.casefold() for worker in self.board.team]
+        assert len(team) == len(set(team))
+
+    @invariant()
+    def only_ready_work_is_begun(self) -> None:
+        for node in self.board.nodes.values():
+            if node.status in ("assigned", "running", "blocked", "completed"):
+                assert not self.board.waiting_for(node)
+                assert node.attempt == 1
+
+    @invariant()
+    def what_has_ended_never_changes(self) -> None:
+        for node_id, was in self.ended.items():
+            now = self.board.nodes[node_id]  # type: ignore[index]
+            assert now.model_copy(update={"children": was.children}) == was
+        self.ended = {n.id: n for n in self.board.nodes.values() if n.has_ended}
+
+    @invariant()
+    def nobody_waits_in_a_ring(self) -> None:
+        waits: dict[str, tuple[str, ...]] = {
+            n.id: (*n.dependencies, *self.board.waits.get(n.id, ()))
+            for n in self.board.nodes.values()
+            if not n.has_ended
+        }
+        assert find_cycle(waits) is None
+        blocked = {n.id for n in self.board.nodes.values() if n.status == "blocked"}
+        assert set(self.board.waits) == blocked
+
+    @invariant()
+    def an_ended_run_is_at_rest(self) -> None:
+        if not self.board.is_running:
+            assert all(node.has_ended for node in self.board.nodes.values())
+            assert plan(self.board, Limits(4)) == ()
+
+    @invariant()
+    def it_can_be_shown(self) -> None:
+        assert len(board_view(self.board)["nodes"]) == len(self.board.nodes)
+        full_board(self.board)
+
+    def teardown(self) -> None:
+        records = [event.model_dump(mode="json") for event in self.journal]
+        assert fold(BOARD_EVENT.validate_python(record) for record in records) == self.board
+
+
+def _may_repeat(command: c.Command) -> bool:
+    """Whether saying it again must be harmless; a stage can be reconvened once, not twice."""
+    return not isinstance(command, c.Reconvene)
+
+
+BoardMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBoardMachine = BoardMachine.TestCase

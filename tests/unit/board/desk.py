@@ -1,0 +1,73 @@
+"""Desk: a board in memory that takes commands, for tests to read like the story they tell."""
+
+from agiraph.board.board import Board, fold
+from agiraph.board.commands import (
+    AssignNode,
+    Command,
+    CompleteNode,
+    CreateNode,
+    FailNode,
+    SpawnWorker,
+    StartNode,
+    StartRun,
+)
+from agiraph.board.decide import decide
+from agiraph.board.events import BoardEvent
+from agiraph.board.scheduler import Action, Limits, plan
+from agiraph.ids import RunId
+from agiraph.models import StageContract, Worker, WorkNode
+
+
+class Desk:
+    """A board and the count of commands, which serves as the time."""
+
+    def __init__(self, *, max_nodes: int = 50, contract: StageContract | None = None) -> None:
+        self.board = Board()
+        self.now = 0.0
+        start = StartRun(
+            RunId("r1"), "the goal", "a/b", "c/d", "finite", max_nodes, contract or StageContract()
+        )
+        self.do(start)
+
+    def do(self, command: Command) -> list[str]:
+        return [event.type for event in self.events(command)]
+
+    def events(self, command: Command) -> tuple[BoardEvent, ...]:
+        self.now += 1
+        happened = decide(self.board, command, self.now)
+        self.board = fold(happened, self.board)
+        return happened
+
+    def node(self, name: str, *needs: str, role: str = "worker", worker: str | None = None) -> None:
+        self.do(CreateNode(f"c-{name}", f"do {name}", name, role, {}, needs, worker))
+
+    def worker(self, name: str, role: str = "worker") -> None:
+        self.do(SpawnWorker(f"w-{name}", name, role=role))
+
+    def assign(self, node: str, worker: str) -> None:
+        self.do(AssignNode(node, worker))
+
+    def run(self, node: str, worker: str) -> None:
+        self.assign(node, worker)
+        self.do(StartNode(node, worker, 1))
+
+    def complete(self, node: str, worker: str) -> None:
+        self.run(node, worker)
+        self.do(CompleteNode(node, 1, f"{node} is done", (f"{node}.md",)))
+
+    def fail(self, node: str) -> None:
+        self.do(FailNode(node, None, "it went wrong"))
+
+    def plan(self, max_concurrent: int = 4) -> tuple[Action, ...]:
+        return plan(self.board, Limits(max_concurrent))
+
+    def settle(self, max_concurrent: int = 4) -> None:
+        while actions := self.plan(max_concurrent):
+            for action in actions:
+                self.do(action)
+
+    def at(self, name: str) -> WorkNode:
+        return next(node for node in self.board.nodes.values() if node.name == name)
+
+    def who(self, name: str) -> Worker:
+        return next(worker for worker in self.board.workers.values() if worker.name == name)

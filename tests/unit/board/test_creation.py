@@ -1,0 +1,173 @@
+"""How nodes come onto the board: names, ids, refs, dependencies, bounds."""
+
+import pytest
+
+from agiraph.board.board import Board
+from agiraph.board.commands import CreateNode, FinishRun, StartRun
+from agiraph.board.decide import decide
+from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.ids import RunId, derived_id
+from tests.unit.board.desk import Desk
+
+
+def test_the_first_node_opens_the_first_stage() -> None:
+    desk = Desk()
+    assert desk.do(CreateNode("c1", "Look at it")) == ["stage.started", "node.created"]
+    assert desk.do(CreateNode("c2", "Look again")) == ["node.created"]
+    assert [stage.name for stage in desk.board.stages] == ["Stage 1"]
+    assert len(desk.board.stages[0].nodes) == 2
+
+
+def test_the_same_cause_creates_one_node() -> None:
+    desk = Desk()
+    desk.do(CreateNode("c1", "Look at it"))
+    assert desk.do(CreateNode("c1", "Look at it")) == []
+    found = desk.board.node_by_cause("c1")
+    assert found is not None
+    assert found.id == derived_id("r1", "c1")
+    assert desk.board.node_by_cause("c2") is None
+
+
+def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
+    desk = Desk()
+    for cause in ("1", "2", "3"):
+        desk.do(CreateNode(cause, "Look at the Tables, please, and say more"))
+    names = [node.name for node in desk.board.nodes.values()]
+    assert names == [
+        "look-at-the-tables-please",
+        "look-at-the-tables-please-2",
+        "look-at-the-tables-please-3",
+    ]
+
+
+def test_a_folder_is_made_of_name_role_and_id() -> None:
+    desk = Desk()
+    desk.do(CreateNode("c1", "x", name="Big Report!", role="Lead Writer"))
+    node = desk.at("big-report")
+    assert node.folder == f"big-report-lead-writer-{node.id}"
+    assert node.role == "Lead Writer"
+
+
+def test_a_task_in_no_known_script_still_gets_a_name() -> None:
+    desk = Desk()
+    desk.do(CreateNode("c1", "数据分析", name="报告"))
+    assert desk.board.node_by_cause("c1").name == "node"  # type: ignore[union-attr]
+
+
+def test_an_empty_task_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="needs a task"):
+        Desk().do(CreateNode("c1", "  "))
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("source", ""),
+        ("SOURCE", ""),
+        ("source/published", ""),
+        ("source/published/a/b.md", "/a/b.md"),
+        ("source/b.md", "/b.md"),
+        ("nodes/source/published/b.md", "/b.md"),
+        ("{id}", ""),
+        ("nodes/{folder}/published/b.md", "/b.md"),
+    ],
+)
+def test_a_ref_may_be_written_in_many_ways(value: str, path: str) -> None:
+    desk = Desk()
+    desk.node("source")
+    source = desk.at("source")
+    written = value.format(id=source.id, folder=source.folder)
+    desk.do(CreateNode("c2", "use it", name="use", refs={"data": written}))
+    assert desk.at("use").refs == {"data": f"nodes/{source.folder}/published{path}"}
+
+
+@pytest.mark.parametrize("value", ["", "/etc/passwd", "source/../../x", "..", "/"])
+def test_a_ref_that_leads_elsewhere_is_refused(value: str) -> None:
+    desk = Desk()
+    desk.node("source")
+    with pytest.raises(InvalidInput, match="is not a reference"):
+        desk.do(CreateNode("c2", "use it", refs={"data": value}))
+
+
+def test_an_unknown_node_is_refused_with_the_known_ones() -> None:
+    desk = Desk()
+    desk.node("one")
+    desk.node("two")
+    with pytest.raises(InvalidInput, match=r"unknown node 'three' \(known: one, two\)"):
+        desk.do(CreateNode("c3", "x", refs={"data": "three"}))
+    with pytest.raises(InvalidInput, match=r"unknown node 'three' \(known: one, two\)"):
+        desk.do(CreateNode("c3", "x", dependencies=("three",)))
+
+
+def test_a_ref_to_unfinished_work_is_a_dependency() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.node("done")
+    desk.complete("done", "ada")
+    desk.node("open")
+    desk.do(CreateNode("c", "x", name="user", refs={"a": "done", "b": "open"}))
+    assert desk.at("user").dependencies == (desk.at("open").id,)
+
+
+def test_a_dependency_named_twice_counts_once() -> None:
+    desk = Desk()
+    desk.node("one")
+    desk.do(CreateNode("c", "x", name="user", refs={"a": "one"}, dependencies=("one", "one")))
+    assert desk.at("user").dependencies == (desk.at("one").id,)
+
+
+def test_work_that_will_never_be_done_cannot_be_needed() -> None:
+    desk = Desk()
+    desk.node("one")
+    desk.fail("one")
+    with pytest.raises(IllegalTransition, match=r"'one' is failed .* it went wrong"):
+        desk.node("two", "one")
+
+
+def test_a_node_cannot_need_itself() -> None:
+    with pytest.raises(InvalidInput, match="unknown node 'one'"):
+        Desk().node("one", "one")
+
+
+def test_a_child_is_known_to_its_parent() -> None:
+    desk = Desk()
+    desk.node("one")
+    desk.do(CreateNode("c", "x", name="child", parent_node="one"))
+    assert desk.at("one").children == (desk.at("child").id,)
+    assert desk.at("child").parent_node == desk.at("one").id
+
+
+def test_a_run_has_a_bounded_number_of_nodes() -> None:
+    desk = Desk(max_nodes=2)
+    desk.node("one")
+    desk.node("two")
+    with pytest.raises(IllegalTransition, match=r"its 2 nodes \(run.max_nodes\)"):
+        desk.node("three")
+
+
+def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def three_values(*parts: str) -> str:
+        return "aaaaaa" if len(parts) == 2 else f"aaaaa{parts[2]}"
+
+    monkeypatch.setattr("agiraph.board.names.derived_id", three_values)
+    desk = Desk()
+    desk.node("one")
+    desk.node("two")
+    assert list(desk.board.nodes) == ["aaaaaa", "aaaaa2"]
+
+
+def test_nothing_happens_before_a_run_or_after_it() -> None:
+    with pytest.raises(IllegalTransition, match="no run"):
+        decide(Board(), CreateNode("c", "x"), 0)
+    desk = Desk()
+    desk.do(FinishRun("all good"))
+    with pytest.raises(IllegalTransition, match="it is completed"):
+        desk.node("late")
+
+
+def test_a_board_holds_one_run() -> None:
+    desk = Desk()
+    again = StartRun(RunId("r1"), "the goal", "a/b", "c/d")
+    assert desk.do(again) == []
+    with pytest.raises(IllegalTransition, match="belongs to run r1"):
+        desk.do(StartRun(RunId("r2"), "the goal", "a/b", "c/d"))

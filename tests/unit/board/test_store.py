@@ -1,0 +1,82 @@
+"""The journaled board: what was executed is there again, and a bad journal is named."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.board.board import Board
+from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
+from agiraph.board.store import BoardStore, read_board
+from agiraph.errors import Corrupt, InvalidInput
+from agiraph.ids import RunId
+from agiraph.journal import Journal
+
+START = StartRun(RunId("r1"), "goal", "a/b", "c/d")
+
+
+def test_a_board_is_read_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "journal.jsonl"
+    store = BoardStore(path)
+    store.execute(START, 1.0)
+    store.execute(SpawnWorker("w", "ada", tools=("bash",)), 2.0)
+    store.execute(CreateNode("c", "x", worker="ada"), 3.0)
+    assert read_board(path) == store.board
+    store.close()
+    again = BoardStore(path)
+    assert again.board == store.board
+    assert again.execute(CreateNode("c", "x"), 4.0) == ()
+    again.close()
+
+
+def test_a_refused_command_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    store = BoardStore(path)
+    store.execute(START, 1.0)
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput):
+        store.execute(CreateNode("c", ""), 2.0)
+    assert path.read_bytes() == before
+    store.close()
+
+
+def test_a_board_that_cannot_be_written_does_not_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = BoardStore(tmp_path / "journal.jsonl")
+
+    def full(self: Journal, *records: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", full)
+        with pytest.raises(OSError, match="No space"):
+            store.execute(START, 1.0)
+    assert store.board == Board()
+    assert store.execute(START, 1.0) != ()
+    store.close()
+
+
+def test_a_missing_journal_is_an_empty_board(tmp_path: Path) -> None:
+    assert read_board(tmp_path / "none.jsonl") == Board()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"node.vanished","ts":1}',
+        '{"type":"node.started","ts":1}',
+        '{"type":"node.started","ts":1,"node_id":"nobody"}',
+        '{"ts":1}',
+    ],
+)
+def test_a_record_that_cannot_have_been_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    store = BoardStore(path)
+    store.execute(START, 1.0)
+    store.close()
+    with path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(Corrupt, match=r"journal.jsonl: record 2 "):
+        read_board(path)
+    with pytest.raises(Corrupt):
+        BoardStore(path)

@@ -1,0 +1,97 @@
+"""The life of a worker: spawned, retired, lost; names that are free and names that are not."""
+
+import pytest
+
+from agiraph.board.commands import FinishRun, LoseWorker, RetireWorker, SpawnWorker
+from agiraph.board.names import find_worker
+from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.ids import derived_id
+from tests.unit.board.desk import Desk
+
+
+def test_a_worker_is_called_by_name_and_known_by_id() -> None:
+    desk = Desk()
+    desk.do(SpawnWorker("w1", "Ada Byron", role="analyst", model="x/y"))
+    worker = desk.board.worker_by_cause("w1")
+    assert worker is not None
+    assert worker.id == f"ada-byron-{derived_id('r1', 'w1')}"
+    for named in ("Ada Byron", "ada byron", worker.id):
+        assert find_worker(desk.board, named) == worker
+
+
+def test_the_same_cause_spawns_one_worker() -> None:
+    desk = Desk()
+    desk.do(SpawnWorker("w1", "ada"))
+    assert desk.do(SpawnWorker("w1", "ada")) == []
+
+
+@pytest.mark.parametrize("name", ["coordinator", "Human", "*", "system", "supervisor"])
+def test_reserved_names_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"reserved|cannot be called"):
+        Desk().worker(name)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a/b", "a\\b", "x" * 41, "a\x00b"])
+def test_odd_names_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be called"):
+        Desk().worker(name)
+
+
+def test_a_name_is_taken_until_its_worker_has_stopped() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    with pytest.raises(InvalidInput, match="'Ada' is taken by worker ada-"):
+        desk.do(SpawnWorker("w2", "Ada"))
+    desk.do(RetireWorker("ada"))
+    assert desk.do(SpawnWorker("w2", "Ada")) == ["worker.spawned"]
+    assert find_worker(desk.board, "ada").cause == "w2"
+
+
+def test_a_name_in_no_known_script_is_kept() -> None:
+    desk = Desk()
+    desk.worker("李雷")
+    desk.worker("韩梅")
+    assert [worker.id.partition("-")[0] for worker in desk.board.team] == ["worker", "worker"]
+    assert find_worker(desk.board, "韩梅").name == "韩梅"
+
+
+def test_an_autonomous_worker_needs_a_command() -> None:
+    with pytest.raises(InvalidInput, match="needs an agent_command"):
+        Desk().do(SpawnWorker("w1", "ada", "autonomous"))
+
+
+def test_a_worker_with_a_node_is_not_retired() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.node("one")
+    desk.run("one", "ada")
+    with pytest.raises(IllegalTransition, match=r"'ada' holds node 'one' \(running\)"):
+        desk.do(RetireWorker("ada"))
+
+
+def test_a_lost_worker_never_holds_a_node() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.node("one")
+    desk.run("one", "ada")
+    assert desk.do(LoseWorker("ada", "killed by signal 9")) == ["node.failed", "worker.stopped"]
+    assert (desk.who("ada").status, desk.who("ada").node) == ("stopped", None)
+    assert desk.at("one").reason == "its worker 'ada' was lost: killed by signal 9"
+    assert desk.do(LoseWorker("ada", "again")) == []
+
+
+def test_a_stopped_worker_is_given_nothing() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.do(RetireWorker("ada"))
+    assert desk.do(RetireWorker("ada")) == []
+    desk.node("one")
+    with pytest.raises(IllegalTransition, match="'ada' has stopped"):
+        desk.assign("one", "ada")
+
+
+def test_workers_can_leave_after_the_run_has_ended() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.do(FinishRun(""))
+    assert desk.do(RetireWorker("ada")) == ["worker.stopped"]

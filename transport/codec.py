@@ -1,0 +1,99 @@
+"""The codec: pydantic models to msgpack maps and back, by the TYPE that each model carries."""
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, cast
+
+import msgpack
+from pydantic import BaseModel, ValidationError
+
+from transport.errors import MalformedBody, UnknownType
+
+
+class Codec:
+    """Write and read the bodies of a closed set of models.
+
+    Each model has the class variables TYPE (its name on the wire) and, if it must survive crashes,
+    DURABLE = True.
+    """
+
+    def __init__(self, models: Iterable[type[BaseModel]]) -> None:
+        self._models: dict[str, type[BaseModel]] = {}
+        for model in models:
+            name = type_of(model)
+            if name in self._models:
+                raise ValueError(f"two models are called {name}")
+            self._models[name] = model
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Every type that can be read, in the order of registration."""
+        return tuple(self._models)
+
+    def encode(self, body: BaseModel) -> bytes:
+        """Return the body's bytes. Raises UnknownType; MalformedBody if a value cannot travel."""
+        name = type_of(type(body))
+        if self._models.get(name) is not type(body):
+            raise UnknownType(f"{type(body).__name__} ({name}) is not registered")
+        try:
+            # A lone surrogate (an odd file name) must not fail the message it is quoted in.
+            packed = msgpack.packb(
+                body.model_dump(mode="python"),
+                use_bin_type=True,
+                unicode_errors="replace",
+                default=_plain,
+            )
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise MalformedBody(f"{name} cannot be written: {error}") from error
+        return cast(bytes, packed)
+
+    def decode(self, type_name: str, body: bytes) -> BaseModel:
+        """Return the body as its model. Raises UnknownType or MalformedBody."""
+        model = self._models.get(type_name)
+        if model is None:
+            raise UnknownType(f"unknown type '{type_name}'")
+        try:
+            return model.model_validate(msgpack.unpackb(body))
+        except ValidationError as error:
+            raise MalformedBody(f"{type_name} does not fit: {_brief(error)}") from error
+        except (
+            ValueError,
+            TypeError,
+            OverflowError,
+            RecursionError,
+            msgpack.UnpackException,
+        ) as error:
+            raise MalformedBody(f"{type_name} is not msgpack: {error}") from error
+
+
+def type_of(model: type[BaseModel]) -> str:
+    """Return a model's name on the wire."""
+    return cast(str, model.TYPE)  # type: ignore[attr-defined]
+
+
+def is_durable(model: type[BaseModel]) -> bool:
+    """Say whether messages of this model are kept until they are done."""
+    return bool(getattr(model, "DURABLE", False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that msgpack does not know as one that pydantic reads back."""
+    match value:
+        case Enum():
+            return value.value
+        case datetime() | date():
+            return value.isoformat()
+        case PurePath():
+            return str(value)
+        case set() | frozenset():
+            return sorted(value)
+        case _:
+            raise TypeError(f"{type(value).__name__} has no form on the wire")
+
+
+def _brief(error: ValidationError) -> str:
+    """Return the first complaint, without the value: bodies may hold what logs must not."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc']) or 'body'}: {first['msg']}"

@@ -1,0 +1,530 @@
+"""The endpoint: how a process speaks on the bus, in asyncio.
+
+    send      a durable message: returns when the router keeps it; a passing one: at once
+    ask       send, and wait for the answer        reply   answer what was received
+    receive   the next message that is no answer   done    its effect is recorded
+
+The thin shell round `Link`: a wire carries the frames, futures carry the answers.
+"""
+
+import asyncio
+import hashlib
+import os
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol, assert_never
+
+from pydantic import BaseModel
+
+from transport import tickets
+from transport.codec import Codec, is_durable, type_of
+from transport.envelope import ID_BYTES, MAX_BLOB, VERSION, Flag, Header, pack
+from transport.errors import (
+    DeadlineExceeded,
+    Fenced,
+    LinkDown,
+    MalformedBody,
+    Nacked,
+    PeerLost,
+    TransportError,
+    UnknownType,
+)
+from transport.link import (
+    Accepted,
+    Arrived,
+    Ended,
+    Link,
+    LinkState,
+    PeerDown,
+    Refused,
+    Welcomed,
+)
+from transport.wire import Wire, ZmqWire
+
+TICK_SECONDS = 1.0
+CLOSE_SECONDS = 2.0
+MAX_UNCLAIMED = 64
+MAX_INBOX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message that came in."""
+
+    header: Header
+    body: BaseModel
+
+
+class Bus(Protocol):
+    """What an actor needs of its endpoint; tests may put something simpler in its place."""
+
+    address: str
+
+    async def send(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        reply_to: bytes | None = None,
+        trace: str | None = None,
+    ) -> bytes:
+        """Send a message and return its id."""
+        ...
+
+    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
+        """Send a passing message and forget it."""
+        ...
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Send a request and return its answer."""
+        ...
+
+    async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
+        """Answer a request."""
+        ...
+
+    async def receive(self) -> Received:
+        """Return the next message that is no answer."""
+        ...
+
+    def done(self, received: Received) -> None:
+        """Say that a message has had its effect."""
+        ...
+
+
+@dataclass(slots=True)
+class _Ask:
+    """A question that waits for its answer. `was_sent`: over a link that stood at the time."""
+
+    to: str
+    answer: asyncio.Future[Received]
+    is_passing: bool
+    was_sent: bool
+
+
+class Endpoint:
+    """One incarnation of an address, on the bus.
+
+    `on_down(address, incarnation)` is called when a peer went away; `on_welcome(epoch)` each time
+    the router has (again) let us in. `fenced` is set when this process must go: a newer incarnation
+    took over, or the router refuses us.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        address: str,
+        incarnation: int,
+        ticket: bytes,
+        codec: Codec,
+        wire: Wire | None = None,
+    ) -> None:
+        self.address = address
+        self.incarnation = incarnation
+        self.fenced = asyncio.Event()
+        self.on_down: Callable[[str, int], None] | None = None
+        self.on_welcome: Callable[[bytes], None] | None = None
+        self.undecodable = 0
+        self.unasked = 0
+        self._url = url
+        self._codec = codec
+        self._link = Link(address, incarnation, ticket, os.getpid())
+        self._wire = wire or ZmqWire(url, tickets.routing_id(ticket))
+        self._accepting: dict[bytes, asyncio.Future[None]] = {}
+        self._asks: dict[bytes, _Ask] = {}
+        self._unclaimed: OrderedDict[bytes, Received] = OrderedDict()
+        self._inbox: deque[Received] = deque()
+        self._changed = asyncio.Event()
+        self._failure: TransportError | None = LinkDown(f"{address} has not started its endpoint")
+        self._ticker: asyncio.TimerHandle | None = None
+        self._is_flushing = False
+
+    # --- life -----------------------------------------------------------------------------------
+
+    async def start(self, within_seconds: float = 10) -> None:
+        """Connect and greet. Raises LinkDown (no router in time), Fenced, or Nacked."""
+        self._loop = asyncio.get_running_loop()
+        self._failure = None
+        self._wire.open(self)
+        self._tick_at = self._loop.time() + TICK_SECONDS
+        self._ticker = self._loop.call_at(self._tick_at, self._tick)
+        try:
+            async with asyncio.timeout(within_seconds):
+                await self._until(lambda: self._link.state is LinkState.UP)
+        except TimeoutError:
+            self._shut(LinkDown(f"no router at {self._url} within {within_seconds:g} s"), 0)
+            raise LinkDown(f"no router at {self._url} within {within_seconds:g} s") from None
+        except BaseException as error:
+            self._shut(error if isinstance(error, TransportError) else LinkDown("not started"), 0)
+            raise
+
+    async def close(self) -> None:
+        """Say goodbye: wait (a little) for what is not yet accepted, say bye, let go."""
+        link = self._link
+        linger = 0.0
+        try:
+            if link.state is LinkState.UP and self._failure is None:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    self._flush()
+                    await self._until(lambda: link.is_idle)
+                    link.leave()
+                    self._flush()
+                    await self._until(lambda: link.state is LinkState.LEFT)
+                linger = CLOSE_SECONDS
+        except (TimeoutError, TransportError):
+            pass  # it goes without the goodbye; what was not accepted is the next incarnation's
+        finally:
+            self._shut(LinkDown(f"{self.address} has closed its endpoint"), linger)
+
+    # --- speaking -------------------------------------------------------------------------------
+
+    async def send(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        reply_to: bytes | None = None,
+        trace: str | None = None,
+    ) -> bytes:
+        """Send a message and return its id.
+
+        A durable one: returns once the router keeps it; waits while the router is away; if the
+        caller is cancelled it may still be delivered. A passing one: returns at once, and may be
+        dropped. Raises Nacked, Fenced, LinkDown (closed), MalformedBody.
+        """
+        header = self._header(to, body, id, reply_to, trace)
+        if not header.is_durable:
+            self._submit(header, self._pack(header, body))
+            return header.id
+        await self._accepted(header, body)
+        return header.id
+
+    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
+        """Send a passing message and forget it; under pressure the oldest are dropped.
+
+        Raises ValueError for a durable body.
+        """
+        header = self._header(to, body, None, reply_to, None)
+        if header.is_durable:
+            raise ValueError(f"{header.type} is durable: send it")
+        if self._failure is None:
+            self._submit(header, self._pack(header, body))
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Send a request and return the message that answers it (`done` it if it is durable).
+
+        A passing request fails with PeerLost if `to` goes away or the router restarts; a durable
+        one goes on waiting, as it will be delivered again. Raises DeadlineExceeded, and what `send`
+        raises.
+        """
+        header = self._header(to, body, id, None, None, flags=Flag.ASK)
+        early = self._unclaimed.get(header.id)
+        if early is not None and early.header.sender == to:
+            return self._unclaimed.pop(header.id)
+        if header.id in self._asks:
+            raise ValueError("this question is being asked already")
+        ask = _Ask(
+            to,
+            asyncio.get_running_loop().create_future(),
+            not header.is_durable,
+            self._link.state is LinkState.UP,
+        )
+        self._asks[header.id] = ask
+        try:
+            async with asyncio.timeout(within_seconds):
+                if header.is_durable:
+                    await self._accepted(header, body)
+                else:
+                    self._submit(header, self._pack(header, body))
+                return await ask.answer
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"{to} did not answer {header.type} within {within_seconds or 0:g} s"
+            ) from None
+        finally:
+            del self._asks[header.id]
+            if ask.answer.done() and not ask.answer.cancelled():
+                ask.answer.exception()  # looked at, even if nobody waited any more
+
+    async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
+        """Answer a request. The same durable answer given again after a crash has the same id."""
+        asked = received.header
+        if id is None and is_durable(type(body)):
+            id = _answer_id(self.address, asked.id)
+        return await self.send(asked.sender, body, id=id, reply_to=asked.id, trace=asked.trace)
+
+    # --- hearing --------------------------------------------------------------------------------
+
+    async def receive(self) -> Received:
+        """Return the next message that is no answer to an ask. Raises Fenced, Nacked, LinkDown."""
+        await self._until(lambda: bool(self._inbox))
+        return self._inbox.popleft()
+
+    def done(self, received: Received) -> None:
+        """Say that a durable message has had its effect; nothing for a passing one."""
+        if received.header.is_durable:
+            self._link.done(received.header.id)
+            self._flush_soon()
+
+    # --- the wire tells (WireEvents) ------------------------------------------------------------
+
+    def connected(self) -> None:
+        """Greet: a connection stands."""
+        self._link.connected(self._loop.time())
+        self._flush_soon()
+
+    def disconnected(self) -> None:
+        """Note that the connection is gone; the wire makes it again."""
+        self._link.disconnected()
+
+    def writable(self) -> None:
+        """Send what waited for room."""
+        self._flush_soon()
+
+    def frame(self, blob: bytes) -> None:
+        """Take one frame."""
+        for event in self._link.arrived(blob, self._loop.time()):
+            match event:
+                case Arrived(header, body):
+                    self._take(header, body)
+                case Accepted(id):
+                    self._settle(id, None)
+                case Refused(id, reason, detail, by):
+                    self._refused(id, reason, detail, by)
+                case PeerDown():
+                    self._peer_down(event)
+                case Welcomed():
+                    self._welcomed(event)
+                case Ended():
+                    self._ended(event)
+                case _:
+                    assert_never(event)
+        self._flush_soon()
+
+    # --- inside ---------------------------------------------------------------------------------
+
+    def _take(self, header: Header, body: bytes) -> None:
+        """Hand a message to whoever waits for it."""
+        is_tap = header.to != self.address
+        flags = header.flags | Flag.TAP if is_tap else header.flags & ~Flag.TAP
+        header = replace(header, flags=int(flags))
+        try:
+            received = Received(header, self._codec.decode(header.type, body))
+        except (UnknownType, MalformedBody) as error:
+            self.undecodable += 1
+            self._link.done(header.id)
+            if not is_tap:
+                self._link.refuse(header, str(error)[:200])
+            return
+        if header.reply_to is not None and not is_tap:
+            self._answer(received)
+        elif len(self._inbox) < MAX_INBOX or header.is_durable:
+            self._inbox.append(received)
+            self._wake()
+        else:
+            self.unasked += 1
+
+    def _answer(self, received: Received) -> None:
+        """Give an answer to its ask; keep a durable one for an ask that is made again."""
+        asked = received.header.reply_to
+        assert asked is not None
+        ask = self._asks.get(asked)
+        if ask is not None and ask.to == received.header.sender and not ask.answer.done():
+            ask.answer.set_result(received)
+            return
+        if not received.header.is_durable:
+            self.unasked += 1
+            return
+        self._unclaimed[asked] = received
+        if len(self._unclaimed) > MAX_UNCLAIMED:
+            # They fill the window of what the router sends us; the oldest will not be asked for.
+            _, oldest = self._unclaimed.popitem(last=False)
+            self.unasked += 1
+            self.done(oldest)
+
+    def _welcomed(self, event: Welcomed) -> None:
+        for ask in self._asks.values():
+            if event.lost and ask.is_passing and ask.was_sent:
+                _fail(ask.answer, PeerLost("the router was away; the question may be lost"))
+            ask.was_sent = True
+        self._wake()
+        if self.on_welcome is not None:
+            self.on_welcome(event.epoch)
+
+    def _peer_down(self, event: PeerDown) -> None:
+        text = f"{event.address} is not there"
+        if event.ask is not None:
+            ask = self._asks.get(event.ask)
+            if ask is not None and ask.is_passing:
+                _fail(ask.answer, PeerLost(text))
+            return
+        for ask in self._asks.values():
+            if ask.to == event.address and ask.is_passing:
+                _fail(ask.answer, PeerLost(f"{text} any more"))
+        if self.on_down is not None:
+            self.on_down(event.address, event.incarnation)
+
+    def _refused(self, id: bytes, reason: str, detail: str, by: str) -> None:
+        error = Nacked(reason, detail)
+        ask = self._asks.get(id)
+        if ask is not None and by in ("router", ask.to):
+            _fail(ask.answer, error)
+        if by == "router":
+            self._settle(id, error)
+
+    def _ended(self, event: Ended) -> None:
+        if event.state is LinkState.LEFT:
+            self._wake()
+        elif event.state is LinkState.FENCED:
+            self._fail_all(Fenced(event.detail))
+            self.fenced.set()
+        else:
+            self._fail_all(Nacked(event.reason, event.detail))
+            self.fenced.set()
+
+    async def _accepted(self, header: Header, body: BaseModel) -> None:
+        """Send a durable message and wait until the router keeps it."""
+        waiting = self._accepting.get(header.id)
+        if waiting is None:
+            blob = self._pack(header, body)
+            self._raise_failure()
+            waiting = asyncio.get_running_loop().create_future()
+            self._accepting[header.id] = waiting
+            self._submit(header, blob)
+        await asyncio.shield(waiting)
+
+    def _settle(self, id: bytes, error: TransportError | None) -> None:
+        waiting = self._accepting.pop(id, None)
+        if waiting is None:
+            self._wake()
+        elif error is None:
+            waiting.set_result(None)
+        else:
+            _fail(waiting, error)
+        if not self._accepting:
+            self._wake()
+
+    def _submit(self, header: Header, blob: bytes) -> None:
+        self._raise_failure()
+        self._link.submit(
+            header.id,
+            blob,
+            durable=header.is_durable,
+            expendable=header.reply_to is None and not header.flags & Flag.ASK,
+            now=self._loop.time(),
+        )
+        self._flush_soon()
+
+    def _header(
+        self,
+        to: str,
+        body: BaseModel,
+        id: bytes | None,
+        reply_to: bytes | None,
+        trace: str | None,
+        flags: Flag = Flag(0),  # noqa: B008 (immutable)
+    ) -> Header:
+        if is_durable(type(body)):
+            flags |= Flag.DURABLE
+        return Header(
+            VERSION,
+            secrets.token_bytes(ID_BYTES) if id is None else id,
+            type_of(type(body)),
+            to,
+            self.address,
+            self.incarnation,
+            reply_to,
+            time.time(),
+            int(flags),
+            trace,
+        )
+
+    def _pack(self, header: Header, body: BaseModel) -> bytes:
+        blob = pack(header, self._codec.encode(body))
+        if len(blob) > MAX_BLOB:
+            raise Nacked("too_large", f"{header.type} has {len(blob)} bytes of {MAX_BLOB}")
+        return blob
+
+    def _flush_soon(self) -> None:
+        """Send at the end of this turn of the loop: many messages, one go."""
+        if not self._is_flushing:
+            self._is_flushing = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._is_flushing = False
+        self._link.flush_acks()
+        out = self._link.out
+        while out and self._wire.send(out.first()):
+            out.pop()
+        if self._link.is_idle:
+            self._wake()
+
+    def _tick(self) -> None:
+        """Once a second: let the link see the time, and look for lost wake-ups."""
+        now = self._loop.time()
+        self._link.tick(now, max(0.0, now - self._tick_at))
+        self._wire.look()
+        self._flush_soon()
+        self._tick_at = now + TICK_SECONDS
+        self._ticker = self._loop.call_at(self._tick_at, self._tick)
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            self._raise_failure()
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _fail_all(self, error: TransportError) -> None:
+        """End everything that waits: this endpoint says and hears nothing any more."""
+        self._failure = self._failure or error
+        for ask in self._asks.values():
+            _fail(ask.answer, error)
+        for waiting in self._accepting.values():
+            _fail(waiting, error)
+        self._accepting.clear()
+        self._wake()
+
+    def _shut(self, error: TransportError, linger_seconds: float) -> None:
+        self._fail_all(error)
+        if self._ticker is not None:
+            self._ticker.cancel()
+        self._wire.close(linger_seconds)
+
+
+def _fail(future: asyncio.Future[Received] | asyncio.Future[None], error: TransportError) -> None:
+    if not future.done():
+        future.set_exception(error)
+        future.exception()  # looked at: its waiter may have been cancelled
+
+
+def _answer_id(address: str, asked: bytes) -> bytes:
+    seed = address.encode() + b"\x1freply\x1f" + asked
+    return hashlib.blake2b(seed, digest_size=ID_BYTES).digest()

@@ -1,0 +1,162 @@
+"""The envelope: how one message lies in bytes, and who wrote it to whom.
+
+    blob = 2-byte big-endian length of the header | header | body
+
+The header is a msgpack array whose order is that of `Header`'s fields. Fields are only ever
+appended, so an old reader ignores what it does not know. The router reads the header alone and
+passes the blob on as it came.
+"""
+
+from dataclasses import astuple, dataclass
+from enum import IntFlag
+from math import isfinite
+from typing import Any, cast
+
+import msgpack
+
+from transport.errors import MalformedFrame
+
+VERSION = 1
+ID_BYTES = 16
+NO_ID = bytes(ID_BYTES)
+MAX_BLOB = 16 * 1024 * 1024
+MAX_NAME = 255
+MAX_HEADER_FIELDS = 32
+FIELDS = 10
+MAX_INCARNATION = 2**63 - 1
+
+# What `read_fields` returns, in the order of the wire.
+Fields = tuple[int, bytes, str, str, str, int, bytes | None, float, int, str | None]
+
+
+class Flag(IntFlag):
+    """What the router must know about a message beside its addresses."""
+
+    DURABLE = 1
+    """Keep it until the receiver says done."""
+    TAP = 2
+    """Set by the receiving end on a copy of a message that was meant for somebody else."""
+    ASK = 4
+    """The sender waits for an answer: tell it at once if there is nobody to give one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Who sends what to whom. `incarnation` is the sender's; `sent_at` is wall-clock seconds."""
+
+    version: int
+    id: bytes
+    type: str
+    to: str
+    sender: str
+    incarnation: int
+    reply_to: bytes | None
+    sent_at: float
+    flags: int
+    trace: str | None
+
+    @property
+    def is_durable(self) -> bool:
+        """Say whether it stands in a mailbox until it is done."""
+        return bool(self.flags & Flag.DURABLE)
+
+    @property
+    def is_tap(self) -> bool:
+        """Say whether this is the recorder's copy of somebody else's message."""
+        return bool(self.flags & Flag.TAP)
+
+
+def pack(header: Header, body: bytes) -> bytes:
+    """Return the blob of a message. Raises MalformedFrame if `header` could not be read back."""
+    fields = cast(Fields, astuple(header))
+    if not _fits(fields):
+        raise MalformedFrame(f"not a header: {header}")
+    return pack_fields(fields, body)
+
+
+def pack_fields(fields: Fields, body: bytes) -> bytes:
+    """Return the blob for header fields that are known to be good."""
+    try:
+        head = cast(bytes, msgpack.packb(fields, use_bin_type=True))
+    except UnicodeEncodeError as error:
+        raise MalformedFrame(f"a header must be UTF-8: {error}") from error
+    return len(head).to_bytes(2, "big") + head + body
+
+
+def read_fields(blob: bytes) -> Fields:
+    """Return the checked header fields of a blob; raises MalformedFrame on anything odd."""
+    if len(blob) < 2:
+        raise MalformedFrame("shorter than its length prefix")
+    end = 2 + (blob[0] << 8 | blob[1])
+    if end > len(blob):
+        raise MalformedFrame("shorter than its header")
+    try:
+        fields = msgpack.unpackb(
+            blob[2:end],
+            use_list=False,
+            max_array_len=MAX_HEADER_FIELDS,
+            max_map_len=0,
+            max_ext_len=0,
+        )
+    except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException) as error:
+        raise MalformedFrame(f"header is not msgpack: {error}") from error
+    if type(fields) is not tuple or len(fields) < FIELDS:
+        raise MalformedFrame("header is not an array of ten fields")
+    if len(fields) > FIELDS:
+        fields = fields[:FIELDS]
+    if not _fits(fields):
+        raise MalformedFrame("header has a field of a wrong type or size")
+    return cast(Fields, fields)
+
+
+def read_header(blob: bytes) -> Header:
+    """Return the header of a blob; raises MalformedFrame on anything odd, sizes included."""
+    if len(blob) > MAX_BLOB:
+        raise MalformedFrame(f"{len(blob)} bytes, at most {MAX_BLOB} are allowed")
+    return Header(*read_fields(blob))
+
+
+def body_of(blob: bytes) -> bytes:
+    """Return the body of a blob whose header was read before."""
+    return blob[2 + (blob[0] << 8 | blob[1]) :]
+
+
+def read_map(body: bytes) -> dict[str, Any]:
+    """Return a plain msgpack map with text keys, as `link.` bodies are. Raises MalformedFrame."""
+    try:
+        value = msgpack.unpackb(body)
+    except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException) as error:
+        raise MalformedFrame(f"body is not msgpack: {error}") from error
+    if type(value) is not dict or not all(type(key) is str for key in value):
+        raise MalformedFrame("body is not a map with text keys")
+    return value
+
+
+def pack_map(body: dict[str, Any]) -> bytes:
+    """Return the bytes of a plain map."""
+    return cast(bytes, msgpack.packb(body, use_bin_type=True))
+
+
+def _fits(fields: tuple[Any, ...]) -> bool:
+    """Check types and sizes; `type() is` on purpose, as True is no incarnation."""
+    version, id_, type_, to, sender, incarnation, reply_to, sent_at, flags, trace = fields
+    return (
+        type(version) is int
+        and version == VERSION
+        and type(id_) is bytes
+        and len(id_) == ID_BYTES
+        and type(type_) is str
+        and 0 < len(type_) <= MAX_NAME
+        and type(to) is str
+        and 0 < len(to) <= MAX_NAME
+        and type(sender) is str
+        and 0 < len(sender) <= MAX_NAME
+        and type(incarnation) is int
+        and 0 <= incarnation <= MAX_INCARNATION
+        and (reply_to is None or (type(reply_to) is bytes and len(reply_to) == ID_BYTES))
+        and type(sent_at) is float
+        and isfinite(sent_at)
+        and (type(flags) is int or type(flags) is Flag)
+        and 0 <= flags <= 255
+        and (trace is None or (type(trace) is str and len(trace) <= MAX_NAME))
+    )

@@ -1,0 +1,74 @@
+"""The errors of the bus, split by who can do something about them.
+
+TransportError
+├── Nacked            the router, or the receiver, refused this message: it can never pass as it is
+├── MalformedFrame    bytes that are no message of ours
+├── UnknownType       a body type that this process does not know
+├── MalformedBody     a body that does not fit its type
+├── BindRefused       the router cannot have its socket (taken, too long a path, open to others)
+├── Fenced            a newer incarnation of this address took over: this process must go
+└── Unavailable       may succeed later: retry
+    ├── LinkDown          the router cannot be reached
+    ├── PeerLost          the one that was asked went away, and the question with it
+    └── DeadlineExceeded  no answer in time
+"""
+
+from typing import Literal
+
+NackReason = Literal[
+    "unknown_recipient",
+    "mailbox_full",
+    "too_large",
+    "stale_incarnation",
+    "not_allowed",
+    "malformed",
+]
+
+
+class TransportError(Exception):
+    """Base of every error that the bus raises on purpose."""
+
+
+class Nacked(TransportError):
+    """A message was refused; `reason` is one of NackReason, `detail` says what was wrong."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+class MalformedFrame(TransportError):
+    """The bytes are not an envelope."""
+
+
+class UnknownType(TransportError):
+    """No model is registered for a body's type."""
+
+
+class MalformedBody(TransportError):
+    """A body cannot be written as, or read into, its model."""
+
+
+class BindRefused(TransportError):
+    """The router may not or cannot listen where it was told to."""
+
+
+class Fenced(TransportError):
+    """This incarnation is not the current one any more."""
+
+
+class Unavailable(TransportError):
+    """Something needed is not there now; the same call may succeed later."""
+
+
+class LinkDown(Unavailable):
+    """The router cannot be reached."""
+
+
+class PeerLost(Unavailable):
+    """The peer that was asked went away before it answered."""
+
+
+class DeadlineExceeded(Unavailable):
+    """The answer did not come in time."""

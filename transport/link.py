@@ -1,0 +1,307 @@
+"""The link: an endpoint's side of its connection to the router, with no socket in it.
+
+    CONNECTING --connected--> GREETING --welcome--> UP
+        ^                        |  ^                |
+        |                        |  +--who, silence--+
+        +------disconnected------+-------------------+
+    any --nack of a hello--> REFUSED    any --stale_incarnation--> FENCED    UP --bye--> LEFT
+
+Rules:
+
+- `out` holds what the socket shall send, in order. Only a hello is in it before UP.
+- A durable message stays in `unaccepted` until the router has accepted or refused it; every welcome
+  sends all of them again, in order (the router drops what it knows).
+- Passing ones wait for UP in a bounded backlog, oldest expendable ones dropped.
+- A durable message that arrives is handed out once; if it comes again it is dropped, and said done
+  again if it was done.
+- The router answers heartbeats. Silence of SILENCE seconds, or a message not accepted for that
+  long, means to greet again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from transport import protocol
+from transport.backlog import Backlog
+from transport.envelope import NO_ID, Header, body_of, read_header, read_map
+from transport.errors import MalformedFrame
+from transport.protocol import link_frame
+
+HEARTBEAT_EVERY = 2.0
+SILENCE = 6.0
+GREET_AGAIN = 1.0
+REMEMBERED_DONE = 4_096
+
+
+class LinkState(Enum):
+    """Where the connection stands."""
+
+    CONNECTING = auto()
+    GREETING = auto()
+    UP = auto()
+    LEFT = auto()
+    FENCED = auto()
+    REFUSED = auto()
+
+
+ENDED = frozenset({LinkState.LEFT, LinkState.FENCED, LinkState.REFUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Welcomed:
+    """The router knows us. `lost`: passing messages sent before may not have arrived."""
+
+    epoch: bytes
+    lost: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The router keeps this message now."""
+
+    id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message was refused, by the router or by the peer `by`."""
+
+    id: bytes
+    reason: str
+    detail: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerDown:
+    """An incarnation is gone; or, with `ask`, nobody is there to answer that one."""
+
+    address: str
+    incarnation: int
+    ask: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A message for us; say `done(header.id)` when a durable one has had its effect."""
+
+    header: Header
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The link is over: `state` is FENCED, REFUSED or LEFT."""
+
+    state: LinkState
+    reason: str
+    detail: str
+
+
+LinkEvent = Welcomed | Accepted | Refused | PeerDown | Arrived | Ended
+
+
+class Link:
+    """One endpoint's connection. `now` is monotonic seconds, handed in."""
+
+    def __init__(self, address: str, incarnation: int, ticket: bytes, pid: int) -> None:
+        self.address = address
+        self.incarnation = incarnation
+        self._hello_body = {
+            "address": address,
+            "incarnation": incarnation,
+            "ticket": ticket,
+            "pid": pid,
+            "version": protocol.PROTOCOL_VERSION,
+        }
+        self.state = LinkState.CONNECTING
+        self.out = Backlog()
+        self._early = Backlog()
+        self.unaccepted: OrderedDict[bytes, bytes] = OrderedDict()
+        self._overdue_at: float | None = None
+        self._held: set[bytes] = set()
+        self._was_done: OrderedDict[bytes, None] = OrderedDict()
+        self._to_ack: list[bytes] = []
+        self._epoch: bytes | None = None
+        self._was_cut = False
+        self._greeted_at = 0.0
+        self._heard_at = 0.0
+        self._beat_at = 0.0
+        self.malformed = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many passing messages were dropped on this side."""
+        return self.out.dropped + self._early.dropped
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether nothing waits to be sent or to be accepted."""
+        return not (self.out or self.unaccepted or self._to_ack)
+
+    # --- what the socket tells ------------------------------------------------------------------
+
+    def connected(self, now: float) -> None:
+        """Hear that a connection stands: greet."""
+        if self.state not in ENDED:
+            self._greet(now)
+
+    def disconnected(self) -> None:
+        """Hear that the connection is gone. What was in `out` is lost, or is sent again later."""
+        if self.state not in ENDED:
+            self._was_cut = True
+            self.out.clear()
+            self.state = LinkState.CONNECTING
+
+    def tick(self, now: float, lag: float) -> None:
+        """Let time pass: heartbeats, and greeting again after silence."""
+        if self.state is LinkState.GREETING and now - self._greeted_at >= GREET_AGAIN:
+            self._greet(now)
+        if self.state is not LinkState.UP:
+            return
+        is_overdue = self._overdue_at is not None and now >= self._overdue_at
+        # After our own loop stood still, the answer may lie unread in the socket: ask once more.
+        is_silent = now - self._heard_at >= SILENCE and self._beat_at > self._heard_at
+        if is_overdue or (is_silent and lag < HEARTBEAT_EVERY):
+            self._greet(now)
+        elif now - self._beat_at >= HEARTBEAT_EVERY:
+            self._beat_at = now
+            self.out.push(self._frame(protocol.HEARTBEAT, {"lag": lag}), True)
+
+    # --- what the endpoint wants ----------------------------------------------------------------
+
+    def submit(
+        self, id: bytes, blob: bytes, *, durable: bool, expendable: bool, now: float
+    ) -> None:
+        """Send a message: as soon as the link is up, and for a durable one until it is accepted."""
+        if durable:
+            if id in self.unaccepted:
+                return
+            self.unaccepted[id] = blob
+            if self._overdue_at is None:
+                self._overdue_at = now + SILENCE
+        if self.state is LinkState.UP:
+            self.out.push(blob, expendable)
+        elif not durable:
+            self._early.push(blob, expendable)
+
+    def done(self, id: bytes) -> None:
+        """Say that a durable message has had its effect. Unknown ids are ignored."""
+        if id not in self._held:
+            return
+        self._held.remove(id)
+        self._was_done[id] = None
+        if len(self._was_done) > REMEMBERED_DONE:
+            self._was_done.popitem(last=False)
+        self._to_ack.append(id)
+
+    def flush_acks(self) -> None:
+        """Put what was said done since the last call into `out`, a few frames for all."""
+        if self.state is not LinkState.UP or not self._to_ack:
+            return
+        for start in range(0, len(self._to_ack), protocol.ACKS_A_FRAME):
+            ids = self._to_ack[start : start + protocol.ACKS_A_FRAME]
+            body = {"ids": ids, "stage": protocol.DONE}
+            self.out.push(self._frame(protocol.ACK, body), False)
+        self._to_ack = []
+
+    def refuse(self, header: Header, detail: str) -> None:
+        """Tell the sender of a message that its body cannot be read here."""
+        body = {"id": header.id, "reason": "malformed", "detail": detail}
+        if self.state is LinkState.UP:
+            self.out.push(self._frame(protocol.NACK, body, to=header.sender), False)
+
+    def leave(self) -> None:
+        """Say bye; the router's answer ends the link."""
+        if self.state is LinkState.UP:
+            self.flush_acks()
+            self.out.push(self._frame(protocol.BYE, {}), False)
+
+    # --- what the router says -------------------------------------------------------------------
+
+    def arrived(self, blob: bytes, now: float) -> Iterator[LinkEvent]:
+        """Take one frame; yield what it means. Nothing for noise, which is counted."""
+        try:
+            header = read_header(blob)
+            self._heard_at = now
+            if not header.type.startswith(protocol.LINK_PREFIX):
+                yield from self._message(header, blob)
+            elif header.sender == protocol.ROUTER:
+                yield from self._said(header.type, read_map(body_of(blob)), now)
+            elif header.type == protocol.NACK:
+                yield from self._nacked(read_map(body_of(blob)), header.sender)
+        except (MalformedFrame, KeyError, TypeError):
+            self.malformed += 1
+
+    def _said(self, type_: str, body: dict[str, Any], now: float) -> Iterator[LinkEvent]:
+        if self.state in ENDED:
+            return
+        if type_ == protocol.WELCOME:
+            yield self._welcome(bytes(body["epoch"]), now)
+        elif type_ == protocol.ACK:
+            for id_ in body["ids"]:
+                if self.unaccepted.pop(id_, None) is not None:
+                    yield Accepted(id_)
+            self._overdue_at = now + SILENCE if self.unaccepted else None
+        elif type_ == protocol.NACK:
+            yield from self._nacked(body, protocol.ROUTER)
+        elif type_ == protocol.DOWN:
+            yield PeerDown(str(body["address"]), int(body["incarnation"]), body.get("id"))
+        elif type_ == protocol.WHO and self.state is LinkState.UP:
+            self._was_cut = True  # whatever was sent since the router forgot us was dropped
+            self._greet(now)
+        elif type_ == protocol.BYE:
+            self.state = LinkState.LEFT
+            yield Ended(self.state, "left", "")
+
+    def _welcome(self, epoch: bytes, now: float) -> Welcomed:
+        is_lossy = self._was_cut or (self._epoch is not None and epoch != self._epoch)
+        self._epoch, self._was_cut = epoch, False
+        self.state = LinkState.UP
+        self._heard_at = self._beat_at = now
+        self.out.clear()
+        for blob in self.unaccepted.values():
+            self.out.push(blob, False)
+        while self._early:
+            self.out.push(*self._early.pop())
+        self._overdue_at = now + SILENCE if self.unaccepted else None
+        return Welcomed(epoch, is_lossy)
+
+    def _nacked(self, body: dict[str, Any], by: str) -> Iterator[LinkEvent]:
+        id_, reason, detail = body["id"], str(body["reason"]), str(body["detail"])
+        if by != protocol.ROUTER:
+            if type(id_) is bytes:
+                yield Refused(id_, reason, detail, by)
+            return
+        if reason == "stale_incarnation":
+            self.state = LinkState.FENCED
+            yield Ended(self.state, reason, detail)
+        elif id_ == NO_ID and self.state is LinkState.GREETING:
+            self.state = LinkState.REFUSED
+            yield Ended(self.state, reason, detail)
+        elif type(id_) is bytes:
+            self.unaccepted.pop(id_, None)
+            yield Refused(id_, reason, detail, by)
+
+    def _message(self, header: Header, blob: bytes) -> Iterator[LinkEvent]:
+        if header.is_durable:
+            if header.id in self._held:
+                return
+            if header.id in self._was_done:
+                self._to_ack.append(header.id)
+                return
+            self._held.add(header.id)
+        yield Arrived(header, body_of(blob))
+
+    def _greet(self, now: float) -> None:
+        self._was_cut = self._was_cut or bool(self.out)
+        self.out.clear()
+        self.out.push(self._frame(protocol.HELLO, self._hello_body), False)
+        self.state = LinkState.GREETING
+        self._greeted_at = now
+
+    def _frame(self, type_: str, body: dict[str, Any], to: str = protocol.ROUTER) -> bytes:
+        return link_frame(type_, body, to=to, sender=self.address, incarnation=self.incarnation)

@@ -1,0 +1,62 @@
+"""The words of the link between an endpoint and the router: the `link.` types and their frames.
+
+Their bodies are plain msgpack maps, so that the router needs no model of anybody's messages:
+
+    link.hello      endpoint -> router   address, incarnation, ticket, pid, version
+    link.welcome    router -> endpoint   epoch: changes with every life of the router
+    link.who        router -> endpoint   your routing id is unknown here: say hello
+    link.ack        both ways            ids, stage: accepted (by the router) | done (by a receiver)
+    link.nack       both ways            id, reason, detail
+    link.heartbeat  endpoint -> router   lag: seconds by which the event loop was late
+    link.alive      router -> endpoint   the answer to a heartbeat
+    link.bye        both ways            I leave; the router's answer is its last frame
+    link.down       router -> endpoint   address, incarnation; id: the ask that has nobody to answer
+"""
+
+from typing import Any
+
+from transport.envelope import NO_ID, VERSION, Fields, pack_fields, pack_map
+
+PROTOCOL_VERSION = 1
+
+HELLO = "link.hello"
+WELCOME = "link.welcome"
+WHO = "link.who"
+ACK = "link.ack"
+NACK = "link.nack"
+HEARTBEAT = "link.heartbeat"
+ALIVE = "link.alive"
+BYE = "link.bye"
+DOWN = "link.down"
+LINK_PREFIX = "link."
+
+ACCEPTED = "accepted"
+DONE = "done"
+ACKS_A_FRAME = 256
+
+ROUTER = "router"
+SUPERVISOR = "supervisor"
+RECORDER = "recorder"
+SYSTEM_ADDRESSES = frozenset({SUPERVISOR, ROUTER, RECORDER, "broker", "human"})
+
+STOP = "control.stop"
+ADDRESSES = "control.addresses"
+ASK_DEPTHS = "control.ask_depths"
+DEPTHS = "control.depths"
+REPORT = "event.report"
+
+
+def link_frame(
+    type_: str,
+    body: dict[str, Any],
+    *,
+    to: str = ROUTER,
+    sender: str = ROUTER,
+    incarnation: int = 0,
+    id: bytes = NO_ID,
+    reply_to: bytes | None = None,
+    sent_at: float = 0.0,
+) -> bytes:
+    """Return the blob of a passing frame of the link itself."""
+    fields: Fields = (VERSION, id, type_, to, sender, incarnation, reply_to, sent_at, 0, None)
+    return pack_fields(fields, pack_map(body))

@@ -1,0 +1,184 @@
+"""The router: one ROUTER socket, drained in batches into a Switch, and nothing else.
+
+A plain synchronous loop on raw two-frame messages `[routing id, blob]` (the multipart helpers cost
+several times more than the rest of a hop). Per turn: wait, drain up to BATCH frames, let the switch
+settle (one commit), send. No send ever blocks: what a full peer does not take waits in its Backlog.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, cast
+
+import zmq
+
+from transport import protocol, sockets
+from transport.backlog import Backlog
+from transport.errors import BindRefused
+from transport.mailboxes import Mailboxes
+from transport.switch import Outgoing, Switch
+
+BATCH = 256
+RETRY_MS = 5
+EPOCH_BYTES = 8
+
+
+class Router:
+    """Bind to `url` and pass messages until `stop`. `stop` alone may be called from elsewhere
+    (another thread, a signal handler)."""
+
+    def __init__(
+        self,
+        url: str,
+        key: bytes,
+        mailboxes: Mailboxes,
+        *,
+        tap: str | None = protocol.RECORDER,
+    ) -> None:
+        self.url = url
+        self.switch = Switch(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), tap)
+        self._backlogs: dict[bytes, Backlog] = {}
+        self._is_stopped = False
+        self._woken, self._waker = _wake_pipe()
+        self._lock: IO[bytes] | None = None
+        self._context: zmq.Context[zmq.Socket[bytes]] | None = None
+        self._socket: zmq.Socket[bytes] | None = None
+
+    def bind(self) -> None:
+        """Take the address. Raises BindRefused if another router holds it or may not be trusted."""
+        path = sockets.ipc_path(self.url)
+        if path is not None:
+            sockets.make_private_folder(path.parent)
+            # ipc:// would silently steal the path of a living router.
+            self._lock = _lock_beside(path)
+        self._context = zmq.Context()
+        self._socket = sockets.router_socket(self._context)
+        try:
+            self._socket.bind(self.url)
+        except zmq.ZMQError as error:
+            self.close()
+            raise BindRefused(f"cannot listen on {self.url}: {error}") from error
+
+    def run(self) -> None:
+        """Pass messages until `stop` is called or the supervisor says `control.stop`."""
+        socket = self._socket
+        if socket is None:
+            raise BindRefused("bind first")
+        poller = zmq.Poller()
+        poller.register(socket, zmq.POLLIN)
+        poller.register(self._woken, zmq.POLLIN)
+        receive, settle = self.switch.receive, self.switch.settle
+        while not (self._is_stopped or self.switch.is_stopping):
+            poller.poll(RETRY_MS if self._backlogs else None)
+            for rid, blob in _drain(socket):
+                receive(rid, blob)
+            self._flush(socket)
+            # Sending may find a peer gone, which is news for the others.
+            while frames := settle():
+                self._send_all(socket, frames)
+
+    def stop(self) -> None:
+        """Make `run` return soon."""
+        self._is_stopped = True
+        with contextlib.suppress(OSError):
+            os.write(self._waker, b"x")
+
+    def close(self) -> None:
+        """Give the address back. The lock file stays, as others may be waiting on it."""
+        if self._socket is not None:
+            self._socket.close(linger=0)
+            self._socket = None
+        if self._context is not None:
+            self._context.destroy(linger=0)
+            self._context = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+        for fd in (self._woken, self._waker):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self._woken = self._waker = -1
+
+    def _send_all(self, socket: zmq.Socket[bytes], frames: list[Outgoing]) -> None:
+        backlogs = self._backlogs
+        for frame in frames:
+            rid = frame.rid
+            if rid in backlogs:
+                backlogs[rid].push(frame.blob, frame.is_expendable)
+                continue
+            try:
+                # If the first part is refused nothing was sent; the second is never refused.
+                socket.send(rid, zmq.NOBLOCK | zmq.SNDMORE)
+                socket.send(frame.blob, zmq.NOBLOCK)
+            except zmq.Again:
+                backlog = backlogs[rid] = Backlog()
+                backlog.push(frame.blob, frame.is_expendable)
+            except zmq.ZMQError as error:
+                self._unreachable(rid, error)
+
+    def _flush(self, socket: zmq.Socket[bytes]) -> None:
+        """Try again what full peers did not take."""
+        for rid, backlog in list(self._backlogs.items()):
+            try:
+                while backlog:
+                    socket.send(rid, zmq.NOBLOCK | zmq.SNDMORE)
+                    socket.send(backlog.first(), zmq.NOBLOCK)
+                    backlog.pop()
+            except zmq.Again:
+                continue
+            except zmq.ZMQError as error:
+                self._unreachable(rid, error)
+            self.switch.counts["dropped"] += backlog.dropped
+            self._backlogs.pop(rid, None)
+
+    def _unreachable(self, rid: bytes, error: zmq.ZMQError) -> None:
+        if error.errno != zmq.EHOSTUNREACH:
+            raise error
+        self._backlogs.pop(rid, None)
+        self.switch.gone(rid)
+
+
+def _drain(socket: zmq.Socket[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the frames that are there, at most BATCH; messages of another shape are thrown away."""
+    receive = socket.recv
+    option = cast(Callable[[int], int], socket.getsockopt)
+    if not option(zmq.EVENTS) & zmq.POLLIN:
+        return
+    for index in range(BATCH):
+        # One question after the first spares a lone message the costly exception.
+        if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:
+            return
+        try:
+            rid = receive(zmq.NOBLOCK)
+        except zmq.Again:
+            return
+        if not option(zmq.RCVMORE):
+            continue
+        blob = receive(zmq.NOBLOCK)
+        if not option(zmq.RCVMORE):
+            yield rid, blob
+            continue
+        while option(zmq.RCVMORE):
+            receive(zmq.NOBLOCK)
+
+
+def _lock_beside(path: Path) -> IO[bytes]:
+    """Hold a lock file beside the socket; raises BindRefused if another process holds it."""
+    lock = open(path.with_name(path.name + ".lock"), "ab")  # noqa: SIM115
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise BindRefused(f"another router listens on {path}") from error
+    return lock
+
+
+def _wake_pipe() -> tuple[int, int]:
+    """Return a pipe whose ends never block (os.pipe2 is not on macOS)."""
+    ends = os.pipe()
+    for fd in ends:
+        os.set_blocking(fd, False)
+    return ends

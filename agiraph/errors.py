@@ -35,6 +35,15 @@ class OutOfBudget(Refused):
     """The budget of a run, agent or node does not cover the next step."""
 
 
+class ModelFailure(Refused):
+    """A model call failed for good; `kind` is the provider seam's FailureKind."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Make a failure of `kind` whose `message` is fit to show."""
+        super().__init__(message)
+        self.kind = kind
+
+
 class Unavailable(AgiraphError):
     """Something needed is not there now; the same request may succeed later."""
 

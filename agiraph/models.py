@@ -27,7 +27,10 @@ ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled
 
 
 class Agent(Record):
-    """A long-lived conversational entity with a goal; its coordinator is its brain and face."""
+    """A long-lived conversational entity with a goal; its coordinator is its brain and face.
+
+    `reason` tells why it failed or was stopped.
+    """
 
     id: AgentId
     name: str
@@ -39,6 +42,7 @@ class Agent(Record):
     run: RunId | None = None
     input_dir: str | None = None
     result: str | None = None
+    reason: str | None = None
     created_at: float
     updated_at: float
     current_stage: str | None = None

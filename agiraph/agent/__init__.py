@@ -1,0 +1,9 @@
+"""The mind of one entity: its conversation, prompts, and the loop that all entities share.
+
+records      what a conversation's journal holds
+transcript   the fold of those records: what the model is shown, what is still open
+conversation journal and transcript together: the only place where state changes
+inbox        messages that wait for the next yield point
+loop         yield point -> think -> act -> yield point
+prompts      system prompts and notices from configs/prompts
+"""

@@ -1,0 +1,339 @@
+"""CoordinatorActor: an agent's brain. It thinks only when something happened that needs thought.
+
+Its mind is the fold of the agent's `conversation.jsonl`, its board the fold of the run's
+`journal.jsonl`. What the board has to tell the mind (`notices`) is computed from the two, so a
+crash between them loses nothing.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from agiraph.plans.plan import parse_plan, plan_commands
+
+from actors.coordinator.counter import Counter
+from actors.coordinator.files import AgentFiles
+from actors.coordinator.lead import CoordinatorLead
+from actors.coordinator.notices import notice
+from actors.coordinator.office import Office
+from actors.coordinator.record import AgentRecord
+from actors.coordinator.tellings import tell
+from actors.entity.args import CoordinatorArgs
+from actors.entity.mind import BrokerMind
+from actors.entity.questions import Answers
+from actors.entity.reception import Reception, first_to_end
+from actors.entity.talk import Talk
+from actors.runtime import Runtime
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import Inbox
+from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.prompts import COORDINATOR_REMINDER, coordinator_system, goal_turn
+from agiraph.agent.records import Heard
+from agiraph.agent.transcript import Transcript
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.errors import ModelFailure, Refused
+from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
+from agiraph.messages import Text
+from agiraph.models import Event, StageContract
+from agiraph.scopes.scope import Scope
+from agiraph.tools.ports import ToolContext
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
+
+RUNTIME_NAME = "runtime"
+
+
+class CoordinatorActor:
+    """One agent's coordinator, in one run."""
+
+    name = COORDINATOR_NAME
+
+    def __init__(
+        self, runtime: Runtime, args: CoordinatorArgs, environment: dict[str, str]
+    ) -> None:
+        """Read the agent's files, make what is missing, and put the parts together."""
+        self.runtime = runtime
+        self.args = args
+        self.agent = args.agent.id
+        home = runtime.home.agent(self.agent)
+        self.files = AgentFiles(home, args.run, args.agent)
+        self.record = AgentRecord(runtime, self.files, args)
+        self.conversation = Conversation(home.conversation)
+        self.inbox = Inbox()
+        self.office = Office(
+            runtime,
+            args.agent,
+            args.run,
+            self.files,
+            self.record.today,
+            args.budget_usd,
+            self._on_board_event,
+        )
+        self._environment = environment
+        self._answers = Answers()
+        self._gate = Gate()
+        self._mind = BrokerMind(runtime, self.transcript)
+        self._talk = Talk(self, runtime, self.conversation, self.inbox, self._answers)
+        self._lead = CoordinatorLead(self, self.office, self._talk)
+        self._toolbox = Toolbox.for_entity("coordinator", args.tools)
+        self._noticed = self.transcript.board_seq
+        self._system = coordinator_system(
+            args.agent,
+            soul=self.files.soul(),
+            memory=self.files.memory(),
+            guidance=self._toolbox.guidance(),
+            today=self.record.today,
+            max_concurrent=runtime.config.run.max_concurrent,
+        )
+        if self.transcript.is_paused:
+            self._gate.shut()
+
+    @property
+    def transcript(self) -> Transcript:
+        """What the coordinator has been through."""
+        return self.conversation.transcript
+
+    # --- the life of a coordinator ---------------------------------------------------------------
+
+    async def live(self) -> None:
+        """Lead until the process is stopped."""
+        reception = Reception(
+            self.runtime,
+            self.conversation,
+            self.inbox,
+            self._gate,
+            self._mind,
+            self._answers,
+            Counter(self.runtime, self.office, self.inbox).take,
+        )
+        self._begin()
+        self.office.reconcile()
+        await self.runtime.ready()
+        await first_to_end(reception.run(), self.office.run_effects(), self._think_for_ever())
+
+    def _begin(self) -> None:
+        """Start the run, unless it has been started before."""
+        self.record.open()
+        settings = self.runtime.config.run
+        if self.office.board.run is None:
+            self.office.execute(
+                c.StartRun(
+                    run_id=self.args.run,
+                    goal=self.args.agent.goal,
+                    model=self.args.agent.model,
+                    worker_model=self.args.agent.worker_model,
+                    mode=self.args.agent.mode,
+                    max_nodes=settings.max_nodes,
+                    contract=StageContract(
+                        max_iterations_per_node=settings.max_iterations,
+                        timeout_seconds=settings.node_timeout_seconds,
+                    ),
+                )
+            )
+        if not self.office.board.is_running and not self.record.has_ended:
+            self._on_board_event(self.office.history[-1])
+        if not self.transcript.turns:
+            self._tell(goal_turn(self.args.agent))
+            self._fill_board()
+
+    def _fill_board(self) -> None:
+        """Put a plan that was given with the goal on the board."""
+        if self.args.plan is None:
+            return
+        try:
+            for command in plan_commands(parse_plan(self.args.plan)):
+                self.office.execute(command)
+        except Refused as error:
+            self._fail(f"the plan cannot be followed: {error}")
+            return
+        self._tell(
+            "[Runtime]: The human gave a plan; its nodes stand on the board already. "
+            "`wait` for them, judge what they publish, and `finish`."
+        )
+
+    async def _think_for_ever(self) -> None:
+        loop = AgentLoop(
+            self,
+            self.conversation,
+            self.inbox,
+            self._gate,
+            self._mind,
+            self._toolbox,
+            self.runtime.clock,
+        )
+        while True:
+            try:
+                await loop.run()
+            except ModelFailure as failure:
+                reason = f"the model cannot be asked ({failure.kind}): {failure}"
+                self._fail(reason)
+                await self._say_to_human(reason)
+                await self._rest()
+
+    def _fail(self, reason: str) -> None:
+        if self.office.board.is_running:
+            self.office.execute(c.StopRun("failed", reason))
+
+    def _on_board_event(self, event: e.BoardEvent) -> None:
+        """Let the world know, and keep the agent's own record true."""
+        board = self.office.board
+        told = tell(board, event, agent=self.agent, run=self.args.run, entity=self.name)
+        self.runtime.report(*told)
+        self.record.follow(board, event)
+
+    # --- what the loop asks ----------------------------------------------------------------------
+
+    def is_over(self) -> bool:
+        """Return False: a coordinator is there for its human as long as its process lives."""
+        return False
+
+    def request(self) -> ModelRequest:
+        """Return the next question to the model."""
+        models = self.runtime.config.models
+        return ModelRequest(
+            model=self.args.agent.model,
+            system=self._system,
+            turns=tuple(self.transcript.turns),
+            tools=self._toolbox.schemas(),
+            max_tokens=models.max_tokens,
+            temperature=models.temperature,
+            entity=self.runtime.address,
+            run_id=self.args.run,
+            budget_usd=self.args.budget_usd,
+        )
+
+    def context(self, key: str) -> ToolContext:
+        """Return what a tool is handed."""
+        agent_home = self.runtime.home.agent(self.agent)
+        input_dir = Path(self.args.agent.input_dir) if self.args.agent.input_dir else None
+        scope = Scope.for_coordinator(agent_home, self.files.run, input_dir)
+        return ToolContext(
+            kind="coordinator",
+            call_id=key,
+            scope=scope,
+            config=self.runtime.config,
+            team=self._lead,
+            environment=self._environment | {"AGIRAPH_RUN": str(self.files.run.path)},
+        )
+
+    def notices(self) -> list[Heard]:
+        """Return what happened on the board that the mind has not been told, as one turn."""
+        history = self.office.history
+        fresh = history[self._noticed :]
+        self._noticed = len(history)
+        covered = self.transcript.covered
+        lines = [text for event in fresh if (text := notice(self.office.board, event, covered))]
+        if not lines:
+            return []
+        now = self.runtime.clock.now()
+        content = "\n".join(lines)
+        heard = Heard(content=content, from_name="board", ts=now, board_seq=len(history))
+        return [heard]
+
+    def take_effects(self) -> Effects:
+        """Return what the last call has shown."""
+        return self._lead.take_effects()
+
+    async def on_rest(self) -> None:
+        """Pass on what was said; then wait for news, remind once, or give the run up."""
+        said = self.transcript.turns[-1]
+        if isinstance(said, AssistantTurn) and said.text and not said.interrupted:
+            await self._say_to_human(said.text)
+        if not self.office.board.is_running or self._is_work_under_way():
+            await self._rest()
+            return
+        if self._was_reminded():
+            text = said.text if isinstance(said, AssistantTurn) else None
+            self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
+            return
+        self._tell(COORDINATOR_REMINDER)
+
+    async def on_step_limit(self) -> bool:
+        """Keep to the run's bound on turns; once the run has ended think only when spoken to."""
+        if not self.office.board.is_running:
+            if isinstance(self.transcript.turns[-1], UserTurn):
+                return True
+            await self._rest()
+            return False
+        limit = self.runtime.config.run.coordinator_iterations
+        if self.transcript.model_turns >= limit:
+            self._fail(f"the coordinator's {limit} model turns are used up")
+            return False
+        return True
+
+    def report(self, event: str, data: JsonObject) -> None:
+        """Tell the recorder."""
+        self.runtime.report(
+            Event(
+                type=event,
+                agent_id=self.agent,
+                ts=self.runtime.clock.now(),
+                entity=self.name,
+                run_id=self.args.run,
+                data=data,
+            )
+        )
+
+    def show(self, state: str, step: str) -> None:
+        """Show what is being done right now."""
+        self.runtime.status(state, step)
+
+    # --- what the talk asks ----------------------------------------------------------------------
+
+    async def roster(self) -> dict[str, Address]:
+        """Return the addresses of the team's workers by name and by id."""
+        team = self.office.board.team
+        by_id = {str(worker.id): worker_address(self.agent, worker.id) for worker in team}
+        return by_id | {worker.name: by_id[worker.id] for worker in team}
+
+    def standing_still(self) -> AbstractContextManager[None]:
+        """Return nothing to stop: a coordinator has no deadline."""
+        return nullcontext()
+
+    @contextmanager
+    def waiting_for_human(self) -> Iterator[None]:
+        """Let the agent's status say that it waits for the human."""
+        self.record.set_status("waiting_for_human")
+        try:
+            yield
+        finally:
+            self.record.set_status("working")
+
+    # --- small things ----------------------------------------------------------------------------
+
+    async def _rest(self) -> None:
+        """Wait, without any model call, until there is something to think about."""
+        self.show("idle", "")
+        bell = asyncio.ensure_future(self.office.changes.until(self._has_notices))
+        arrival = asyncio.ensure_future(self.inbox.arrived.wait())
+        try:
+            if not self.inbox.has_followups():
+                await asyncio.wait({bell, arrival}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (bell, arrival):
+                task.cancel()
+            await asyncio.wait({bell, arrival})
+
+    def _has_notices(self) -> bool:
+        board, covered = self.office.board, self.transcript.covered
+        fresh = self.office.history[self._noticed :]
+        return any(notice(board, event, covered) for event in fresh)
+
+    def _is_work_under_way(self) -> bool:
+        return any(not node.has_ended for node in self.office.board.nodes.values())
+
+    def _was_reminded(self) -> bool:
+        last_heard = [turn for turn in self.transcript.turns if isinstance(turn, UserTurn)][-1:]
+        return bool(last_heard) and last_heard[0].content == COORDINATOR_REMINDER
+
+    async def _say_to_human(self, text: str) -> None:
+        message = derived_message_id(self.runtime.address, f"say.{self.transcript.position}")
+        body = Text(content=text, from_name=self.name, to_name="human")
+        await self.runtime.send(HUMAN, body, id=message)
+        self.report("message.sent", {"from": self.name, "to": "human", "content": text[:2000]})
+
+    def _tell(self, text: str) -> None:
+        now = self.runtime.clock.now()
+        self.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))

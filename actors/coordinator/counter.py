@@ -1,0 +1,188 @@
+"""Counter: where workers' requests and reports about nodes are taken in."""
+
+import asyncio
+
+from actors.coordinator.office import Office
+from actors.runtime import Runtime
+from agiraph.agent.inbox import Inbox, Incoming
+from agiraph.board import commands as c
+from agiraph.board.names import find_node
+from agiraph.board.view import board_view, node_row
+from agiraph.errors import IllegalTransition, Refused
+from agiraph.ids import NodeId, WorkerId
+from agiraph.messages import (
+    AwaitNodes,
+    BoardState,
+    Body,
+    ChildFailed,
+    CreateNode,
+    FailNode,
+    NodeCheckpoint,
+    NodeCreatedReply,
+    NodesEnded,
+    NodeStarted,
+    Ok,
+    PublishNode,
+    RefusedReply,
+    Suggest,
+    ViewBoard,
+)
+from agiraph.models import WorkNode
+from transport.endpoint import Received
+
+
+class Counter:
+    """Takes in what comes from workers and the supervisor; what it refuses, it answers with why."""
+
+    def __init__(self, runtime: Runtime, office: Office, inbox: Inbox) -> None:
+        """Serve the board of `office`; suggestions go into the coordinator's `inbox`."""
+        self._runtime = runtime
+        self._office = office
+        self._inbox = inbox
+        self._waits: set[asyncio.Task[None]] = set()
+
+    async def take(self, received: Received) -> None:
+        """Take in one message."""
+        match received.body:
+            case ViewBoard():
+                await self._answer(received, BoardState(state=board_view(self._office.board)))
+            case CreateNode() as create:
+                await self._create(received, create)
+            case AwaitNodes() as wait:
+                task = asyncio.create_task(self._wait(received, wait))
+                self._waits.add(task)
+                task.add_done_callback(self._waits.discard)
+            case NodeStarted() as started:
+                await self._report(received, self._start(received, started))
+            case PublishNode() as publish:
+                await self._publish(received, publish)
+            case FailNode() as failed:
+                command = c.FailNode(failed.node_id, failed.attempt, failed.reason)
+                await self._report(received, command, holder_of=failed.node_id)
+            case NodeCheckpoint(node_id=node, summary=summary):
+                self._pass_on(received, f"Checkpoint on node {self._name(node)}: {summary}")
+            case Suggest(node_id=node, suggestion=text):
+                self._pass_on(received, f"Suggestion from node {self._name(node)}: {text}")
+            case ChildFailed() as lost:
+                await self._report(received, self._lose(lost))
+            case _:
+                self._runtime.done(received)
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def _create(self, received: Received, create: CreateNode) -> None:
+        command = c.CreateNode(
+            cause=create.cause,
+            task=create.task,
+            name=create.name,
+            role=create.role,
+            refs=create.refs,
+            dependencies=create.dependencies,
+            worker=create.worker,
+            parent_node=create.parent_node,
+        )
+        try:
+            self._office.execute(command)
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        node = self._office.board.node_by_cause(create.cause)
+        assert node is not None
+        await self._answer(
+            received, NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
+        )
+
+    async def _publish(self, received: Received, publish: PublishNode) -> None:
+        try:
+            self._require_holder(received, publish.node_id)
+            self._office.execute(
+                c.CompleteNode(publish.node_id, publish.attempt, publish.summary, publish.files)
+            )
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        await self._answer(received, Ok())
+
+    async def _wait(self, received: Received, wait: AwaitNodes) -> None:
+        """Answer when the nodes have ended; until then the request stays undone."""
+        office = self._office
+        try:
+            self._require_holder(received, wait.waiter)
+            ids = self._awaited(wait)
+            if any(not office.board.nodes[node].has_ended for node in ids):
+                office.execute(c.BlockNode(wait.waiter, ids))
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        await office.changes.until(lambda: all(office.board.nodes[n].has_ended for n in ids))
+        if office.board.nodes[wait.waiter].status == "blocked":
+            office.execute(c.UnblockNode(wait.waiter))
+        rows = tuple(node_row(office.board, office.board.nodes[node]) for node in ids)
+        await self._answer(received, NodesEnded(nodes=rows))
+
+    def _awaited(self, wait: AwaitNodes) -> tuple[NodeId, ...]:
+        board = self._office.board
+        if wait.nodes:
+            return tuple(find_node(board, named).id for named in wait.nodes)
+        return tuple(board.nodes[wait.waiter].children)
+
+    # --- reports ---------------------------------------------------------------------------------
+
+    def _start(self, received: Received, started: NodeStarted) -> c.Command:
+        node = find_node(self._office.board, started.node_id)
+        if node.status == "blocked":
+            return c.UnblockNode(node.id)
+        return c.StartNode(node.id, self._sender(received), started.attempt)
+
+    def _lose(self, lost: ChildFailed) -> c.Command:
+        worker = lost.address.rpartition("/")[2]
+        return c.LoseWorker(worker, lost.cause)
+
+    async def _report(
+        self, received: Received, command: c.Command, *, holder_of: str | None = None
+    ) -> None:
+        """Carry out what a report implies; one that is stale or not believed changes nothing."""
+        try:
+            if holder_of is not None:
+                self._require_holder(received, holder_of)
+            self._office.execute(command)
+        except Refused as error:
+            self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
+        self._runtime.done(received)
+
+    def _pass_on(self, received: Received, content: str) -> None:
+        self._inbox.put(
+            Incoming(
+                id=received.header.id.hex(),
+                from_name=self._sender_name(received),
+                content=content,
+                mode="steer",
+                done=lambda: self._runtime.done(received),
+            )
+        )
+
+    # --- who speaks ------------------------------------------------------------------------------
+
+    def _sender(self, received: Received) -> WorkerId:
+        return WorkerId(received.header.sender.rpartition("/")[2])
+
+    def _sender_name(self, received: Received) -> str:
+        worker = self._office.board.workers.get(self._sender(received))
+        return worker.name if worker else received.header.sender
+
+    def _name(self, node: str) -> str:
+        found = self._office.board.nodes.get(NodeId(node))
+        return found.name if found else node
+
+    def _require_holder(self, received: Received, node: str) -> WorkNode:
+        found = find_node(self._office.board, node)
+        if found.assigned_worker != self._sender(received):
+            raise IllegalTransition(f"node '{found.name}' is not held by {received.header.sender}")
+        return found
+
+    async def _answer(self, received: Received, body: Body) -> None:
+        await self._runtime.reply(received, body)
+        self._runtime.done(received)
+
+    async def _refuse(self, received: Received, error: Refused) -> None:
+        await self._answer(received, RefusedReply(reason=str(error), kind=type(error).__name__))

@@ -1,0 +1,102 @@
+"""AgentFiles: what the coordinator writes into the agent's home and its run's folder."""
+
+import json
+from datetime import UTC, datetime
+
+from agiraph.agent.prompts import render
+from agiraph.board.board import Board
+from agiraph.board.view import node_row
+from agiraph.clock import iso
+from agiraph.home import AgentHome, RunHome
+from agiraph.ids import RunId
+from agiraph.journal import replace_file
+from agiraph.models import Agent, WorkNode
+
+RESULT_IN_MEMORY = 2000
+RECENT_DAYS = 2
+
+
+class AgentFiles:
+    """Writes what people and prompts read; the journals are elsewhere."""
+
+    def __init__(self, home: AgentHome, run: RunId, agent: Agent) -> None:
+        """Create what is missing in the home of `agent`."""
+        self.home = home
+        self.run: RunHome = home.run(run)
+        self.run.path.mkdir(parents=True, exist_ok=True)
+        first_texts = (
+            (home.soul, f"{render('soul')}\n"),
+            (home.goal, f"# Goal\n\n{agent.goal}\n"),
+            (home.memory_file, f"# What {agent.name} remembers\n"),
+            (home.memory / "index.md", "# Index\n\nDaily logs stand here as YYYY-MM-DD.md.\n"),
+            (home.triggers, "[]\n"),
+        )
+        for path, text in first_texts:
+            if not path.exists():
+                replace_file(path, text)
+
+    def load_agent(self) -> Agent | None:
+        """Return the agent's record as it was written last."""
+        if not self.home.record.exists():
+            return None
+        return Agent.model_validate_json(self.home.record.read_text(encoding="utf-8"))
+
+    def save_agent(self, agent: Agent) -> None:
+        """Replace the agent's record."""
+        replace_file(self.home.record, agent.model_dump_json(indent=2) + "\n")
+
+    def soul(self) -> str:
+        """Return who the agent is."""
+        return self.home.soul.read_text(encoding="utf-8")
+
+    def memory(self) -> str:
+        """Return the long-term memory that a prompt begins with: MEMORY.md and the last days."""
+        days = sorted(self.home.memory.glob("[0-9]*-[0-9]*-[0-9]*.md"))[-RECENT_DAYS:]
+        texts = [self.home.memory_file, *days]
+        return "\n\n".join(path.read_text(encoding="utf-8").strip() for path in texts)
+
+    def write_node(self, board: Board, node: WorkNode) -> None:
+        """Write a node's spec, refs and status."""
+        home = self.run.node(node.folder)
+        if not home.spec.exists():
+            replace_file(home.spec, f"# {node.name}\n\n{node.task.strip()}\n")
+            refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
+            replace_file(home.refs, f"{refs}\n")
+        row = node_row(board, node)
+        text = f"{node.status.upper()}\n\nWorker: {row['worker'] or 'nobody yet'}\n"
+        if row["summary"]:
+            text += f"\n{row['summary']}\n"
+        replace_file(home.status, text)
+
+    def write_plan(self, board: Board) -> None:
+        """Write `_plan.md` from the board: stages, their nodes, what was assessed and why."""
+        assert board.run is not None
+        lines = ["# Plan", "", f"Goal: {board.run.goal}", ""]
+        for stage in board.stages:
+            lines += [f"## {stage.name} ({stage.status})", ""]
+            for node_id in stage.nodes:
+                node = board.nodes[node_id]
+                worker = node_row(board, node)["worker"]
+                by = f", {worker}" if worker else ""
+                lines.append(f"- **{node.name}** ({node.role}{by}): {node.status}")
+            if stage.assessment:
+                lines += ["", "Assessment:", "", stage.assessment]
+            lines.append("")
+        if board.run.summary:
+            lines += ["## Result", "", "See `_output.md`."]
+        replace_file(self.run.plan, "\n".join(lines).rstrip() + "\n")
+
+    def write_output(self, summary: str) -> None:
+        """Write the run's result."""
+        replace_file(self.run.output, f"{summary.rstrip()}\n")
+
+    def log_day(self, run: RunId, goal: str, outcome: str, now: float) -> None:
+        """Add a run's end to the day's log in memory/; again for the same run does nothing."""
+        day = datetime.fromtimestamp(now, UTC).date().isoformat()
+        path = self.home.memory / f"{day}.md"
+        text = path.read_text(encoding="utf-8") if path.exists() else f"# {day}\n"
+        heading = f"## Run {run}"
+        if heading in text:
+            return
+        entry = f"\n{heading}\n\n{iso(now)} Goal: {goal}\n\n{outcome[:RESULT_IN_MEMORY].strip()}\n"
+        replace_file(path, text + entry)

@@ -1,0 +1,170 @@
+"""CoordinatorLead: what the coordinator's tools do, on the board that stands in this process."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from actors.coordinator.office import Office
+from actors.entity.asking import ask_until_answered
+from actors.entity.talk import Talk
+from agiraph.agent.loop import Effects
+from agiraph.board import commands as c
+from agiraph.board.names import find_node, find_worker
+from agiraph.board.view import board_view, node_row
+from agiraph.errors import IllegalTransition, Refused
+from agiraph.ids import BROKER, NodeId
+from agiraph.messages import CheckModel
+from agiraph.models import DeliveryMode
+from agiraph.tools.ports import NewNode, NewWorker, WaitOutcome
+from agiraph.turns import JsonObject
+
+if TYPE_CHECKING:
+    from actors.coordinator.coordinator import CoordinatorActor
+
+
+class CoordinatorLead:
+    """The team as the coordinator's tools see it."""
+
+    def __init__(self, coordinator: "CoordinatorActor", office: Office, talk: Talk) -> None:
+        """Lead the team of `office`, talking through `talk`."""
+        self._coordinator = coordinator
+        self._office = office
+        self._talk = talk
+        self._runtime = coordinator.runtime
+        self._covered: list[NodeId] = []
+
+    def take_effects(self) -> Effects:
+        """Return what the last call has told the model, and forget it."""
+        effects = Effects(covers=tuple(self._covered), messages=self._talk.take_effects().messages)
+        self._covered.clear()
+        return effects
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a worker, `human` or `*`."""
+        await self._talk.send_message(call_id, to, content, mode)
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that have arrived."""
+        return await self._talk.check_messages(call_id)
+
+    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
+        """Ask the human and wait; meanwhile the agent waits for the human."""
+        with self._coordinator.waiting_for_human():
+            return await self._talk.ask_human(call_id, question, channel)
+
+    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+        """Put a node on the board."""
+        cause = self._cause(call_id)
+        self._office.execute(
+            c.CreateNode(
+                cause=cause,
+                task=node.task,
+                name=node.name,
+                role=node.role,
+                refs=node.refs or {},
+                dependencies=node.dependencies,
+                worker=node.worker,
+            )
+        )
+        created = self._office.board.node_by_cause(cause)
+        assert created is not None
+        return {"node_id": created.id, "name": created.name, "status": created.status}
+
+    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Wait until the nodes have ended (default: the open stage's) or a message arrives."""
+        board = self._office.board
+        ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
+        if not ids:
+            raise IllegalTransition("there is nothing to wait for: no node is open")
+        self._coordinator.show("waiting_for_nodes", "wait")
+        ended = asyncio.ensure_future(self._office.changes.until(lambda: self._have_ended(ids)))
+        arrival = asyncio.ensure_future(self._coordinator.inbox.arrived.wait())
+        try:
+            await asyncio.wait({ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
+            interrupted = not ended.done()
+        finally:
+            for task in (ended, arrival):
+                task.cancel()
+            await asyncio.wait({ended, arrival})
+        board = self._office.board
+        self._covered.extend(node for node in ids if board.nodes[node].has_ended)
+        rows = tuple(node_row(board, board.nodes[node]) for node in ids)
+        return WaitOutcome(nodes=rows, interrupted_by_message=interrupted)
+
+    async def view_board(self) -> JsonObject:
+        """Return the board."""
+        return board_view(self._office.board)
+
+    async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
+        """Create a worker; its process starts at once."""
+        if worker.type == "autonomous":
+            raise Refused("autonomous workers cannot be started here yet (possible: harnessed)")
+        if worker.model:
+            body = CheckModel(model=worker.model)
+            await ask_until_answered(self._runtime, BROKER, body)
+        cause = self._cause(call_id)
+        self._office.execute(
+            c.SpawnWorker(
+                cause=cause,
+                name=worker.name,
+                type=worker.type,
+                model=worker.model,
+                role=worker.role,
+                memory=worker.memory,
+                tools=worker.tools,
+                agent_command=worker.agent_command,
+            )
+        )
+        spawned = self._office.board.worker_by_cause(cause)
+        assert spawned is not None
+        return {"worker_id": spawned.id, "name": spawned.name}
+
+    async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
+        """Keep a node for a worker, who gets it as soon as both are free."""
+        self._office.execute(c.ReserveNode(node, worker))
+        board = self._office.board
+        found = find_node(board, node)
+        return {
+            "node_id": found.id,
+            "worker_id": find_worker(board, worker).id,
+            "status": found.status,
+        }
+
+    async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
+        """Let a worker go; its outputs stay."""
+        found = find_worker(self._office.board, worker)
+        self._office.execute(c.RetireWorker(found.id))
+        return {"worker_id": found.id, "status": self._office.board.workers[found.id].status}
+
+    async def cancel_node(self, call_id: str, node: str) -> JsonObject:
+        """Cancel a node that has not ended."""
+        found = find_node(self._office.board, node)
+        self._office.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
+        return {"node_id": found.id, "status": self._office.board.nodes[found.id].status}
+
+    async def reconvene(self, call_id: str, assessment: str) -> JsonObject:
+        """Close the open stage; asked again after a crash it reports the stage it closed."""
+        stages = self._office.board.stages
+        if not (stages and stages[-1].assessment == assessment):
+            self._office.execute(c.Reconvene(assessment))
+        board = self._office.board
+        stage = board.stages[-1]
+        rows = [node_row(board, board.nodes[node]) for node in stage.nodes]
+        return {"stage": stage.name, "nodes": rows}
+
+    async def finish(self, call_id: str, summary: str) -> None:
+        """End the run with its result."""
+        self._office.execute(c.FinishRun(summary))
+
+    def _cause(self, call_id: str) -> str:
+        return f"{self._runtime.address}#{call_id}"
+
+    def _of_open_stage(self) -> list[NodeId]:
+        """Return the nodes that the coordinator created in the open stage."""
+        board = self._office.board
+        if board.open_stage is None:
+            return []
+        nodes = (board.nodes[node] for node in board.stages[board.open_stage].nodes)
+        return [node.id for node in nodes if node.parent_node is None]
+
+    def _have_ended(self, ids: list[NodeId]) -> bool:
+        return all(self._office.board.nodes[node].has_ended for node in ids)

@@ -1,0 +1,223 @@
+"""Office: the board's edge. Every change goes through `execute`; its effects follow from the state.
+
+An effect (a spec on disk, a worker's process, an assignment sent) may be lost when the process
+dies right after the change was journaled. So effects carry ids that follow from the board, and
+`reconcile` asks for all of them again at the start: what had happened already happens once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from actors.coordinator.changes import Changes
+from actors.coordinator.files import AgentFiles
+from actors.entity.args import WorkerArgs
+from actors.entity.asking import ask_until_answered
+from actors.runtime import Runtime
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.board.scheduler import Limits, plan
+from agiraph.board.store import BoardStore
+from agiraph.errors import Refused
+from agiraph.ids import (
+    SUPERVISOR,
+    AgentId,
+    NodeId,
+    RunId,
+    WorkerId,
+    coordinator_address,
+    derived_message_id,
+    worker_address,
+)
+from agiraph.journal import read_journal
+from agiraph.messages import AssignNode, CancelNode, ChildSpec, StartChild, StopChild
+from agiraph.models import Agent, Assignment, Worker, WorkNode
+
+Effect = Callable[[], Awaitable[None]]
+OnEvent = Callable[[e.BoardEvent], None]
+
+
+class Office:
+    """The board of one run and all that follows from it outside this process."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        agent: Agent,
+        run: RunId,
+        files: AgentFiles,
+        today: str,
+        budget_usd: float | None,
+        on_event: OnEvent,
+    ) -> None:
+        """Open the run's journal; `on_event` hears of every change once it stands."""
+        self._runtime = runtime
+        self._agent = agent
+        self._run = run
+        self._files = files
+        self._today = today
+        self._budget_usd = budget_usd
+        self._on_event = on_event
+        self._store = BoardStore(files.run.journal)
+        self._effects: asyncio.Queue[Effect] = asyncio.Queue()
+        self.changes = Changes()
+        self.history: list[e.BoardEvent] = [
+            e.BOARD_EVENT.validate_python(record) for record in read_journal(files.run.journal)
+        ]
+
+    @property
+    def board(self) -> Board:
+        """The board as it stands."""
+        return self._store.board
+
+    @property
+    def agent_id(self) -> AgentId:
+        """Whose board it is."""
+        return self._agent.id
+
+    def execute(self, command: c.Command) -> None:
+        """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
+        self._do(command)
+        limits = Limits(max_concurrent=self._runtime.config.run.max_concurrent)
+        while actions := plan(self.board, limits):
+            for action in actions:
+                self._do(action)
+        self.changes.ring()
+
+    def _do(self, command: c.Command) -> None:
+        for event in self._store.execute(command, self._runtime.clock.now()):
+            self.history.append(event)
+            self._follow(event)
+            self._on_event(event)
+
+    async def run_effects(self) -> None:
+        """Carry effects out, one after the other, for as long as the process lives."""
+        while True:
+            effect = await self._effects.get()
+            await effect()
+
+    def reconcile(self) -> None:
+        """Ask again for every effect that the board, as it stands, implies."""
+        for worker in self.board.workers.values():
+            if worker.status == "stopped":
+                self._effects.put_nowait(lambda w=worker.id: self._dismiss(w))  # type: ignore[misc]
+            elif self.board.is_running:
+                self._effects.put_nowait(lambda w=worker: self._hire(w))  # type: ignore[misc]
+        for node in self.board.nodes.values():
+            self._files.write_node(self.board, node)
+            if node.status in ("assigned", "running", "blocked"):
+                self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
+        if self.board.run is not None and not self.board.is_running:
+            self._effects.put_nowait(self._dismiss_all)
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._store.close()
+
+    # --- what follows from what ------------------------------------------------------------------
+
+    def _follow(self, event: e.BoardEvent) -> None:
+        put = self._effects.put_nowait
+        match event:
+            case e.NodeCreated():
+                self._files.write_node(self.board, event.node)
+                self._files.write_plan(self.board)
+            case e.NodeAssigned():
+                self._write_node(event.node_id)
+                put(lambda: self._assign(event.node_id))
+            case e.NodeCancelled() | e.NodeFailed():
+                self._write_node(event.node_id)
+                put(lambda: self._withdraw(event.node_id))
+            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeCompleted():
+                self._write_node(event.node_id)
+            case e.WorkerSpawned():
+                put(lambda: self._hire(event.worker))
+            case e.WorkerStopped():
+                put(lambda: self._dismiss(event.worker_id))
+            case e.StageReconvened():
+                self._files.write_plan(self.board)
+            case e.RunFinished() | e.RunStopped():
+                self._files.write_plan(self.board)
+                put(self._dismiss_all)
+            case e.RunStarted() | e.StageStarted() | e.NodeReserved():
+                pass
+
+    def _write_node(self, node: NodeId) -> None:
+        self._files.write_node(self.board, self.board.nodes[node])
+
+    # --- effects ---------------------------------------------------------------------------------
+
+    async def _hire(self, worker: Worker) -> None:
+        """Have the supervisor run the worker's process; harmless if it runs already."""
+        args = WorkerArgs(
+            agent=self._agent.id,
+            agent_name=self._agent.name,
+            run=self._run,
+            worker=worker,
+            model=self._agent.worker_model,
+            today=self._today,
+            input_dir=self._agent.input_dir,
+            budget_usd=self._budget_usd,
+        )
+        spec = ChildSpec(
+            address=worker_address(self._agent.id, worker.id),
+            kind="worker",
+            args=args.model_dump(mode="json"),
+            restart="transient",
+            owner=coordinator_address(self._agent.id),
+            intensity=self._runtime.config.supervisor.intensity,
+            period_seconds=self._runtime.config.supervisor.period_seconds,
+        )
+        try:
+            body = StartChild(spec=spec)
+            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+        except Refused as error:
+            self.execute(c.LoseWorker(worker.id, f"it could not be started: {error}"))
+
+    async def _dismiss(self, worker: WorkerId) -> None:
+        """Have the supervisor end a worker's process and forget its address."""
+        body = StopChild(
+            address=worker_address(self._agent.id, worker), how="forget", reason="its work is over"
+        )
+        try:
+            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+        except Refused as error:
+            self._runtime.log.debug("nothing to dismiss", worker=worker, reason=str(error))
+
+    async def _dismiss_all(self) -> None:
+        await asyncio.gather(*(self._dismiss(worker) for worker in self.board.workers))
+
+    async def _assign(self, node_id: NodeId) -> None:
+        node = self.board.nodes[node_id]
+        if node.has_ended or node.assigned_worker is None:
+            return
+        body = AssignNode(agent=self._agent.id, run=self._run, assignment=self._assignment(node))
+        message = self._id("assign", node.id, node.attempt)
+        to = worker_address(self._agent.id, node.assigned_worker)
+        await self._runtime.send(to, body, id=message)
+
+    def _assignment(self, node: WorkNode) -> Assignment:
+        team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
+        return Assignment(
+            node=node,
+            spec=node.task,
+            contract=self.board.stages[node.stage].contract,
+            attempt=node.attempt,
+            team=team,
+            goal=self._agent.goal,
+            input_dir=self._agent.input_dir,
+        )
+
+    async def _withdraw(self, node_id: NodeId) -> None:
+        """Tell the worker that held a node to put it down."""
+        node = self.board.nodes[node_id]
+        worker = self.board.workers.get(node.assigned_worker) if node.assigned_worker else None
+        if worker is None or worker.status == "stopped":
+            return
+        body = CancelNode(node_id=node.id, reason=node.reason or "")
+        to = worker_address(self._agent.id, worker.id)
+        await self._runtime.send(to, body, id=self._id("withdraw", node.id, node.attempt))
+
+    def _id(self, what: str, *about: object) -> bytes:
+        key = ".".join(str(part) for part in (self._run, what, *about))
+        return derived_message_id(self._runtime.address, key)

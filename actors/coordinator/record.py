@@ -1,0 +1,82 @@
+"""AgentRecord: `agent.json`, what everyone else reads to know how an agent stands."""
+
+from datetime import UTC, datetime
+
+from actors.coordinator.files import AgentFiles
+from actors.entity.args import CoordinatorArgs
+from actors.runtime import Runtime
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.models import Agent, AgentStatus, Event
+
+
+class AgentRecord:
+    """Keeps the record in step with the board, and writes what the end of a run leaves behind."""
+
+    def __init__(self, runtime: Runtime, files: AgentFiles, args: CoordinatorArgs) -> None:
+        """Read the record, or begin it from the agent's first orders."""
+        self._runtime = runtime
+        self._files = files
+        self._args = args
+        found = files.load_agent()
+        self.is_new = found is None
+        self.agent: Agent = found or args.agent
+
+    @property
+    def today(self) -> str:
+        """The day the agent was created: it stands in prompts, which must not change."""
+        return datetime.fromtimestamp(self._args.agent.created_at, UTC).date().isoformat()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the record says that the run has ended."""
+        return self.agent.status in ("completed", "failed", "stopped")
+
+    def open(self) -> None:
+        """Write the record; tell that the agent was created if it is new."""
+        if self.is_new:
+            self._change(run=self._args.run, status="working")
+            data = {"goal": self.agent.goal, "model": self.agent.model, "mode": self.agent.mode}
+            self._runtime.report(
+                Event(
+                    type="agent.created",
+                    agent_id=self.agent.id,
+                    ts=self._runtime.clock.now(),
+                    entity="coordinator",
+                    run_id=self._args.run,
+                    data=data,
+                )
+            )
+
+    def set_status(self, status: AgentStatus) -> None:
+        """Change the agent's status, unless its run has ended."""
+        if not self.has_ended:
+            self._change(status=status)
+
+    def follow(self, board: Board, event: e.BoardEvent) -> None:
+        """Take a board event into the record."""
+        counts = {
+            "node_count": len(board.nodes),
+            "worker_count": len(board.workers),
+            "current_stage": board.stages[-1].name if board.stages else None,
+        }
+        match event:
+            case e.RunFinished(summary=summary):
+                self._files.write_output(summary)
+                self._end(summary, event.ts)
+                self._change(status="completed", result=summary, **counts)
+            case e.RunStopped(status=status, reason=reason):
+                self._end(f"{status}: {reason}", event.ts)
+                self._change(status=status, reason=reason, **counts)
+            case e.NodeCreated() | e.WorkerSpawned() | e.StageStarted() | e.StageReconvened():
+                self._change(**counts)
+            case _:
+                pass
+
+    def _end(self, outcome: str, now: float) -> None:
+        self._files.log_day(self._args.run, self.agent.goal, outcome, now)
+
+    def _change(self, **changes: object) -> None:
+        changed = {**changes, "updated_at": self._runtime.clock.now()}
+        self.agent = self.agent.model_copy(update=changed)
+        self._files.save_agent(self.agent)

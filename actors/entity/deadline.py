@@ -1,0 +1,29 @@
+"""Deadline: a time limit that stands still while the entity waits for others."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Deadline:
+    """A limit in seconds; put `timer` round the work, `standing_still` round the waits."""
+
+    def __init__(self, seconds: float) -> None:
+        """Allow `seconds` of the loop's time from now."""
+        self._loop = asyncio.get_running_loop()
+        self.timer = asyncio.timeout(seconds)
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Stop the clock inside this block."""
+        ends_at = self.timer.when()
+        if ends_at is None or self.timer.expired():
+            yield
+            return
+        remaining = ends_at - self._loop.time()
+        self.timer.reschedule(None)
+        try:
+            yield
+        finally:
+            if not self.timer.expired():
+                self.timer.reschedule(self._loop.time() + max(0.0, remaining))

@@ -1,0 +1,152 @@
+"""WorkerBench: what a worker's tools do, by asking its coordinator."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from actors.entity.asking import ask_until_answered
+from actors.entity.talk import Talk
+from agiraph.errors import Refused
+from agiraph.ids import coordinator_address, derived_message_id
+from agiraph.messages import (
+    AwaitNodes,
+    BoardState,
+    CreateNode,
+    NodeCheckpoint,
+    NodeCreatedReply,
+    NodesEnded,
+    NodeStarted,
+    PublishNode,
+    Suggest,
+    ViewBoard,
+)
+from agiraph.models import Assignment, DeliveryMode
+from agiraph.scopes.publishing import publish_files
+from agiraph.tools.ports import NewNode, WaitOutcome
+from agiraph.turns import JsonObject
+
+if TYPE_CHECKING:
+    from actors.worker.worker import WorkerActor
+
+
+class WorkerBench:
+    """The team as one worker's tools see it."""
+
+    def __init__(self, worker: "WorkerActor", talk: Talk) -> None:
+        """Work for `worker`, talking through `talk`."""
+        self._worker = worker
+        self._talk = talk
+        self._runtime = worker.runtime
+        self._coordinator = coordinator_address(worker.agent)
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a team mate, `coordinator`, `human` or `*`."""
+        await self._talk.send_message(call_id, to, content, mode)
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that have arrived."""
+        return await self._talk.check_messages(call_id)
+
+    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
+        """Ask the human and wait."""
+        return await self._talk.ask_human(call_id, question, channel)
+
+    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+        """Put a sub-node on the board."""
+        body = CreateNode(
+            cause=f"{self._runtime.address}#{call_id}",
+            task=node.task,
+            name=node.name,
+            role=node.role,
+            refs=node.refs or {},
+            dependencies=node.dependencies,
+            worker=node.worker,
+            parent_node=self._assignment.node.id,
+        )
+        created = await self._ask(call_id, body)
+        assert isinstance(created, NodeCreatedReply)
+        return {"node_id": created.node_id, "name": created.name, "status": created.status}
+
+    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Wait until the nodes have ended or a message arrives; the deadline stands still."""
+        self._worker.show("waiting_for_nodes", "wait")
+        waiter = self._assignment.node.id
+        asking = asyncio.ensure_future(
+            self._ask(f"{call_id}.wait", AwaitNodes(nodes=nodes, waiter=waiter))
+        )
+        arrival = asyncio.ensure_future(self._worker.inbox.arrived.wait())
+        try:
+            with self._worker.standing_still():
+                await asyncio.wait({asking, arrival}, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done():
+                ended = asking.result()
+                assert isinstance(ended, NodesEnded)
+                return WaitOutcome(nodes=ended.nodes)
+            await self._tell_going_on(call_id)
+            state = await self.view_board()
+            rows = [row for row in state["nodes"] if {row["id"], row["name"]} & set(nodes)]
+            return WaitOutcome(nodes=tuple(rows), interrupted_by_message=True)
+        finally:
+            for task in (asking, arrival):
+                task.cancel()
+            await asyncio.wait({asking, arrival})
+
+    async def view_board(self) -> JsonObject:
+        """Return the board as the coordinator shows it."""
+        received = await ask_until_answered(self._runtime, self._coordinator, ViewBoard())
+        assert isinstance(received.body, BoardState)
+        return received.body.state
+
+    async def publish(self, call_id: str, summary: str) -> tuple[str, ...]:
+        """Promote scratch/ to published/ and complete the node."""
+        if not summary.strip():
+            raise Refused("summary is empty: say what you produced")
+        assignment = self._assignment
+        files = publish_files(self._worker.node_home(assignment.node))
+        body = PublishNode(
+            node_id=assignment.node.id,
+            attempt=assignment.attempt,
+            summary=summary,
+            files=files,
+        )
+        await self._ask(call_id, body)
+        return files
+
+    async def checkpoint(self, call_id: str, summary: str) -> None:
+        """Report a milestone."""
+        body = NodeCheckpoint(node_id=self._assignment.node.id, summary=summary)
+        await self._send(call_id, body)
+
+    async def suggest_next(self, call_id: str, suggestion: str) -> None:
+        """Suggest a follow-up."""
+        body = Suggest(
+            node_id=self._assignment.node.id,
+            worker_name=self._worker.name,
+            suggestion=suggestion,
+        )
+        await self._send(call_id, body)
+
+    @property
+    def _assignment(self) -> Assignment:
+        assignment = self._worker.transcript.assignment
+        if assignment is None:
+            raise Refused("you hold no node now")
+        return assignment
+
+    async def _tell_going_on(self, call_id: str) -> None:
+        """Tell the coordinator that this node no longer stands still."""
+        assignment = self._assignment
+        body = NodeStarted(node_id=assignment.node.id, attempt=assignment.attempt)
+        await self._send(f"{call_id}.on", body)
+
+    async def _send(self, call_id: str, body: BaseModel) -> None:
+        message = derived_message_id(self._runtime.address, call_id)
+        await self._runtime.send(self._coordinator, body, id=message)
+
+    async def _ask(self, call_id: str, body: BaseModel) -> BaseModel:
+        """Ask the coordinator durably; the reply is done with when this call is recorded."""
+        message = derived_message_id(self._runtime.address, call_id)
+        received = await ask_until_answered(self._runtime, self._coordinator, body, id=message)
+        self._worker.conversation.when_recorded(lambda: self._runtime.done(received))
+        return received.body

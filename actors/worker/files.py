@@ -1,0 +1,48 @@
+"""WorkerFiles: a worker's personal folder, and the log of the node it holds."""
+
+import json
+from typing import Any
+
+from agiraph.clock import iso
+from agiraph.home import NodeHome, WorkerHome
+from agiraph.journal import append_lines, replace_file
+from agiraph.models import Event, Worker, WorkNode
+
+
+class WorkerFiles:
+    """Writes identity, memory, notebook and history; its worker alone does."""
+
+    def __init__(self, home: WorkerHome, worker: Worker) -> None:
+        """Create what is missing in the folder."""
+        self.home = home
+        home.path.mkdir(parents=True, exist_ok=True)
+        role = f"I am {worker.name}, a {worker.role}."
+        identity = f"# {worker.name}\n\n{worker.identity or role}\n"
+        memory = f"# What {worker.name} has learned\n\n{worker.memory}".rstrip() + "\n"
+        for path, text in (
+            (home.identity, identity),
+            (home.memory, memory),
+            (home.notebook, f"# Notebook of {worker.name}\n"),
+            (home.history, "[]\n"),
+        ):
+            if not path.exists():
+                replace_file(path, text)
+
+    def note_start(self, node: WorkNode, now: float) -> None:
+        """Write into the notebook that a node was taken up."""
+        with open(self.home.notebook, "a", encoding="utf-8") as notebook:
+            notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
+
+    def note_completion(self, node: WorkNode, summary: str) -> None:
+        """Write a completed node into history and memory; again for the same node does nothing."""
+        history: list[dict[str, Any]] = json.loads(self.home.history.read_text(encoding="utf-8"))
+        if any(entry["node_id"] == node.id for entry in history):
+            return
+        memory = self.home.memory.read_text(encoding="utf-8")
+        replace_file(self.home.memory, f"{memory}\n## {node.name}\n\n{summary}\n")
+        history.append({"node_id": node.id, "task": node.task, "summary": summary})
+        replace_file(self.home.history, json.dumps(history, ensure_ascii=False, indent=2) + "\n")
+
+    def log(self, node: NodeHome, event: Event) -> None:
+        """Add an event to the node's execution trace."""
+        append_lines(node.log, [event.model_dump(mode="json", exclude={"seq", "agent_id"})])

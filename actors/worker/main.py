@@ -1,0 +1,26 @@
+"""The worker process's entry."""
+
+import os
+
+from actors.entity.args import WorkerArgs
+from actors.launch import Launch
+from actors.runtime import Runtime, run_actor
+from actors.worker.worker import WorkerActor
+
+
+async def serve(runtime: Runtime) -> None:
+    """Be the worker that the launch describes."""
+    args = WorkerArgs.model_validate(runtime.launch.args)
+    environment = dict(os.environ)
+    if args.input_dir:
+        environment["AGIRAPH_INPUT"] = args.input_dir
+    worker = WorkerActor(runtime, args, environment)
+    try:
+        await worker.live()
+    finally:
+        worker.conversation.close()
+
+
+def main(launch: Launch) -> int:
+    """Run one worker; return the process's exit code."""
+    return run_actor(launch, serve)

@@ -1,0 +1,342 @@
+"""WorkerActor: takes up a node, runs the loop until it is published or given up, waits for more.
+
+What it knows of itself is the fold of its conversation, so a restarted process goes on with the
+node it holds. The end of a node is told to the coordinator before it is recorded as closed: a
+crash between the two tells it again, under the same message id.
+"""
+
+import asyncio
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from actors.entity.args import WorkerArgs
+from actors.entity.asking import ask_until_answered
+from actors.entity.deadline import Deadline
+from actors.entity.mind import BrokerMind
+from actors.entity.questions import Answers
+from actors.entity.reception import Reception, first_to_end
+from actors.entity.talk import Talk
+from actors.runtime import Runtime
+from actors.worker.bench import WorkerBench
+from actors.worker.files import WorkerFiles
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import Inbox
+from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.prompts import LAST_TURN, WORKER_REMINDER, assignment_turn, worker_system
+from agiraph.agent.records import Assigned, CallFinished, Heard, NodeClosed, Noted
+from agiraph.agent.transcript import Transcript
+from agiraph.errors import ModelFailure
+from agiraph.home import NodeHome
+from agiraph.ids import (
+    Address,
+    AgentId,
+    coordinator_address,
+    derived_message_id,
+    worker_address,
+)
+from agiraph.messages import AssignNode, BoardState, CancelNode, FailNode, NodeStarted, ViewBoard
+from agiraph.models import Assignment, Event, WorkNode
+from agiraph.scopes.scope import Scope
+from agiraph.tools.ports import ToolContext
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import JsonObject, ModelRequest
+from transport.endpoint import Received
+
+SILENCES_ALLOWED = 1
+
+
+class WorkerActor:
+    """One worker."""
+
+    def __init__(self, runtime: Runtime, args: WorkerArgs, environment: dict[str, str]) -> None:
+        """Read the worker's files and put its parts together."""
+        self.runtime = runtime
+        self.args = args
+        self.agent: AgentId = args.agent
+        self.name = args.worker.name
+        self.run_home = runtime.home.agent(args.agent).run(args.run)
+        self.files = WorkerFiles(self.run_home.worker(args.worker.id), args.worker)
+        self.conversation = Conversation(self.files.home.conversation)
+        self.inbox = Inbox()
+        self._environment = environment
+        self._answers = Answers()
+        self._gate = Gate()
+        self._work_arrived = asyncio.Event()
+        self._waiting: list[tuple[Received, AssignNode]] = []
+        self._cancelled: asyncio.Event = asyncio.Event()
+        self._cancel_reason = ""
+        self._deadline: Deadline | None = None
+        self._mind = BrokerMind(runtime, self.transcript)
+        self._talk = Talk(self, runtime, self.conversation, self.inbox, self._answers)
+        self._bench = WorkerBench(self, self._talk)
+        self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
+        self._system = worker_system(
+            args.worker,
+            agent_name=args.agent_name,
+            identity=f"{args.worker.identity}\n\n{args.worker.memory}",
+            guidance=self._toolbox.guidance(),
+            today=args.today,
+            has_input=args.input_dir is not None,
+        )
+        if self.transcript.is_paused:
+            self._gate.shut()
+
+    @property
+    def transcript(self) -> Transcript:
+        """What the worker has been through."""
+        return self.conversation.transcript
+
+    # --- the life of a worker --------------------------------------------------------------------
+
+    async def live(self) -> None:
+        """Work until the process is stopped."""
+        reception = Reception(
+            self.runtime,
+            self.conversation,
+            self.inbox,
+            self._gate,
+            self._mind,
+            self._answers,
+            self._take,
+        )
+        await self.runtime.ready()
+        await first_to_end(reception.run(), self._work())
+
+    async def _work(self) -> None:
+        while True:
+            if self.transcript.assignment is None:
+                await self._take_up()
+            await self._work_on(self._assignment)
+
+    async def _take(self, received: Received) -> None:
+        match received.body:
+            case AssignNode() as assign:
+                self._waiting.append((received, assign))
+                self._work_arrived.set()
+            case CancelNode() as cancel:
+                self._take_cancel(received, cancel)
+            case _:
+                self.runtime.done(received)
+
+    def _take_cancel(self, received: Received, cancel: CancelNode) -> None:
+        holds_it = (
+            self.transcript.assignment is not None and self._assignment.node.id == cancel.node_id
+        )
+        self._waiting = [(r, a) for r, a in self._waiting if a.assignment.node.id != cancel.node_id]
+        if holds_it:
+            self._cancel_reason = cancel.reason
+            self.conversation.when_recorded(lambda: self.runtime.done(received))
+            self._cancelled.set()
+            return
+        message, now = received.header.id.hex(), self.runtime.clock.now()
+        self.conversation.append(Noted(what="dropped", message=message, ts=now))
+        self.runtime.done(received)
+
+    async def _take_up(self) -> None:
+        """Wait for a node and record that it is ours."""
+        self.show("idle", "")
+        while not self._waiting:
+            self._work_arrived.clear()
+            await self._work_arrived.wait()
+        received, assign = self._waiting.pop(0)
+        self._cancelled.clear()
+        self.conversation.when_recorded(lambda: self.runtime.done(received))
+        self.conversation.append(
+            Assigned(
+                content=assignment_turn(assign.assignment),
+                run=assign.run,
+                assignment=assign.assignment,
+                message=received.header.id.hex(),
+                ts=self.runtime.clock.now(),
+            )
+        )
+        self.files.note_start(assign.assignment.node, self.runtime.clock.now())
+
+    async def _work_on(self, assignment: Assignment) -> None:
+        """Run the loop on one node to its end, whichever it is."""
+        self.node_home(assignment.node).scratch.mkdir(parents=True, exist_ok=True)
+        await self._tell_started(assignment)
+        status, reason = "completed", ""
+        try:
+            self._deadline = Deadline(assignment.contract.timeout_seconds)
+            async with self._deadline.timer:
+                await first_to_end(self._loop().run(), self._cancelled.wait())
+        except TimeoutError:
+            status = "failed"
+            reason = f"the node's time of {assignment.contract.timeout_seconds:g} s is over"
+        except ModelFailure as failure:
+            status, reason = "failed", f"the model cannot be asked ({failure.kind}): {failure}"
+        except GiveUp as giving_up:
+            status, reason = "failed", str(giving_up)
+        finally:
+            self._deadline = None
+        if self._cancelled.is_set() and not self.transcript.is_published:
+            status, reason = "cancelled", self._cancel_reason
+        await self._close(assignment, status, reason)
+
+    async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
+        self._answer_open_calls(status)
+        if status == "failed":
+            body = FailNode(node_id=assignment.node.id, attempt=assignment.attempt, reason=reason)
+            key = f"fail.{assignment.node.id}.{assignment.attempt}"
+            message = derived_message_id(self.runtime.address, key)
+            await self.runtime.send(coordinator_address(self.agent), body, id=message)
+        if status == "completed":
+            self.files.note_completion(assignment.node, self.transcript.summary or "")
+        closed = {
+            "node_id": assignment.node.id,
+            "status": status,
+            "reason": reason,
+            "ts": self.runtime.clock.now(),
+        }
+        self.conversation.append(NodeClosed.model_validate(closed))
+
+    def _answer_open_calls(self, status: str) -> None:
+        """Leave no call unanswered: the next node continues this conversation."""
+        for opened in list(self.transcript.open_calls):
+            self.conversation.append(
+                CallFinished(
+                    call_id=opened.call.id,
+                    name=opened.call.name,
+                    content=f"[interrupted] The node has {status} meanwhile.",
+                    is_error=True,
+                    ts=self.runtime.clock.now(),
+                )
+            )
+
+    async def _tell_started(self, assignment: Assignment) -> None:
+        body = NodeStarted(node_id=assignment.node.id, attempt=assignment.attempt)
+        key = f"start.{assignment.node.id}.{assignment.attempt}"
+        message = derived_message_id(self.runtime.address, key)
+        await self.runtime.send(coordinator_address(self.agent), body, id=message)
+
+    def _loop(self) -> AgentLoop:
+        return AgentLoop(
+            self,
+            self.conversation,
+            self.inbox,
+            self._gate,
+            self._mind,
+            self._toolbox,
+            self.runtime.clock,
+        )
+
+    # --- what the loop asks ----------------------------------------------------------------------
+
+    def is_over(self) -> bool:
+        """Whether the node is published and nothing of that answer is left to do."""
+        return self.transcript.is_published and not self.transcript.open_calls
+
+    def request(self) -> ModelRequest:
+        """Return the next question to the model."""
+        models = self.runtime.config.models
+        return ModelRequest(
+            model=self.args.worker.model or self.args.model,
+            system=self._system,
+            turns=tuple(self.transcript.turns),
+            tools=self._toolbox.schemas(),
+            max_tokens=models.max_tokens,
+            temperature=models.temperature,
+            entity=self.runtime.address,
+            run_id=self.args.run,
+            node_id=self._assignment.node.id,
+            budget_usd=self.args.budget_usd,
+        )
+
+    def context(self, key: str) -> ToolContext:
+        """Return what a tool is handed."""
+        input_dir = Path(self.args.input_dir) if self.args.input_dir else None
+        scope = Scope.for_worker(
+            self.runtime.home.agent(self.agent),
+            self.run_home,
+            self.args.worker.id,
+            self.node_home(self._assignment.node),
+            input_dir,
+        )
+        return ToolContext(
+            kind="worker",
+            call_id=key,
+            scope=scope,
+            config=self.runtime.config,
+            team=self._bench,
+            environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
+        )
+
+    def notices(self) -> list[Heard]:
+        """Return nothing: a worker is told what it must know by message."""
+        return []
+
+    def take_effects(self) -> Effects:
+        """Return what the last call has shown."""
+        return self._talk.take_effects()
+
+    async def on_rest(self) -> None:
+        """Remind a silent model once; give the node up if it stays silent."""
+        if self.transcript.silences > SILENCES_ALLOWED:
+            raise GiveUp("the model answered without a tool call, also after a reminder")
+        self._tell(WORKER_REMINDER)
+
+    async def on_step_limit(self) -> bool:
+        """Warn the model before its last turn; give the node up after it."""
+        limit = self._assignment.contract.max_iterations_per_node
+        if self.transcript.model_turns >= limit:
+            raise GiveUp(f"the node's {limit} model turns are used up")
+        if self.transcript.model_turns == limit - 1 and limit > 1:
+            self._tell(LAST_TURN)
+        return True
+
+    def report(self, event: str, data: JsonObject) -> None:
+        """Tell the recorder, and the node's own log."""
+        assignment = self.transcript.assignment
+        record = Event(
+            type=event,
+            agent_id=self.agent,
+            ts=self.runtime.clock.now(),
+            entity=self.name,
+            run_id=self.args.run,
+            node_id=assignment.node.id if assignment else None,
+            data=data,
+        )
+        self.runtime.report(record)
+        if assignment:
+            self.files.log(self.node_home(assignment.node), record)
+
+    def show(self, state: str, step: str) -> None:
+        """Show what is being done right now."""
+        assignment = self.transcript.assignment
+        self.runtime.status(state, step, assignment.node.id if assignment else None)
+
+    # --- what the talk asks ----------------------------------------------------------------------
+
+    async def roster(self) -> dict[str, Address]:
+        """Return the addresses of the team's workers by name and by id."""
+        coordinator = coordinator_address(self.agent)
+        received = await ask_until_answered(self.runtime, coordinator, ViewBoard())
+        assert isinstance(received.body, BoardState)
+        rows = [row for row in received.body.state["workers"] if row["status"] != "stopped"]
+        by_id = {row["id"]: worker_address(self.agent, row["id"]) for row in rows}
+        return by_id | {row["name"]: by_id[row["id"]] for row in rows}
+
+    def standing_still(self) -> AbstractContextManager[None]:
+        """Stop the node's clock inside this block."""
+        return self._deadline.standing_still() if self._deadline else nullcontext()
+
+    # --- small things ----------------------------------------------------------------------------
+
+    @property
+    def _assignment(self) -> Assignment:
+        assignment = self.transcript.assignment
+        assert assignment is not None
+        return assignment
+
+    def node_home(self, node: WorkNode) -> NodeHome:
+        """Return the folder of truth of a node."""
+        return self.run_home.node(node.folder)
+
+    def _tell(self, text: str) -> None:
+        now = self.runtime.clock.now()
+        self.conversation.append(Heard(content=text, from_name="runtime", ts=now))
+
+
+class GiveUp(Exception):
+    """The node has reached a bound; the text is the reason that the coordinator is told."""

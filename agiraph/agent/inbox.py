@@ -1,0 +1,55 @@
+"""Inbox: messages that have arrived and wait for the entity's next yield point."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agiraph.models import DeliveryMode
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A message on its way into a conversation; `done` tells the bus that it is recorded."""
+
+    id: str
+    from_name: str
+    content: str
+    mode: DeliveryMode
+    done: Callable[[], None]
+
+    @property
+    def shown(self) -> str:
+        """The message as the model is shown it: who said what."""
+        return f"[Message from {self.from_name}]: {self.content}"
+
+
+class Inbox:
+    """What waits, in order of arrival. `arrived` is set while a steer or interrupt waits."""
+
+    def __init__(self) -> None:
+        """Make an empty inbox; call from within a running event loop's process."""
+        self._waiting: list[Incoming] = []
+        self.arrived = asyncio.Event()
+        self.urgent = asyncio.Event()
+
+    def put(self, incoming: Incoming) -> None:
+        """Let a message wait; a redelivered one that still waits is not taken twice."""
+        if any(waiting.id == incoming.id for waiting in self._waiting):
+            return
+        self._waiting.append(incoming)
+        if incoming.mode != "followup":
+            self.arrived.set()
+        if incoming.mode == "interrupt":
+            self.urgent.set()
+
+    def take(self, *, with_followups: bool) -> list[Incoming]:
+        """Return what may enter the conversation now, in order, and keep the rest."""
+        taken = [m for m in self._waiting if with_followups or m.mode != "followup"]
+        self._waiting = [m for m in self._waiting if m not in taken]
+        self.arrived.clear()
+        self.urgent.clear()
+        return taken
+
+    def has_followups(self) -> bool:
+        """Whether messages wait for the current work to be done."""
+        return any(m.mode == "followup" for m in self._waiting)

@@ -1,0 +1,313 @@
+"""The loop that coordinator and workers share: yield point, think, act, yield point.
+
+What comes next follows from the transcript alone (`next_step`), so a restarted process goes on
+where the last one stood: an unanswered call is run or answered, an unanswered message is thought
+about. The loop never looks at a clock or a socket; its ports do.
+
+While a model or a tool is awaited the process stays reachable: a message that interrupts cancels
+what is in flight, keeps the partial text, and enters at the next yield point, which is now.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import Inbox
+from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
+from agiraph.agent.transcript import OpenCall, Transcript
+from agiraph.clock import Clock
+from agiraph.ids import NodeId
+from agiraph.tools.ports import ToolContext
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolTurn
+
+T = TypeVar("T")
+
+INTERRUPTED_CALL = "[interrupted] This call was cancelled by a message that follows."
+UNKNOWN_OUTCOME = (
+    "[interrupted] The process died while this call ran; its outcome is unknown. "
+    "Look at what it has done before you try it again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Ask the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Run, or answer, this call."""
+
+    opened: OpenCall
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The model has said all it wants to say for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a call's result has shown: nodes that ended, messages by their bus ids."""
+
+    covers: tuple[NodeId, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+def next_step(transcript: Transcript) -> Think | Act | Rest:
+    """Return what follows from the conversation as it stands."""
+    if transcript.open_calls:
+        return Act(transcript.open_calls[0])
+    if transcript.has_news:
+        return Think()
+    return Rest()
+
+
+class Mind(Protocol):
+    """Whoever answers: the broker in a process, a fake in a test."""
+
+    async def think(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelResponse:
+        """Answer a request, whatever it takes. Raises ModelFailure when that is hopeless."""
+        ...
+
+
+class Entity(Protocol):
+    """What the loop asks of the one whose mind it runs: a worker or a coordinator."""
+
+    def is_over(self) -> bool:
+        """Whether the loop should return."""
+        ...
+
+    def request(self) -> ModelRequest:
+        """Return what to ask the model now."""
+        ...
+
+    def context(self, key: str) -> ToolContext:
+        """Return what a tool is handed when it runs as step `key`."""
+        ...
+
+    def notices(self) -> list[Heard]:
+        """Return what the runtime has to tell that is not in the conversation yet."""
+        ...
+
+    def take_effects(self) -> "Effects":
+        """Return what the tool that just ran has told the model besides its result."""
+        ...
+
+    async def on_rest(self) -> None:
+        """Do what is to be done when the model is silent: remind, give up, or wait for news."""
+        ...
+
+    async def on_step_limit(self) -> bool:
+        """Look at the bounds before a model call; return False if the loop must not think."""
+        ...
+
+    def report(self, event: str, data: JsonObject) -> None:
+        """Tell the world that something happened."""
+        ...
+
+    def show(self, state: str, step: str) -> None:
+        """Show what is being done right now."""
+        ...
+
+
+class Gate:
+    """Open while the entity may go on, shut while it is paused."""
+
+    def __init__(self) -> None:
+        """Make an open gate."""
+        self._open = asyncio.Event()
+        self._open.set()
+
+    def shut(self) -> None:
+        """Hold the entity at its next yield point."""
+        self._open.clear()
+
+    def open(self) -> None:
+        """Let the entity go on."""
+        self._open.set()
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether the entity is held."""
+        return not self._open.is_set()
+
+    async def passed(self) -> None:
+        """Wait until the gate is open."""
+        await self._open.wait()
+
+
+class AgentLoop:
+    """One entity's loop over one conversation."""
+
+    def __init__(
+        self,
+        entity: Entity,
+        conversation: Conversation,
+        inbox: Inbox,
+        gate: Gate,
+        mind: Mind,
+        toolbox: Toolbox,
+        clock: Clock,
+    ) -> None:
+        """Put the parts together; `run` starts it."""
+        self._entity = entity
+        self._conversation = conversation
+        self._transcript = conversation.transcript
+        self._inbox = inbox
+        self._gate = gate
+        self._mind = mind
+        self._toolbox = toolbox
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Go on until the entity says that it is over."""
+        while not self._entity.is_over():
+            await self._yield_point()
+            if self._entity.is_over():
+                return
+            match next_step(self._transcript):
+                case Act(opened):
+                    await self._act(opened)
+                case Think():
+                    await self._think()
+                case Rest():
+                    await self._entity.on_rest()
+
+    async def _yield_point(self) -> None:
+        """Be reachable: stand still if paused, then let in what has arrived."""
+        if self._gate.is_shut:
+            self._entity.show("paused", "")
+            await self._gate.passed()
+        for incoming in self._inbox.take(with_followups=self._is_between_works()):
+            if self._transcript.has_seen(incoming.id):
+                incoming.done()
+                continue
+            self._conversation.when_recorded(incoming.done)
+            self._hear(
+                Heard(
+                    content=incoming.shown,
+                    from_name=incoming.from_name,
+                    ts=self._clock.now(),
+                    message=incoming.id,
+                )
+            )
+        for notice in self._entity.notices():
+            self._hear(notice)
+
+    def _is_between_works(self) -> bool:
+        return not self._transcript.open_calls and not self._transcript.has_news
+
+    def _hear(self, heard: Heard) -> None:
+        self._conversation.append(heard)
+        if heard.message is not None:
+            self._entity.report("message.received", {"from": heard.from_name})
+
+    # --- think -----------------------------------------------------------------------------------
+
+    async def _think(self) -> None:
+        if not await self._entity.on_step_limit():
+            return
+        request = self._entity.request()
+        self._entity.show("busy", f"thinking ({request.model})")
+        pieces: list[str] = []
+        response = await self._unless_interrupted(self._mind.think(request, pieces.append))
+        if response is None:
+            self._record_partial("".join(pieces), request.model)
+            return
+        self._conversation.append(
+            Said(
+                text=response.text,
+                tool_calls=response.tool_calls,
+                stop_reason=response.stop_reason,
+                model=response.model or request.model,
+                usage=response.usage,
+                provider_data=response.provider_data,
+                ts=self._clock.now(),
+            )
+        )
+        self._entity.report(
+            "model.answered",
+            {
+                "model": response.model or request.model,
+                "text": (response.text or "")[:500],
+                "calls": [call.name for call in response.tool_calls],
+                **response.usage.model_dump(),
+            },
+        )
+
+    def _record_partial(self, text: str, model: str) -> None:
+        if text:
+            self._conversation.append(
+                Said(text=text, model=model, interrupted=True, ts=self._clock.now())
+            )
+
+    # --- act -------------------------------------------------------------------------------------
+
+    async def _act(self, opened: OpenCall) -> None:
+        call = opened.call
+        if opened.was_started and not self._toolbox.is_idempotent(call.name):
+            self._finish(opened, _turn(opened, UNKNOWN_OUTCOME, is_error=True))
+            return
+        if not opened.was_started:
+            self._conversation.append(
+                CallStarted(call_id=call.id, name=call.name, ts=self._clock.now())
+            )
+        self._entity.show("busy", call.name)
+        self._entity.report("tool.called", {"tool": call.name, "arguments": call.arguments})
+        context = self._entity.context(opened.key)
+        result = await self._unless_interrupted(self._toolbox.run(call, context))
+        self._finish(opened, result or _turn(opened, INTERRUPTED_CALL, is_error=True))
+
+    def _finish(self, opened: OpenCall, result: ToolTurn) -> None:
+        effects = self._entity.take_effects()
+        self._conversation.append(
+            CallFinished(
+                call_id=opened.call.id,
+                name=opened.call.name,
+                content=result.content,
+                is_error=result.is_error,
+                covers=effects.covers,
+                messages=effects.messages,
+                ts=self._clock.now(),
+            )
+        )
+        self._entity.report(
+            "tool.result",
+            {
+                "tool": opened.call.name,
+                "is_error": result.is_error,
+                "characters": len(result.content),
+                "preview": result.content[:300],
+            },
+        )
+
+    async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:
+        """Return what `work` returns, or None if a message interrupted it; it is then cancelled."""
+        task = asyncio.ensure_future(work)
+        urgent = asyncio.ensure_future(self._inbox.urgent.wait())
+        try:
+            await asyncio.wait({task, urgent}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            await _cancelled(task)
+            return None
+        finally:
+            urgent.cancel()
+            if not task.done():
+                await _cancelled(task)
+
+
+async def _cancelled(task: "asyncio.Future[T]") -> None:
+    """Cancel a task and wait until it has cleaned up."""
+    task.cancel()
+    await asyncio.wait({task})
+
+
+def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:
+    return ToolTurn(
+        call_id=opened.call.id, name=opened.call.name, content=content, is_error=is_error
+    )

@@ -1,0 +1,107 @@
+"""What a conversation's journal holds: one record for each thing heard, said, run or closed."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from agiraph.ids import NodeId, RunId
+from agiraph.models import Assignment
+from agiraph.record import Record
+from agiraph.turns import JsonObject, StopReason, ToolCall, Usage
+
+
+class Heard(Record):
+    """Text that entered the conversation: from a person, an entity or the runtime.
+
+    `message` is the bus id of what brought it, `board_seq` the last board event it tells of.
+    """
+
+    kind: Literal["heard"] = "heard"
+    role: Literal["user"] = "user"
+    content: str
+    from_name: str
+    ts: float
+    message: str | None = None
+    board_seq: int | None = None
+
+
+class Said(Record):
+    """One answer of the model. `interrupted`: it was cut off and this is what had come."""
+
+    kind: Literal["said"] = "said"
+    role: Literal["assistant"] = "assistant"
+    text: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop_reason: StopReason = "end_turn"
+    model: str = ""
+    usage: Usage = Usage()
+    provider_data: JsonObject | None = None
+    interrupted: bool = False
+    ts: float
+
+
+class CallStarted(Record):
+    """A tool is about to run."""
+
+    kind: Literal["tool.started"] = "tool.started"
+    call_id: str
+    name: str
+    ts: float
+
+
+class CallFinished(Record):
+    """A tool's outcome.
+
+    `covers` are the nodes whose end this result has told the model, `messages` the bus ids of
+    messages that it shows.
+    """
+
+    kind: Literal["tool.finished"] = "tool.finished"
+    role: Literal["tool"] = "tool"
+    call_id: str
+    name: str
+    content: str
+    is_error: bool = False
+    covers: tuple[NodeId, ...] = ()
+    messages: tuple[str, ...] = ()
+    ts: float
+
+
+class Assigned(Record):
+    """A worker took up a node; `content` is the assignment as the model is shown it."""
+
+    kind: Literal["assigned"] = "assigned"
+    role: Literal["user"] = "user"
+    content: str
+    run: RunId
+    assignment: Assignment
+    message: str
+    ts: float
+
+
+class NodeClosed(Record):
+    """A worker is done with its node, one way or the other."""
+
+    kind: Literal["node.closed"] = "node.closed"
+    node_id: NodeId
+    status: Literal["completed", "failed", "cancelled"]
+    reason: str = ""
+    message: str | None = None
+    ts: float
+
+
+class Noted(Record):
+    """A message that changed something but is nothing to tell the model."""
+
+    kind: Literal["noted"] = "noted"
+    what: Literal["paused", "resumed", "dropped"]
+    message: str
+    ts: float
+
+
+ConversationRecord = Annotated[
+    Heard | Said | CallStarted | CallFinished | Assigned | NodeClosed | Noted,
+    Field(discriminator="kind"),
+]
+
+RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)

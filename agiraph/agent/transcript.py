@@ -1,0 +1,179 @@
+"""Transcript: the fold of a conversation's records; pure.
+
+It answers two questions: what is the model shown, and what is still open. Two rules hold at all
+times, because providers refuse conversations that break them:
+
+- the results of an answer's calls follow it directly, so what is heard while calls are open is
+  held back until the last of them is answered;
+- what the model has been shown never changes, it only grows, so that provider caches serve it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agiraph.agent.records import (
+    Assigned,
+    CallFinished,
+    CallStarted,
+    ConversationRecord,
+    Heard,
+    NodeClosed,
+    Noted,
+    Said,
+)
+from agiraph.ids import NodeId, RunId
+from agiraph.models import Assignment
+from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
+
+PUBLISH = "publish"
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call that has no result yet.
+
+    `key` names this very step for ever (record number and place in the answer): effects that are
+    repeated after a crash carry the same key and so happen once.
+    """
+
+    call: ToolCall
+    key: str
+    was_started: bool = False
+
+
+@dataclass(slots=True)
+class Transcript:
+    """The state of one conversation."""
+
+    turns: list[Turn] = field(default_factory=list)
+    open_calls: list[OpenCall] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    covered: set[NodeId] = field(default_factory=set)
+    assignment: Assignment | None = None
+    run: RunId | None = None
+    usage: Usage = field(default_factory=Usage)
+    board_seq: int = 0
+    model_turns: int = 0
+    silences: int = 0
+    is_paused: bool = False
+    summary: str | None = None
+    position: int = 0
+    _held_back: list[UserTurn] = field(default_factory=list)
+
+    @classmethod
+    def fold(cls, records: Iterable[ConversationRecord]) -> "Transcript":
+        """Return the state after all `records`."""
+        transcript = cls()
+        for record in records:
+            transcript.apply(record)
+        return transcript
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something stands in the conversation that the model has not answered."""
+        return bool(self.turns) and not isinstance(self.turns[-1], AssistantTurn)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the current assignment's result is published."""
+        return self.summary is not None
+
+    def apply(self, record: ConversationRecord) -> None:
+        """Take one record into the state."""
+        self.position += 1
+        match record:
+            case Heard():
+                self._hear(record.content)
+                self._see(record.message)
+                self.board_seq = max(self.board_seq, record.board_seq or 0)
+            case Said():
+                self._say(record)
+            case CallStarted():
+                self._open(record.call_id).was_started = True
+            case CallFinished():
+                self._answer(record)
+            case Assigned():
+                self.assignment = record.assignment
+                self.run = record.run
+                self.model_turns = self.silences = 0
+                self.summary = None
+                self._hear(record.content)
+                self._see(record.message)
+            case NodeClosed():
+                self.assignment = None
+                self._see(record.message)
+            case Noted():
+                self._note(record)
+
+    def has_seen(self, message: str) -> bool:
+        """Whether this message's effect is in the conversation."""
+        return message in self.seen
+
+    def _see(self, message: str | None) -> None:
+        if message is not None:
+            self.seen.add(message)
+
+    def _hear(self, content: str) -> None:
+        turn = UserTurn(content=content)
+        (self._held_back if self.open_calls else self.turns).append(turn)
+
+    def _say(self, record: Said) -> None:
+        calls = _with_unique_ids(record.tool_calls)
+        self.turns.append(
+            AssistantTurn(
+                text=record.text,
+                tool_calls=calls,
+                provider_data=record.provider_data,
+                interrupted=record.interrupted,
+            )
+        )
+        self.open_calls = [
+            OpenCall(call, f"{self.position}.{index}") for index, call in enumerate(calls)
+        ]
+        self.usage = self.usage + record.usage
+        self.model_turns += 1
+        if not record.interrupted:
+            self.silences = 0 if calls else self.silences + 1
+
+    def _open(self, call_id: str) -> OpenCall:
+        return next(opened for opened in self.open_calls if opened.call.id == call_id)
+
+    def _answer(self, record: CallFinished) -> None:
+        opened = self._open(record.call_id)
+        self.open_calls.remove(opened)
+        if record.name == PUBLISH and not record.is_error:
+            self.summary = str(opened.call.arguments.get("summary", ""))
+        self.turns.append(
+            ToolTurn(
+                call_id=record.call_id,
+                name=record.name,
+                content=record.content,
+                is_error=record.is_error,
+            )
+        )
+        self.covered.update(record.covers)
+        self.seen.update(record.messages)
+        if not self.open_calls:
+            self.turns.extend(self._held_back)
+            self._held_back.clear()
+
+    def _note(self, record: Noted) -> None:
+        self._see(record.message)
+        if record.what == "paused":
+            self.is_paused = True
+        elif record.what == "resumed":
+            self.is_paused = False
+
+
+def _with_unique_ids(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """Give calls with an empty or repeated id one of their own: some servers repeat them."""
+    used: set[str] = set()
+    unique: list[ToolCall] = []
+    for index, call in enumerate(calls):
+        is_taken = not call.id or call.id in used
+        mended = (
+            call.model_copy(update={"id": f"{call.id or 'call'}-{index}"}) if is_taken else call
+        )
+        used.add(mended.id)
+        unique.append(mended)
+    return tuple(unique)

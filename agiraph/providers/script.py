@@ -1,0 +1,226 @@
+"""The embedded model: plays a playbook with the real tools; needs no key and no network.
+
+It keeps nothing between calls. Which step is next is read from the conversation, so it goes on
+after a crash, a message in between or a change of process as if nothing had been. It is a
+script, and says so; it thinks nothing.
+"""
+
+import asyncio
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, Undefined
+from jinja2.sandbox import SandboxedEnvironment
+
+from agiraph.config import configs_folder
+from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.playbook import REPLY_STEP, Playbook, Role, Step, load_playbook
+from agiraph.providers.script_state import (
+    MARK,
+    ScriptState,
+    Visit,
+    Who,
+    call_id,
+    read_state,
+    who_asks,
+)
+from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, Usage
+
+CHARACTERS_PER_TOKEN = 4
+STREAMED_AT_ONCE = 40
+OVER = "My script ends here; I am a script and have nothing to add."
+
+Names = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a step says and calls, before it has ids."""
+
+    step: str
+    say: str = ""
+    calls: tuple[tuple[str, JsonObject], ...] = ()
+    think_seconds: float = 0
+
+
+class ScriptProvider:
+    """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder."""
+
+    def __init__(self, playbooks_folder: Path) -> None:
+        """Play the playbooks of this folder; it is read at each call, so they can be edited."""
+        self._folder = playbooks_folder
+
+    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        """Answer with the next step of the role that asks. Raises ProviderError."""
+        name = request.model.removeprefix("script/")
+        playbook = load_playbook(self._folder, name)
+        try:
+            role, answer, visit = self._decide(playbook, request)
+        except (TemplateError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise ProviderError("bad_request", f"playbook {name}: {error}") from error
+        await asyncio.sleep(answer.think_seconds)
+        await _stream(answer.say, on_text)
+        return _response(request, role, answer, visit)
+
+    async def close(self) -> None:
+        """There is nothing to let go."""
+
+    def _decide(self, playbook: Playbook, request: ModelRequest) -> tuple[str, Answer, int]:
+        who = who_asks(request)
+        name, role = playbook.role_for(who.role, who.kind)
+        state = read_state(request.turns, name)
+        pages = Pages(self._folder)
+        names = _names(pages, who, role, state)
+        reply = _reply(pages, playbook, state, names)
+        answer = reply or next_answer(pages, role, state, names)
+        visit = sum(one.step == answer.step for one in state.visits)
+        return name, answer, visit
+
+
+class Pages:
+    """Templates and expressions of a playbook, in jinja's sandbox: they can touch nothing else."""
+
+    def __init__(self, folder: Path) -> None:
+        """Let them read the files of `folder` with `source`."""
+        self._folder = folder.resolve()
+        self._jinja = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+        self._jinja.globals["source"] = self._source
+        self._jinja.filters["quoted"] = shlex.quote
+
+    def text(self, template: str, names: Names) -> str:
+        """Return a template filled in."""
+        return self._jinja.from_string(template).render(names)
+
+    def value(self, expression: str, names: Names) -> Any:
+        """Return what an expression says, lists for what jinja only iterates."""
+        value = self._jinja.compile_expression(expression, undefined_to_none=False)(**names)
+        if isinstance(value, Undefined):
+            raise ValueError(f"nothing is called so: {expression}")
+        return list(value) if isinstance(value, Iterator) else value
+
+    def filled(self, given: Any, names: Names) -> Any:
+        """Return arguments with every text in them filled in, `=` texts by their value."""
+        if isinstance(given, str):
+            if given.startswith("="):
+                return self.value(given[1:], names)
+            return self.text(given, names)
+        if isinstance(given, dict):
+            return {key: self.filled(value, names) for key, value in given.items()}
+        return [self.filled(item, names) for item in given] if isinstance(given, list) else given
+
+    def _source(self, name: str) -> str:
+        file = (self._folder / name).resolve()
+        if not file.is_relative_to(self._folder) or not file.is_file():
+            raise ValueError(f"there is no file '{name}' among the playbooks")
+        return file.read_text(encoding="utf-8")
+
+
+def next_answer(pages: Pages, role: Role, state: ScriptState, names: Names) -> Answer:
+    """Return the step to make now: the last one again until it is done, else the next that fits."""
+    for step in _from_here(pages, role, state, names):
+        if not pages.value(step.when, names):
+            continue
+        answer = _answer(pages, step, names)
+        if answer.say or answer.calls:
+            return answer
+    return Answer("", OVER)
+
+
+def _from_here(pages: Pages, role: Role, state: ScriptState, names: Names) -> tuple[Step, ...]:
+    ids = [step.id for step in role.steps]
+    made = [visit for visit in state.visits if visit.step in ids]
+    if not made:
+        return role.steps
+    at = ids.index(made[-1].step)
+    is_done = _is_done(pages, role.steps[at], made, names)
+    return role.steps[at + 1 :] if is_done else role.steps[at:]
+
+
+def _is_done(pages: Pages, step: Step, made: list[Visit], names: Names) -> bool:
+    visits = [visit for visit in made if visit.step == step.id]
+    if len(visits) >= step.at_most:
+        return True
+    return bool(pages.value(step.until, names | {"ok": visits[-1].ok}))
+
+
+def _answer(pages: Pages, step: Step, names: Names) -> Answer:
+    calls: list[tuple[str, JsonObject]] = []
+    for call in step.calls:
+        items = [None] if call.each is None else pages.value(call.each, names)
+        for item in items:
+            calls.append((call.tool, pages.filled(call.arguments, names | {"item": item})))
+    say = pages.text(step.say, names).strip()
+    return Answer(step.id, say, tuple(calls), step.think_seconds)
+
+
+def _reply(pages: Pages, playbook: Playbook, state: ScriptState, names: Names) -> Answer | None:
+    """Return the answer to messages that came since the last one, None if none wants one."""
+    made = [visit.step for visit in state.visits if visit.step != REPLY_STEP]
+    about = {"step": made[-1] if made else "the first step"}
+    calls = tuple(
+        ("send_message", {"to": message.sender, "content": content})
+        for message in state.unanswered
+        if message.sender in playbook.replies
+        and (
+            content := pages.text(
+                playbook.replies[message.sender], names | about | {"message": message}
+            )
+        )
+    )
+    return Answer(REPLY_STEP, calls=calls) if calls else None
+
+
+def _names(pages: Pages, who: Who, role: Role, state: ScriptState) -> Names:
+    """Return what templates and expressions can name."""
+    did: dict[str, list[Any]] = {step.id: [] for step in role.steps}
+    did |= {visit.step: list(visit.results) for visit in state.visits}
+    names: Names = {
+        "me": who.me,
+        "role": who.role,
+        "goal": state.goal,
+        "assignment": state.assignment,
+        "messages": state.messages,
+        "did": SimpleNamespace(**did),
+        "sample": str(configs_folder() / "sample"),
+    }
+    for name, given in role.let.items():
+        names[name] = pages.filled(given, names)
+    return names
+
+
+async def _stream(text: str, on_text: OnText) -> None:
+    for start in range(0, len(text), STREAMED_AT_ONCE):
+        on_text(text[start : start + STREAMED_AT_ONCE])
+        await asyncio.sleep(0)
+
+
+def _response(request: ModelRequest, role: str, answer: Answer, visit: int) -> ModelResponse:
+    calls = tuple(
+        ToolCall(
+            id=call_id(request, role, answer.step, visit, index), name=tool, arguments=arguments
+        )
+        for index, (tool, arguments) in enumerate(answer.calls)
+    )
+    return ModelResponse(
+        text=answer.say or None,
+        tool_calls=calls,
+        stop_reason="tool_use" if calls else "end_turn",
+        usage=_usage(request, answer),
+        model=request.model,
+        provider_data=None if calls else {MARK: [role, answer.step]},
+    )
+
+
+def _usage(request: ModelRequest, answer: Answer) -> Usage:
+    """Return a rough count of tokens, so that metering has something to count; it costs nothing."""
+    asked = len(request.system) + sum(len(turn.model_dump_json()) for turn in request.turns)
+    said = len(answer.say) + sum(len(str(call)) for call in answer.calls)
+    return Usage(
+        input_tokens=asked // CHARACTERS_PER_TOKEN,
+        output_tokens=max(1, said // CHARACTERS_PER_TOKEN),
+        cost_usd=0.0,
+    )

@@ -1,0 +1,155 @@
+"""The real SDKs against a model server that fails: every failure has its kind and a clear text."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from agiraph.errors import InvalidInput
+from agiraph.providers.base import ProviderError
+from agiraph.providers.connect import connect
+from agiraph.providers.registry import load_presets
+from tests.fakes.model_server import (
+    FakeModelServer,
+    Reply,
+    call,
+    calls,
+    cut,
+    rate_limited,
+    say,
+    server_error,
+    too_long,
+)
+from tests.unit.providers.requests import ask
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+def api(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeModelServer]:
+    with FakeModelServer(lambda seen: say("fine")) as running:
+        yield running
+
+
+def failure(
+    api: str, environ: dict[str, str], model: str = "fake", timeout_seconds: float = 20
+) -> ProviderError:
+    async def once() -> ProviderError:
+        provider = connect(api, load_presets(), environ, timeout_seconds=timeout_seconds)
+        try:
+            with pytest.raises(ProviderError) as caught:
+                await provider.generate(ask(model=f"{api}/{model}"), lambda text: None)
+        finally:
+            await provider.close()
+        return caught.value
+
+    return asyncio.run(once())
+
+
+def test_rate_limited_with_the_providers_wish(server: FakeModelServer, api: str) -> None:
+    server.brain = lambda seen: rate_limited(retry_after="7")
+    error = failure(api, server.env())
+    assert (error.kind, error.retry_after, error.is_retryable) == ("rate_limited", 7, True)
+
+
+def test_rate_limited_without_a_wish(server: FakeModelServer, api: str) -> None:
+    server.brain = lambda seen: rate_limited()
+    error = failure(api, server.env())
+    assert (error.kind, error.retry_after) == ("rate_limited", None)
+    assert len(server.requests) == 1, "the SDK does not try again by itself"
+
+
+def test_a_500_is_tried_again_later(server: FakeModelServer, api: str) -> None:
+    server.brain = lambda seen: server_error()
+    error = failure(api, server.env())
+    assert (error.kind, error.is_retryable) == ("overloaded", True)
+    assert "internal server error" in str(error)
+
+
+@pytest.mark.parametrize("after_events", [0, 1, 3, 6])
+def test_a_connection_that_drops_in_mid_stream(
+    server: FakeModelServer, api: str, after_events: int
+) -> None:
+    whole = calls(call("bash", command="ls"), text="one two three")
+    server.brain = lambda seen: cut(whole, after_events)
+    error = failure(api, server.env())
+    assert (error.kind, error.is_retryable) == ("unreachable", True)
+
+
+def test_a_wrong_key_is_refused_and_not_shown(server: FakeModelServer, api: str) -> None:
+    environ = server.env() | {f"{api.upper()}_API_KEY": "sk-wrong-and-secret"}
+    error = failure(api, environ)
+    assert (error.kind, error.is_retryable) == ("bad_key", False)
+    assert "sk-wrong" not in str(error)
+    assert "[key]" in str(error)
+
+
+def test_no_key_says_which_variable_to_set(server: FakeModelServer, api: str) -> None:
+    with pytest.raises(ProviderError, match=f"set {api.upper()}_API_KEY") as caught:
+        connect(api, load_presets(), {}, timeout_seconds=1)
+    assert caught.value.kind == "bad_key"
+
+
+def test_an_unknown_model(server: FakeModelServer, api: str) -> None:
+    error = failure(api, server.env(), model="no-such-model")
+    assert (error.kind, error.is_retryable) == ("unknown_model", False)
+    assert "no-such-model" in str(error)
+
+
+def test_input_that_is_too_long(server: FakeModelServer, api: str) -> None:
+    server.brain = lambda seen: too_long()
+    assert failure(api, server.env()).kind == "context_too_long"
+
+
+def test_a_service_that_is_not_there(api: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound but not listening: refused at once
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        environ = {f"{api.upper()}_BASE_URL": url, f"{api.upper()}_API_KEY": "k-0123456789"}
+        error = failure(api, environ)
+    assert (error.kind, error.is_retryable) == ("unreachable", True)
+    assert url in str(error)
+
+
+def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, api: str) -> None:
+    gate = threading.Event()
+    server.brain = lambda seen: Reply(text="late", gate=gate)
+    try:
+        error = failure(api, server.env(), timeout_seconds=0.3)
+    finally:
+        gate.set()
+    assert (error.kind, error.is_retryable) == ("timed_out", True)
+
+
+def test_a_service_that_speaks_something_else(server: FakeModelServer, api: str) -> None:
+    other = "openai" if api == "anthropic" else "anthropic"
+    base = {"anthropic": f"{server.url}/nowhere", "openai": f"{server.url}/nowhere/v1"}
+    environ = server.env() | {f"{api.upper()}_BASE_URL": base[api]}
+    error = failure(api, environ)
+    assert error.kind == "unknown_model"
+    assert "no route" in str(error)
+    assert other not in str(error)
+
+
+def test_local_services_need_no_key(server: FakeModelServer) -> None:
+    server.key = "none"
+
+    async def once() -> str | None:
+        environ = {"OLLAMA_BASE_URL": f"{server.url}/v1"}
+        provider = connect("ollama", load_presets(), environ, timeout_seconds=20)
+        try:
+            return (await provider.generate(ask(model="ollama/x"), lambda text: None)).text
+        finally:
+            await provider.close()
+
+    assert asyncio.run(once()) == "fine"
+
+
+def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match="unknown provider 'x'"):
+        connect("x", load_presets(), {}, timeout_seconds=1)

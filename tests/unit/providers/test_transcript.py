@@ -1,0 +1,109 @@
+"""Whatever a conversation looks like, what goes over the wire is what the real APIs accept."""
+
+import itertools
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.providers import anthropic_wire, openai_wire
+from agiraph.providers.transcript import (
+    read_arguments,
+    read_call,
+    results_first,
+    unique_calls,
+    wire_id,
+    wire_name,
+)
+from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
+from tests.fakes import wire_anthropic, wire_openai
+from tests.unit.providers.requests import ask
+
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
+    """Turns as the loop keeps them: every call has a result, messages stand anywhere."""
+    turns: list[Turn] = []
+    for number in range(draw(st.integers(0, 6))):
+        turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 2)))]
+        calls = tuple(
+            ToolCall(id=f"{draw(texts)}:{number}.{n}", name=draw(texts), arguments={"a": n})
+            for n in range(draw(st.integers(0, 3)))
+        )
+        thought = {"api": "anthropic", "thinking": [{"type": "thinking", "thinking": "hm"}]}
+        turns.append(
+            AssistantTurn(
+                text=draw(st.none() | texts),
+                tool_calls=calls,
+                interrupted=draw(st.booleans()),
+                provider_data=draw(st.sampled_from([None, thought])),
+            )
+        )
+        for call in calls:
+            turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 1)))]
+            turns.append(ToolTurn(call_id=call.id, name=call.name, content=draw(texts)))
+    turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 2)))]
+    return tuple(turns)
+
+
+@given(conversations())
+def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    body = json.loads(json.dumps(anthropic_wire.body_of(ask(*turns), "fake")))
+    seen = wire_anthropic.read(body, {}, 0)
+    assert body["messages"][-1]["role"] == "user"
+    assert json.dumps(body).count("cache_control") <= 4
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+@given(conversations())
+def test_openai_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    body = json.loads(json.dumps(openai_wire.body_of(ask(*turns), "fake", "max_tokens")))
+    seen = wire_openai.read(body, {}, 0)
+    roles = [message["role"] for message in body["messages"]]
+    assert ("user", "user") not in list(itertools.pairwise(roles))
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+def all_calls(turns: tuple[Turn, ...]) -> list[str]:
+    found = [turn for turn in turns if isinstance(turn, AssistantTurn)]
+    return [wire_id(call.id) for turn in found for call in turn.tool_calls]
+
+
+def test_a_message_between_two_results_moves_behind_them() -> None:
+    answer = AssistantTurn(tool_calls=(ToolCall(id="a", name="x"), ToolCall(id="b", name="x")))
+    one, two = (ToolTurn(call_id=id, name="x", content=id) for id in "ab")
+    word, last = UserTurn(content="by the way"), UserTurn(content="and?")
+    assert results_first((answer, one, word, two, last)) == [answer, one, two, word, last]
+
+
+def test_an_id_that_a_provider_refuses_is_replaced_by_a_digest() -> None:
+    assert wire_id("call_1-a") == "call_1-a"
+    assert wire_id("survey:coordinator:3") == wire_id("survey:coordinator:3")
+    assert wire_id("survey:coordinator:3") != wire_id("survey:coordinator:4")
+    assert len(wire_id("x" * 99)) <= 40
+
+
+def test_an_odd_tool_name_is_made_harmless() -> None:
+    assert wire_name("files__read") == "files__read"
+    assert wire_name("functions.bash:0") == "functions_bash_0"
+    assert wire_name("") == "unknown"
+
+
+def test_arguments_that_are_no_object_are_kept_as_text() -> None:
+    assert read_arguments('{"a": 1}') == ({"a": 1}, None)
+    assert read_arguments("  ") == ({}, None)
+    assert read_arguments('{"a": ') == ({}, '{"a": ')
+    assert read_arguments("[1]") == ({}, "[1]")
+    assert read_arguments("[" * 100_000)[1] is not None
+    assert read_call("1", "bash", "oops").malformed == "oops"
+
+
+def test_ids_that_come_again_are_made_new() -> None:
+    before = AssistantTurn(tool_calls=(ToolCall(id="call_0", name="bash"),))
+    result = ToolTurn(call_id="call_0", name="bash", content="")
+    calls = [ToolCall(id=id, name="bash") for id in ("call_0", "", "call_1", "call_1")]
+    made = unique_calls(calls, ask(before, result))
+    assert made[2].id == "call_1"
+    assert len({"call_0", "", *(call.id for call in made)}) == 6

@@ -1,0 +1,69 @@
+"""Whatever enters a conversation, in whatever order: providers accept it, nothing is lost."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.agent.records import CallFinished, CallStarted, ConversationRecord, Heard, Said
+from agiraph.agent.transcript import Transcript
+from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
+
+Step = tuple[str, int]
+steps = st.lists(
+    st.tuples(st.sampled_from(["hear", "say", "start", "finish"]), st.integers(0, 3)), max_size=60
+)
+
+
+def records_of(drawn: list[Step]) -> list[ConversationRecord]:
+    """Turn drawn steps into records that a loop could have written."""
+    transcript, records = Transcript(), []
+    for number, (kind, size) in enumerate(drawn):
+        record: ConversationRecord | None = None
+        if kind == "hear":
+            record = Heard(content=f"h{number}", from_name="x", ts=0, message=f"m{number}")
+        elif kind == "say" and not transcript.open_calls:
+            calls = tuple(ToolCall(id="same", name="t") for _ in range(size))
+            record = Said(text=f"s{number}", tool_calls=calls, ts=0)
+        elif kind == "start" and transcript.open_calls:
+            record = CallStarted(call_id=transcript.open_calls[0].call.id, name="t", ts=0)
+        elif kind == "finish" and transcript.open_calls:
+            opened = transcript.open_calls[-1].call.id
+            record = CallFinished(call_id=opened, name="t", content=f"r{number}", ts=0)
+        if record is not None:
+            records.append(record)
+            transcript.apply(record)
+    return records
+
+
+@given(steps)
+def test_results_follow_their_calls_and_nothing_stands_between(drawn: list[Step]) -> None:
+    open_ids: list[str] = []
+    for turn in Transcript.fold(records_of(drawn)).turns:
+        if isinstance(turn, ToolTurn):
+            assert turn.call_id in open_ids
+            open_ids.remove(turn.call_id)
+        else:
+            assert not open_ids
+        if isinstance(turn, AssistantTurn):
+            open_ids = [call.id for call in turn.tool_calls]
+            assert len(set(open_ids)) == len(open_ids)
+
+
+@given(steps)
+def test_what_was_shown_is_never_changed(drawn: list[Step]) -> None:
+    transcript, before = Transcript(), list[Turn]()
+    for record in records_of(drawn):
+        transcript.apply(record)
+        assert transcript.turns[: len(before)] == before
+        before = list(transcript.turns)
+
+
+@given(steps)
+def test_everything_heard_is_shown_once_the_calls_are_answered(drawn: list[Step]) -> None:
+    records = records_of(drawn)
+    transcript = Transcript.fold(records)
+    for opened in list(transcript.open_calls):
+        transcript.apply(CallFinished(call_id=opened.call.id, name="t", content="", ts=0))
+    heard = [record.content for record in records if isinstance(record, Heard)]
+    shown = [turn.content for turn in transcript.turns if isinstance(turn, UserTurn)]
+    assert sorted(shown) == sorted(heard)
+    assert transcript.seen == {f"m{text[1:]}" for text in heard}

@@ -1,0 +1,178 @@
+"""A mind that says what it is told to, and an entity that only listens: the loop's two ports."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.inbox import Inbox, Incoming
+from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.records import Heard
+from agiraph.clock import SystemClock
+from agiraph.config import load_config
+from agiraph.home import AgentHome, RunHome
+from agiraph.ids import WorkerId
+from agiraph.models import DeliveryMode
+from agiraph.scopes.scope import Scope
+from agiraph.tools.base import Params, Tool
+from agiraph.tools.ports import ToolContext
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
+
+
+def says(text: str | None = None, *calls: ToolCall) -> ModelResponse:
+    """Return a model's answer."""
+    return ModelResponse(
+        text=text, tool_calls=calls, stop_reason="tool_use" if calls else "end_turn"
+    )
+
+
+def call(name: str, id: str = "c1", **arguments: Any) -> ToolCall:
+    """Return a tool call."""
+    return ToolCall(id=id, name=name, arguments=arguments)
+
+
+def incoming(
+    content: str,
+    mode: DeliveryMode = "steer",
+    id: str = "m1",
+    done: Callable[[], None] | None = None,
+) -> Incoming:
+    """Return a message on its way in."""
+    return Incoming(id=id, from_name="bob", content=content, mode=mode, done=done or (lambda: None))
+
+
+class FakeMind:
+    """Gives its answers one after the other; `gate`, if set, holds every answer back."""
+
+    def __init__(self, answers: Iterable[ModelResponse]) -> None:
+        self.answers = list(answers)
+        self.requests: list[ModelRequest] = []
+        self.asked = asyncio.Event()
+        self.gate: asyncio.Event | None = None
+
+    async def think(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelResponse:
+        self.requests.append(request)
+        self.asked.set()
+        answer = self.answers[len(self.requests) - 1]
+        if answer.text:
+            on_text(answer.text)
+        if self.gate is not None:
+            await self.gate.wait()
+        return answer
+
+
+class Word(Params):
+    """One word."""
+
+    word: str = ""
+
+
+class FakeTools:
+    """Tools `note` (not idempotent), `peek` (idempotent), `hang` (until cancelled), `publish`."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.hanging = asyncio.Event()
+        self.was_cancelled = False
+
+    def toolbox(self) -> Toolbox:
+        def tool(name: str, run: Any, idempotent: bool) -> Tool[Word]:
+            return Tool(name=name, description=name, params=Word, run=run, idempotent=idempotent)
+
+        async def note(context: ToolContext, params: Word) -> str:
+            self.ran.append(f"{context.call_id}:{params.word}")
+            return f"noted {params.word}"
+
+        async def hang(context: ToolContext, params: Word) -> str:
+            self.hanging.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.was_cancelled = True
+            return "never"
+
+        return Toolbox(
+            [tool("note", note, False), tool("peek", note, True), tool("hang", hang, False)]
+        )
+
+
+class FakeEntity:
+    """Counts, listens, and says it is over when the model has been silent once."""
+
+    def __init__(self, folder: Path, conversation: Conversation) -> None:
+        self.folder = folder
+        self.conversation = conversation
+        self.events: list[str] = []
+        self.pending_notices: list[Heard] = []
+
+    def is_over(self) -> bool:
+        return (
+            self.conversation.transcript.silences > 0 and not self.conversation.transcript.has_news
+        )
+
+    def request(self) -> ModelRequest:
+        turns = tuple(self.conversation.transcript.turns)
+        return ModelRequest(model="fake/one", system="s", turns=turns)
+
+    def context(self, key: str) -> ToolContext:
+        scope = Scope.for_worker(
+            AgentHome(self.folder), RunHome(self.folder / "run"), WorkerId("w"), None, None
+        )
+        return ToolContext("worker", key, scope, load_config(), None, {})
+
+    def notices(self) -> list[Heard]:
+        told, self.pending_notices = self.pending_notices, []
+        return told
+
+    def take_effects(self) -> Effects:
+        return Effects()
+
+    async def on_rest(self) -> None:
+        raise AssertionError("is_over should have ended the loop")
+
+    async def on_step_limit(self) -> bool:
+        return True
+
+    def report(self, event: str, data: JsonObject) -> None:
+        self.events.append(event)
+
+    def show(self, state: str, step: str) -> None:
+        pass
+
+
+class Stage:
+    """Everything one loop needs, in one folder; `again()` is the same after a crash."""
+
+    def __init__(self, folder: Path, *answers: ModelResponse) -> None:
+        self.folder = folder
+        self.mind = FakeMind(answers)
+        self.tools = FakeTools()
+        self.inbox = Inbox()
+        self.gate = Gate()
+        self.conversation = Conversation(folder / "conversation.jsonl")
+        self.entity = FakeEntity(folder, self.conversation)
+        self.loop = AgentLoop(
+            self.entity,
+            self.conversation,
+            self.inbox,
+            self.gate,
+            self.mind,
+            self.tools.toolbox(),
+            SystemClock(),
+        )
+
+    def hear(self, text: str) -> None:
+        self.conversation.append(Heard(content=text, from_name="test", ts=0.0))
+
+    def contents(self) -> list[str]:
+        """The conversation, a line a turn."""
+        return [_line(turn) for turn in self.conversation.transcript.turns]
+
+
+def _line(turn: Any) -> str:
+    if turn.role == "assistant":
+        calls = ",".join(call.name for call in turn.tool_calls)
+        return f"assistant: {turn.text or ''}{f' [{calls}]' if calls else ''}"
+    return f"{turn.role}: {turn.content}"

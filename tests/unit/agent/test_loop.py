@@ -1,0 +1,182 @@
+"""The loop: what it does after a crash, what interrupts it, what it holds back."""
+
+import asyncio
+from pathlib import Path
+
+from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
+from agiraph.agent.records import CallStarted, Said
+from tests.unit.agent.fakes import Stage, call, incoming, says
+
+DEADLINE = 5.0
+
+
+def run(coroutine: object) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, DEADLINE))  # type: ignore[arg-type]
+
+
+def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(
+            tmp_path,
+            says("first", call("note", "a", word="x"), call("note", "b", word="y")),
+            says("done"),
+        )
+        stage.hear("go")
+        await stage.loop.run()
+        assert stage.contents() == [
+            "user: go",
+            "assistant: first [note,note]",
+            "tool: noted x",
+            "tool: noted y",
+            "assistant: done",
+        ]
+        assert stage.tools.ran == ["2.0:x", "2.1:y"]
+
+    run(scene())
+
+
+def test_a_finished_call_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says(None, call("note", "a", word="x"), call("hang", "b")))
+        stage.hear("go")
+        running = asyncio.ensure_future(stage.loop.run())
+        await stage.tools.hanging.wait()
+        running.cancel()
+        await asyncio.wait({running})
+        stage.conversation.close()
+
+        again = Stage(tmp_path, says("done"))
+        await again.loop.run()
+        assert again.tools.ran == []
+        assert again.contents()[2:] == [
+            "tool: noted x",
+            f"tool: {UNKNOWN_OUTCOME}",
+            "assistant: done",
+        ]
+
+    run(scene())
+
+
+def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("done"))
+        stage.hear("go")
+        stage.conversation.append(Said(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
+        stage.conversation.append(CallStarted(call_id="a", name="peek", ts=0.0))
+        await stage.loop.run()
+        assert stage.tools.ran == ["2.0:x"]
+
+    run(scene())
+
+
+def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("done"))
+        stage.hear("go")
+        calls = (call("note", "a", word="x"), call("note", "b", word="y"))
+        stage.conversation.append(Said(tool_calls=calls, ts=0.0))
+        acknowledged: list[str] = []
+        stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
+        await stage.loop.run()
+        assert stage.contents()[2:5] == [
+            "tool: noted x",
+            "tool: noted y",
+            "user: [Message from bob]: look",
+        ]
+        assert acknowledged == ["m1"]
+
+    run(scene())
+
+
+def test_a_message_delivered_twice_is_heard_once(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("one"), says("two"))
+        stage.inbox.put(incoming("look"))
+        await stage.loop.run()
+        acknowledged: list[str] = []
+        stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
+        stage.hear("and now?")
+        await stage.loop.run()
+        assert [line for line in stage.contents() if "look" in line] == [
+            "user: [Message from bob]: look"
+        ]
+        assert acknowledged == ["m1"]
+
+    run(scene())
+
+
+def test_an_interrupt_cancels_the_model_call_and_keeps_the_partial_text(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("I was about to"), says("yes?"))
+        stage.mind.gate = asyncio.Event()
+        stage.hear("go")
+        running = asyncio.ensure_future(stage.loop.run())
+        await stage.mind.asked.wait()
+        stage.inbox.put(incoming("stop that", mode="interrupt"))
+        stage.mind.gate = None
+        await running
+        assert stage.contents() == [
+            "user: go",
+            "assistant: I was about to",
+            "user: [Message from bob]: stop that",
+            "assistant: yes?",
+        ]
+
+    run(scene())
+
+
+def test_an_interrupt_cancels_the_tool_in_flight(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says(None, call("hang", "a")), says("done"))
+        stage.hear("go")
+        running = asyncio.ensure_future(stage.loop.run())
+        await stage.tools.hanging.wait()
+        stage.inbox.put(incoming("stop that", mode="interrupt"))
+        await running
+        assert stage.tools.was_cancelled
+        assert stage.contents()[2:4] == [
+            f"tool: {INTERRUPTED_CALL}",
+            "user: [Message from bob]: stop that",
+        ]
+
+    run(scene())
+
+
+def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("working", call("note", "a", word="x")), says("done"))
+        stage.hear("go")
+        stage.inbox.put(incoming("later", mode="followup"))
+        await stage.loop.run()
+        assert not any("later" in line for line in stage.contents())
+        assert stage.inbox.has_followups()
+
+    run(scene())
+
+
+def test_a_paused_loop_asks_no_model_until_it_is_resumed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("done"))
+        stage.gate.shut()
+        stage.hear("go")
+        running = asyncio.ensure_future(stage.loop.run())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert stage.mind.requests == []
+        stage.gate.open()
+        await running
+        assert len(stage.mind.requests) == 1
+
+    run(scene())
+
+
+def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says(None, call("sehll", "a")), says("oh"))
+        stage.hear("go")
+        await stage.loop.run()
+        assert "unknown tool 'sehll' (known: hang, note, peek)" in stage.contents()[2]
+
+    run(scene())

@@ -9,6 +9,14 @@ from agiraph.ids import HUMAN, AgentId, QuestionId, derived_id, derived_message_
 from agiraph.messages import AskQuestion, QuestionAnswered
 
 
+ASK_HUMAN = "ask_human"
+
+
+def question_id(address: str, key: str) -> QuestionId:
+    """Return the id of the question that step `key` of an entity asks: always the same."""
+    return QuestionId(f"q-{derived_id(address, key)}")
+
+
 class Answers:
     """Answers that have arrived, until the one who asked takes them."""
 
@@ -41,16 +49,16 @@ async def ask_human(
     question: str,
     channel: str,
 ) -> str:
-    """Ask and wait. The question's id follows from the step `key`: asked again, it is the same."""
-    question_id = QuestionId(f"q-{derived_id(runtime.address, key)}")
+    """Ask and wait; asked again after a crash, it is the same question."""
+    identity = question_id(runtime.address, key)
     body = AskQuestion(
-        question_id=question_id,
+        question_id=identity,
         agent=agent,
         from_name=from_name,
         question=question,
         channel=channel,
     )
     await runtime.send(HUMAN, body, id=derived_message_id(runtime.address, key))
-    answer, done = await answers.take(question_id)
+    answer, done = await answers.take(identity)
     conversation.when_recorded(done)
     return answer

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from actors.entity.mind import BrokerMind
-from actors.entity.questions import Answers
+from actors.entity.questions import ASK_HUMAN, Answers, question_id
 from actors.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
+from agiraph.ids import HUMAN_NAME
 from agiraph.messages import ModelDelta, Pause, QuestionAnswered, Resume, Text
 from transport.endpoint import Received
 
@@ -53,7 +54,7 @@ class Reception:
             case Text() as text:
                 self._inbox.put(self._incoming(received, text))
             case QuestionAnswered() as answered:
-                self._answers.put(answered, lambda: self._runtime.done(received))
+                self._take_answer(received, answered)
             case Pause():
                 self._note(received, "paused")
                 self._gate.shut()
@@ -64,6 +65,22 @@ class Reception:
                 self._runtime.status("idle")
             case _:
                 await self._handler(received)
+
+    def _take_answer(self, received: Received, answered: QuestionAnswered) -> None:
+        """Give an answer to the call that waits for it; if that was cut off, it is a message."""
+        waiting = {
+            question_id(self._runtime.address, opened.key)
+            for opened in self._conversation.transcript.open_calls
+            if opened.call.name == ASK_HUMAN
+        }
+        if answered.question_id in waiting:
+            self._answers.put(answered, lambda: self._runtime.done(received))
+            return
+        text = Text(
+            content=f"(answer to your question {answered.question_id}) {answered.answer}",
+            from_name=HUMAN_NAME,
+        )
+        self._inbox.put(self._incoming(received, text))
 
     def _incoming(self, received: Received, text: Text) -> Incoming:
         return Incoming(

@@ -62,6 +62,15 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
 
 def new_worker_name(board: Board, wanted: str) -> str:
     """Return the name of a new worker, checked: not empty, odd, reserved or taken."""
+    name = check_worker_name(wanted)
+    for worker in board.team:
+        if same(worker.name, name) or worker.id == name:
+            raise InvalidInput(f"the worker name '{name}' is taken by worker {worker.id}")
+    return name
+
+
+def check_worker_name(wanted: str) -> str:
+    """Return a worker's name with its spaces tidied; InvalidInput if it is odd or reserved."""
     name = " ".join(wanted.split())
     if not name or len(name) > NAME_LIMIT or not name.isprintable() or set(name) & set("/\\*"):
         raise InvalidInput(
@@ -72,9 +81,6 @@ def new_worker_name(board: Board, wanted: str) -> str:
         raise InvalidInput(
             f"the worker name '{name}' is reserved (as are {', '.join(sorted(RESERVED_NAMES))})"
         )
-    for worker in board.team:
-        if same(worker.name, name) or worker.id == name:
-            raise InvalidInput(f"the worker name '{name}' is taken by worker {worker.id}")
     return name
 
 

@@ -1,0 +1,67 @@
+"""Plans: read a plan file into a checked `Plan`, and turn that into the board's first commands."""
+
+from pathlib import Path
+
+from agiraph.board.commands import CreateNode, SpawnWorker
+from agiraph.errors import InvalidInput
+from agiraph.plans.forms import GraphFile
+from agiraph.plans.graph import plan_of_graph
+from agiraph.plans.reading import read_form
+from agiraph.plans.record import Plan
+from agiraph.plans.stages import plan_of_stages
+
+__all__ = ["Plan", "parse_plan", "plan_commands", "read_plan"]
+
+
+def read_plan(path: Path) -> Plan:
+    """Return the plan in a file; InvalidInput names the file, the key and what was possible."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not UTF-8 text (byte {error.start})") from None
+    return parse_plan(text, str(path))
+
+
+def parse_plan(text: str, name: str = "plan") -> Plan:
+    """Return the plan in JSON or YAML text; InvalidInput calls it `name`."""
+    form = read_form(text, name)
+    try:
+        if isinstance(form, GraphFile):
+            return plan_of_graph(form)
+        return plan_of_stages(form)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error}") from None
+
+
+def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
+    """Return the commands that fill an empty board: its workers, then its nodes in order.
+
+    A node has a ref to each of its dependencies, called by that one's name. The causes follow
+    from the names, so filling the same board again changes nothing.
+    """
+    spawns = (
+        SpawnWorker(
+            cause=f"plan:worker:{worker.name}",
+            name=worker.name,
+            type=worker.type,
+            model=worker.model,
+            role=worker.role,
+            agent_command=worker.agent_command,
+        )
+        for worker in plan.workers
+    )
+    nodes = (
+        CreateNode(
+            cause=f"plan:node:{node.name}",
+            task=node.task,
+            name=node.name,
+            role=node.role,
+            refs={name: name for name in node.dependencies},
+            dependencies=node.dependencies,
+            worker=node.worker,
+        )
+        for node in plan.nodes
+    )
+    return (*spawns, *nodes)

@@ -140,10 +140,10 @@ class Broker:
         try:
             answer = await self._answer(call.request, deltas)
         finally:
+            deltas.flush()
             self._keep(call)
             if self._in_flight.get(id) is call:
                 del self._in_flight[id]
-        deltas.flush()
         if isinstance(answer, ModelAnswer):
             self._remember(id, call.request, answer)
         await self._reply(call.asked, answer)

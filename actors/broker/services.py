@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from agiraph.config import Config, configs_folder
-from agiraph.errors import InvalidInput, unknown
-from agiraph.providers.base import Provider
+from agiraph.errors import InvalidInput
+from agiraph.providers.base import Provider, ProviderError
 from agiraph.providers.connect import connect, warm_up
+from agiraph.providers.playbook import load_playbook
 from agiraph.providers.registry import ModelName, Preset, parse_model, pick_default, usable
 
 JsonObject = dict[str, Any]
@@ -77,9 +78,10 @@ class Services:
         if not preset.is_usable(self._environ):
             raise InvalidInput(f"model {name} cannot be called: {preset.key_env} is not set")
         if preset.api == "script":
-            playbooks = [file.stem for file in (configs_folder() / "playbooks").glob("*.yaml")]
-            if name.name not in playbooks:
-                raise unknown("playbook", name.name, playbooks)
+            try:
+                load_playbook(configs_folder() / "playbooks", name.name)
+            except ProviderError as error:
+                raise InvalidInput(str(error)) from None
         return name
 
     async def close(self) -> None:

@@ -1,0 +1,94 @@
+"""What the broker's tests put in place of services and of the clock."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from actors.broker.calls import Calls
+from actors.broker.ledger import Ledger
+from actors.broker.services import Services
+from agiraph.clock import Clock, SystemClock
+from agiraph.config import Config, load_config
+from agiraph.providers.base import OnText, Provider
+from agiraph.providers.prices import Price
+from agiraph.providers.registry import load_presets
+from agiraph.turns import ModelRequest, ModelResponse, Usage
+
+PRICE = Price(input=1, output=10)
+MODEL = "anthropic/stub"
+Behaviour = Callable[[ModelRequest, OnText], Awaitable[ModelResponse]]
+
+
+def quick_config(**broker: float) -> Config:
+    """Return the defaults with a broker that does not wait long."""
+    config = load_config()
+    values = {"first_delay_seconds": 0.001, "max_delay_seconds": 0.01} | broker
+    return config.model_copy(update={"broker": config.broker.model_copy(update=values)})
+
+
+def answer(text: str = "fine", **usage: int) -> ModelResponse:
+    """Return an answer with some usage."""
+    counts = {"input_tokens": 100, "output_tokens": 10} | usage
+    return ModelResponse(text=text, model=MODEL, usage=Usage(**counts))
+
+
+class StubProvider:
+    """A provider that behaves as the test says, call after call; the last behaviour stays."""
+
+    def __init__(self, *behaviours: Behaviour | ModelResponse | Exception) -> None:
+        """Behave like these, in turn."""
+        self.behaviours = list(behaviours)
+        self.requests: list[ModelRequest] = []
+        self.cancelled = asyncio.Event()
+        self.is_closed = False
+
+    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        """Do the next thing."""
+        self.requests.append(request)
+        one = self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]
+        if isinstance(one, Exception):
+            raise one
+        if isinstance(one, ModelResponse):
+            on_text(one.text or "")
+            return one
+        try:
+            return await one(request, on_text)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+    async def close(self) -> None:
+        """Note it."""
+        self.is_closed = True
+
+
+class StubServices(Services):
+    """Services whose providers are all the one stub."""
+
+    def __init__(self, config: Config, stub: StubProvider, environ: dict[str, str] | None = None):
+        """Serve `stub` under every name."""
+        super().__init__(config, load_presets(), environ or {"ANTHROPIC_API_KEY": "k"})
+        self.stub = stub
+
+    async def provider(self, name: str) -> Provider:
+        """Return the stub."""
+        self._open[name] = self.stub
+        return self.stub
+
+    async def warm_up(self) -> None:
+        """Import nothing."""
+
+
+def calls_of(
+    stub: StubProvider,
+    folder: Path,
+    config: Config | None = None,
+    price: Price | None = PRICE,
+    clock: Clock | None = None,
+) -> tuple[Calls, Ledger]:
+    """Return Calls to a stub and the ledger they write to (close it)."""
+    config = config or quick_config()
+    ledger = Ledger(folder / "usage.db")
+    prices = {MODEL: price} if price is not None else {}
+    services = StubServices(config, stub)
+    return Calls(config.broker, services, prices, ledger, clock or SystemClock()), ledger

@@ -1,0 +1,137 @@
+"""Budgets: a run cannot spend more than it may, however many of its calls run at once."""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.broker.budgets import SHORTEST_ANSWER, Budgets, affordable_tokens
+from agiraph.providers.base import ProviderError
+from agiraph.providers.prices import MILLION, Price, guess_input_tokens
+from agiraph.turns import ModelRequest
+from tests.unit.providers.requests import ask
+
+PRICE = Price(input=1, output=10)
+
+
+def request(budget: float | None, max_tokens: int = 8192) -> ModelRequest:
+    return ask(budget_usd=budget, max_tokens=max_tokens)
+
+
+def cost_of(request: ModelRequest, answer_tokens: int) -> float:
+    return (guess_input_tokens(request) * 1 + answer_tokens * 10) / MILLION
+
+
+async def granted(budgets: Budgets, wanted: ModelRequest, price: Price | None = PRICE) -> int:
+    async with budgets.reserved(wanted, price) as tokens:
+        return tokens
+
+
+def test_without_a_budget_nothing_is_asked() -> None:
+    assert asyncio.run(granted(Budgets(lambda run: 1e9), request(None), None)) == 8192
+
+
+def test_enough_money_gives_the_whole_answer() -> None:
+    assert asyncio.run(granted(Budgets(lambda run: 0.0), request(1.0))) == 8192
+
+
+def test_little_money_gives_a_shorter_answer() -> None:
+    wanted = request(0.0, 8192)
+    wanted = request(cost_of(wanted, 2000))
+    tokens = asyncio.run(granted(Budgets(lambda run: 0.0), wanted))
+    assert 1990 <= tokens <= 2000
+
+
+def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> None:
+    with pytest.raises(ProviderError, match=r"\$0\.9990 of \$1\.0000 are spent") as caught:
+        asyncio.run(granted(Budgets(lambda run: 0.999), request(1.0)))
+    assert caught.value.kind == "out_of_budget"
+
+
+def test_a_short_answer_needs_no_more_than_its_own_length() -> None:
+    wanted = request(0.0, max_tokens=50)
+    wanted = request(cost_of(wanted, 51), max_tokens=50)
+    assert asyncio.run(granted(Budgets(lambda run: 0.0), wanted)) == 50
+
+
+def test_a_budget_without_a_price_is_refused() -> None:
+    with pytest.raises(ProviderError, match=r"prices\.yaml") as caught:
+        asyncio.run(granted(Budgets(lambda run: 0.0), request(1.0), None))
+    assert caught.value.kind == "bad_request"
+
+
+def test_what_costs_nothing_always_fits() -> None:
+    free = Price(input=0, output=0)
+    assert asyncio.run(granted(Budgets(lambda run: 0.0), request(0.0), free)) == 8192
+
+
+def test_a_call_waits_for_the_money_that_another_holds() -> None:
+    async def main() -> None:
+        spent = 0.0
+        budgets = Budgets(lambda run: spent)
+        wanted = request(cost_of(request(0.0), 8192) * 1.5)
+        first = budgets.reserved(wanted, PRICE)
+        await first.__aenter__()
+        second = asyncio.create_task(granted(budgets, wanted))
+        other_run = wanted.model_copy(update={"run_id": "run-2"})
+        assert await granted(budgets, other_run) == 8192, "other runs have money of their own"
+        assert not second.done()
+        spent = 0.00001
+        await first.__aexit__(None, None, None)
+        assert await asyncio.wait_for(second, 10) == 8192
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_call_gives_its_money_back() -> None:
+    async def main() -> None:
+        budgets = Budgets(lambda run: 0.0)
+        wanted = request(cost_of(request(0.0), 8192) * 1.5)
+
+        async def hold() -> None:
+            async with budgets.reserved(wanted, PRICE):
+                await asyncio.Event().wait()
+
+        holder = asyncio.create_task(hold())
+        waiter = asyncio.create_task(granted(budgets, wanted))
+        gives_up = asyncio.create_task(granted(budgets, wanted))
+        await asyncio.sleep(0)
+        gives_up.cancel()
+        holder.cancel()
+        assert await asyncio.wait_for(waiter, 10) == 8192
+
+    asyncio.run(main())
+
+
+@given(st.floats(0, 100), st.floats(0, 100), st.integers(1, 100_000))
+def test_what_is_granted_is_paid_for(money: float, input_cost: float, wanted: int) -> None:
+    tokens = affordable_tokens(money, input_cost, PRICE, wanted)
+    assert 0 <= tokens <= wanted
+    assert tokens == 0 or input_cost + tokens * 10 / MILLION <= money * (1 + 1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0.05, 1), min_size=1, max_size=8), st.floats(0.01, 0.4))
+def test_a_run_never_spends_more_than_its_budget(shares: list[float], budget: float) -> None:
+    """Many calls at once, each spending some share of what it was granted."""
+
+    async def main() -> float:
+        spent = 0.0
+        budgets = Budgets(lambda run: spent)
+        wanted = request(budget)
+
+        async def one(share: float) -> None:
+            nonlocal spent
+            try:
+                async with budgets.reserved(wanted, PRICE) as tokens:
+                    assert tokens >= SHORTEST_ANSWER
+                    await asyncio.sleep(0)
+                    spent += cost_of(wanted, int(tokens * share))
+            except ProviderError:
+                pass  # out of budget: the others had it all
+
+        await asyncio.wait_for(asyncio.gather(*map(one, shares)), 10)
+        return spent
+
+    assert asyncio.run(main()) <= budget * (1 + 1e-9)

@@ -1,0 +1,46 @@
+"""The ledger: what was spent stays on disk and adds up by entity and run."""
+
+from pathlib import Path
+
+import pytest
+
+from actors.broker.ledger import Ledger, Spent
+from agiraph.turns import Usage
+
+
+def spent(entity: str, run: str = "r1", cost: float | None = 0.25) -> Spent:
+    usage = Usage(
+        input_tokens=100, output_tokens=5, cache_read_tokens=60, cache_write_tokens=3, cost_usd=cost
+    )
+    return Spent(1.0, run, "n1", entity, "anthropic/x", "answered", usage, 0.5)
+
+
+def test_usage_adds_up_by_entity_of_one_run_or_all(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "system" / "usage.db") as ledger:
+        for entity, run in (("a/ada", "r1"), ("a/ada", "r1"), ("a/bob", "r1"), ("a/ada", "r2")):
+            ledger.write(spent(entity, run))
+        of_run = ledger.by_entity("r1")
+        assert list(of_run) == ["a/ada", "a/bob"]
+        assert of_run["a/ada"].input_tokens == 200
+        assert of_run["a/ada"].cache_read_tokens == 120
+        assert of_run["a/ada"].cost_usd == pytest.approx(0.5)
+        assert ledger.by_entity()["a/ada"].output_tokens == 15
+        assert ledger.spent_usd("r1") == pytest.approx(0.75)
+        assert ledger.spent_usd("r9") == 0
+        assert ledger.by_entity("r9") == {}
+
+
+def test_an_unknown_price_is_no_price_of_nothing(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        ledger.write(spent("a/ada", cost=None))
+        assert ledger.by_entity()["a/ada"].cost_usd is None
+        ledger.write(spent("a/ada", cost=0.5))
+        assert ledger.by_entity()["a/ada"].cost_usd == 0.5
+
+
+def test_what_was_spent_is_there_after_a_restart(tmp_path: Path) -> None:
+    first = Ledger(tmp_path / "usage.db")
+    first.write(spent("a/ada"))
+    with Ledger(tmp_path / "usage.db") as second:  # the first is not closed: it was killed
+        assert second.spent_usd("r1") == pytest.approx(0.25)
+    first.close()

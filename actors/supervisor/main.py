@@ -1,0 +1,100 @@
+"""`agiraph-supervisor`: reads the options and settings, then lives until it is told to stop."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import setproctitle
+
+from actors.child import title_of
+from actors.kinds import KINDS
+from actors.runtime import run_loop
+from actors.supervisor.supervisor import Options, Supervisor
+from agiraph.config import Config, load_config
+from agiraph.errors import AgiraphError, InvalidInput
+from agiraph.home import Home, default_home
+from agiraph.ids import SUPERVISOR
+from agiraph.log import set_up_logging
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+HIGHEST_PORT = 65535
+
+
+def parse_http(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    """Return host and port; the last colon divides them, so that `[::1]:8000` works."""
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    if not host or not (port.isascii() and port.isdecimal()) or int(port) > HIGHEST_PORT:
+        raise click.BadParameter(f"'{value}' is not HOST:PORT, as in 127.0.0.1:8000")
+    return host.strip("[]"), int(port)
+
+
+def main(kinds: Mapping[str, str] = KINDS) -> None:
+    """Run the command; `kinds` says which function runs each kind of process."""
+    command(obj=kinds)
+
+
+@click.command(name="agiraph-supervisor")
+@click.option("--home", type=click.Path(path_type=Path), help="Folder of agents and state.")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings over the home's own.")
+@click.option(
+    "--http",
+    callback=parse_http,
+    metavar="HOST:PORT",
+    help="Where the HTTP API listens (port 0: any).",
+)
+@click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
+@click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
+@click.pass_obj
+def command(
+    kinds: Mapping[str, str],
+    home: Path | None,
+    config: Path | None,
+    http: tuple[str, int] | None,
+    json_logs: bool,
+    until_eof: bool,
+) -> None:
+    """Run the house of one home: every agent in it is kept alive until you stop this command."""
+    folder = (home or default_home()).expanduser().absolute()
+    try:
+        settings = with_options(load(folder, config), http, json_logs)
+    except InvalidInput as error:
+        click.echo(str(error), err=True)
+        sys.exit(EXIT_USAGE)
+    sys.exit(live(Options(folder, settings, until_eof, kinds, dict(os.environ))))
+
+
+def load(home: Path, config: Path | None) -> Config:
+    """Return the defaults, the home's own settings over them, and `config` over these."""
+    own = Home(home).config
+    files = [own] if own.exists() else []
+    return load_config(*files, *([config] if config is not None else []))
+
+
+def with_options(config: Config, http: tuple[str, int] | None, json_logs: bool) -> Config:
+    """Return the settings with what the command line said over them."""
+    if http is not None:
+        place = config.http.model_copy(update={"host": http[0], "port": http[1]})
+        config = config.model_copy(update={"http": place})
+    if json_logs:
+        log = config.log.model_copy(update={"format": "json"})
+        config = config.model_copy(update={"log": log})
+    return config
+
+
+def live(options: Options) -> int:
+    """Run the supervisor; return its exit code, and say on stderr why it could not start."""
+    setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
+    os.umask(0o077)
+    set_up_logging(options.config.log.level, options.config.log.format)
+    try:
+        return run_loop(Supervisor(options).run())
+    except (AgiraphError, OSError) as error:
+        click.echo(str(error), err=True)
+        return EXIT_FAILED

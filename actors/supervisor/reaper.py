@@ -1,0 +1,107 @@
+"""The reaper: hears of every death from the kernel and hands it to the owner of that process.
+
+SIGCHLD wakes a loop of waitid until nothing is left, for one signal may stand for many deaths. As
+their parent we hold the zombies, so a pid is not used again before we let it go: a watched
+process's group is killed while its leader is still a zombie and the group's number surely ours.
+
+A death may be heard before the spawner has told the pid of the process: while a spawn is under
+way, ends that nobody owns are kept for it.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+from actors.supervisor.restarts import Exit
+
+
+class Reaper:
+    """Owner table of pids; only the supervisor's main thread touches it."""
+
+    def __init__(self, on_death: Callable[[], None] = lambda: None) -> None:
+        """Begin with no children; `on_death` is called after every round that found a death."""
+        self._owners: dict[int, asyncio.Future[Exit]] = {}
+        self._unclaimed: dict[int, Exit] = {}
+        self._expected = 0
+        self._on_death = on_death
+
+    def listen(self) -> None:
+        """Reap at every SIGCHLD of the running loop."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self.reap)
+
+    @property
+    def is_expecting(self) -> bool:
+        """Whether a process may exist whose pid has not been told yet."""
+        return self._expected > 0
+
+    @property
+    def watched(self) -> frozenset[int]:
+        """The pids that have an owner and live."""
+        return frozenset(self._owners)
+
+    def expect(self) -> None:
+        """Keep unowned deaths from now on: a process is being made."""
+        self._expected += 1
+
+    def settle(self) -> None:
+        """The process that was expected is watched now, or does not exist."""
+        self._expected -= 1
+        if self._expected == 0:
+            self._unclaimed.clear()
+
+    def watch(self, pid: int) -> "asyncio.Future[Exit]":
+        """Return the future end of a child; it may have come already."""
+        ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        early = self._unclaimed.pop(pid, None)
+        if early is not None:
+            ended.set_result(early)
+        else:
+            self._owners[pid] = ended
+        return ended
+
+    def reap(self) -> None:
+        """Collect every child that has ended."""
+        found = False
+        while (dead := self._collect()) is not None:
+            found = True
+            self._hand_over(*dead)
+        if found:
+            self._on_death()
+
+    def _collect(self) -> tuple[int, Exit] | None:
+        """Let one zombie go, after what is left of its group has been killed."""
+        try:
+            if hasattr(os, "waitid"):
+                seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                if seen is None:
+                    return None
+                if seen.si_pid in self._owners:
+                    kill_group(seen.si_pid)
+                pid, status = os.waitpid(seen.si_pid, 0)
+            else:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        return (pid, _exit_of(status)) if pid else None
+
+    def _hand_over(self, pid: int, ended: Exit) -> None:
+        owner = self._owners.pop(pid, None)
+        if owner is None:
+            if self._expected:
+                self._unclaimed[pid] = ended
+        elif not owner.done():
+            owner.set_result(ended)
+
+
+def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
+    """Signal the group that a process leads, if there is anyone in it."""
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # macOS says EPERM for a group of zombies
+
+
+def _exit_of(status: int) -> Exit:
+    code = os.waitstatus_to_exitcode(status)
+    return Exit(code=code) if code >= 0 else Exit(signal=-code)

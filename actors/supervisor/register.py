@@ -1,0 +1,66 @@
+"""The register: the table of children on disk; every change is written before it is acted on."""
+
+from pathlib import Path
+
+from actors.supervisor.table import (
+    Declared,
+    DesiredSet,
+    Forgotten,
+    IncarnationGiven,
+    Table,
+    TableEvent,
+    apply,
+    compacted,
+    fold,
+    to_record,
+)
+from agiraph.journal import Journal, encode_record, replace_file
+from agiraph.messages import ChildSpec
+
+SLACK_RECORDS = 256
+
+
+class Register:
+    """The one writer of `system/children.journal`."""
+
+    def __init__(self, path: Path) -> None:
+        """Open and fold the journal, rewriting one that has grown; raises Corrupt, ValueError."""
+        self._journal = Journal(path)
+        self.table: Table = fold(self._journal.records)
+        short = compacted(self.table)
+        if self._journal.count > 2 * len(short) + SLACK_RECORDS:
+            self._journal.close()
+            replace_file(path, b"".join(encode_record(record) for record in short).decode())
+            self._journal = Journal(path)
+
+    def write(self, *events: TableEvent) -> None:
+        """Write events down, then let them count."""
+        self._journal.append(*(to_record(event) for event in events))
+        for event in events:
+            self.table = apply(self.table, event)
+
+    def declare(self, spec: ChildSpec) -> None:
+        """Note that a child is wanted; nothing is written if that stands already."""
+        row = self.table.rows.get(spec.address)
+        if row is None or row.spec != spec or row.desired != "running":
+            self.write(Declared(spec=spec))
+
+    def allot(self, address: str) -> int:
+        """Return the next incarnation of an address; it is never given out again."""
+        number = self.table.next_incarnation(address)
+        self.write(IncarnationGiven(address=address, incarnation=number))
+        return number
+
+    def rest(self, event: DesiredSet) -> None:
+        """Note what became of a child, if it is one that is remembered."""
+        if event.address in self.table.rows:
+            self.write(event)
+
+    def forget(self, address: str) -> None:
+        """Drop a child; its incarnation number stays."""
+        if address in self.table.rows:
+            self.write(Forgotten(address=address))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._journal.close()

@@ -1,0 +1,135 @@
+"""Requests: who may ask the supervisor for what, and the answers."""
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+from pydantic import BaseModel
+
+from actors.supervisor.keeper import Keeper
+from agiraph.errors import AgiraphError, InvalidInput, Refused, unknown
+from agiraph.ids import COORDINATOR_NAME, HUMAN, agent_of
+from agiraph.messages import (
+    Attach,
+    ChildReady,
+    ChildSpec,
+    ChildStarted,
+    ChildStopped,
+    ChildTable,
+    ListChildren,
+    Ok,
+    RefusedReply,
+    StartChild,
+    StopChild,
+    Ticket,
+)
+from transport.endpoint import Received
+
+ADDRESS_LIMIT = 128
+
+
+class Desk(Protocol):
+    """What the supervisor does when it is asked."""
+
+    def find(self, address: str) -> Keeper | None:
+        """Return the keeper of an address."""
+        ...
+
+    def addresses(self) -> list[str]:
+        """Return the addresses of all children."""
+        ...
+
+    def startable(self) -> list[str]:
+        """Return the kinds that may be started by message."""
+        ...
+
+    def start_child(self, spec: ChildSpec) -> Awaitable[ChildStarted]:
+        """Start or confirm a child."""
+        ...
+
+    def stop_child(self, keeper: Keeper, body: StopChild) -> Awaitable[ChildStopped]:
+        """Stop, kill, restart or forget a child."""
+        ...
+
+    def table(self) -> ChildTable:
+        """Return all processes."""
+        ...
+
+    def attach(self) -> Ticket:
+        """Return the ticket of a new console."""
+        ...
+
+    def peer_gone(self, address: str, incarnation: int) -> None:
+        """Note that somebody left the bus."""
+        ...
+
+
+async def answer(desk: Desk, received: Received) -> BaseModel | None:
+    """Do what a message asks and return the reply; None for what is no request."""
+    sender, body = received.header.sender, received.body
+    try:
+        match body:
+            case ChildReady():
+                return _ready(desk, sender, received.header.incarnation)
+            case ListChildren():
+                return desk.table()
+            case StartChild(spec=spec):
+                check_start(desk, sender, spec)
+                return await desk.start_child(spec)
+            case StopChild():
+                return await desk.stop_child(check_stop(desk, sender, body), body)
+            case Attach():
+                return _attach(desk, sender)
+            case _:
+                return None
+    except AgiraphError as error:
+        return RefusedReply(reason=str(error), kind=type(error).__name__)
+
+
+def check_start(desk: Desk, sender: str, spec: ChildSpec) -> None:
+    """Raise Refused unless `sender` may have this child started."""
+    if spec.kind not in desk.startable():
+        raise unknown("kind of process to start", spec.kind, desk.startable())
+    agent = agent_of(spec.address)
+    if agent is None or not _is_plain(spec.address):
+        raise InvalidInput(f"'{spec.address}' is no address of an agent's child")
+    if sender == HUMAN:
+        return
+    if sender != f"{agent}/{COORDINATOR_NAME}" or spec.address == sender:
+        raise Refused(f"{sender} may not start {spec.address}")
+
+
+def check_stop(desk: Desk, sender: str, body: StopChild) -> Keeper:
+    """Return the keeper to stop; raises Refused unless `sender` may stop it."""
+    keeper = desk.find(body.address)
+    if keeper is None:
+        raise unknown("process", body.address, desk.addresses())
+    agent = agent_of(body.address)
+    if sender != HUMAN and (agent is None or sender != f"{agent}/{COORDINATOR_NAME}"):
+        raise Refused(f"{sender} may not {body.how} {body.address}")
+    if agent is None and body.how in ("stop", "forget"):
+        raise Refused(f"{body.address} is a service of the house: it can be restarted, not stopped")
+    return keeper
+
+
+def _ready(desk: Desk, sender: str, incarnation: int) -> Ok:
+    keeper = desk.find(sender)
+    if keeper is not None:
+        keeper.ready(incarnation)
+    return Ok()
+
+
+def _attach(desk: Desk, sender: str) -> Ticket:
+    if sender != HUMAN:
+        raise Refused(f"{sender} may not attach a console")
+    return desk.attach()
+
+
+def _is_plain(address: str) -> bool:
+    """Whether an address can also be a file's name: two plain words, nothing that climbs."""
+    parts = address.split("/")
+    return (
+        len(parts) == 2
+        and len(address) <= ADDRESS_LIMIT
+        and all(part and part[0] != "." for part in parts)
+        and address.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum()
+    )

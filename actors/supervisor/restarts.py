@@ -1,0 +1,131 @@
+"""What a child's end means: begin again (and when), leave it, or give it up. Pure.
+
+OTP's rules: a permanent child always begins again, a transient one unless it ended with 0, a
+temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child
+that never became ready counts against `start_attempts` instead, and one that found no router
+(exit 76) against nothing: the router's absence is not its fault.
+"""
+
+import signal
+from dataclasses import dataclass, replace
+from typing import Literal
+
+EXIT_BAD_CONFIG = 64
+EXIT_NO_ROUTER = 76
+JITTER = 0.2
+
+RestartKind = Literal["permanent", "transient", "temporary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How often a child may be restarted."""
+
+    restart: RestartKind
+    intensity: int
+    period_seconds: float
+    first_backoff_seconds: float = 0.2
+    max_backoff_seconds: float = 30.0
+    start_attempts: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a child has been through: when it was restarted, and how often it did not even start."""
+
+    restarts: tuple[float, ...] = ()
+    start_failures: int = 0
+    router_misses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: a code, or a signal's number, and a hint of what it last said."""
+
+    code: int | None = None
+    signal: int | None = None
+    hint: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether it ended by itself with 0."""
+        return self.code == 0
+
+    def describe(self) -> str:
+        """Return the cause in words."""
+        cause = f"exit code {self.code}" if self.signal is None else _signal_words(self.signal)
+        return f"{cause}: {self.hint}" if self.hint else cause
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Begin again after `delay_seconds`."""
+
+    delay_seconds: float
+    history: History
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """No further try; `cause` says why."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """It is over and that is in order."""
+
+
+Verdict = Restart | GiveUp | Ended
+
+
+def decide(
+    policy: Policy, history: History, ended: Exit, was_ready: bool, now: float, chance: float
+) -> Verdict:
+    """Return what to do about an end at `now`; `chance` in 0..1 spreads the delays."""
+    if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
+        return Ended()
+    if ended.code == EXIT_BAD_CONFIG:
+        return GiveUp(f"it refused to start ({ended.describe()})")
+    if ended.code == EXIT_NO_ROUTER:
+        misses = history.router_misses + 1
+        return Restart(_delay(policy, misses, chance), replace(history, router_misses=misses))
+    if not was_ready:
+        return _after_failed_start(policy, history, ended, chance)
+    return _after_crash(policy, history, ended, now, chance)
+
+
+def _after_failed_start(policy: Policy, history: History, ended: Exit, chance: float) -> Verdict:
+    failures = history.start_failures + 1
+    if failures >= policy.start_attempts:
+        return GiveUp(f"it did not start {failures} times ({ended.describe()})")
+    return Restart(_delay(policy, failures, chance), replace(history, start_failures=failures))
+
+
+def _after_crash(
+    policy: Policy, history: History, ended: Exit, now: float, chance: float
+) -> Verdict:
+    recent = tuple(at for at in history.restarts if at > now - policy.period_seconds)
+    if len(recent) >= policy.intensity:
+        return GiveUp(
+            f"it ended {len(recent) + 1} times within {policy.period_seconds:g} s "
+            f"(last: {ended.describe()})"
+        )
+    return Restart(_delay(policy, len(recent), chance), History(restarts=(*recent, now)))
+
+
+def _delay(policy: Policy, failures: int, chance: float) -> float:
+    """Return 0 for the first failure's restart, then a doubling back-off, spread by +-20 %."""
+    if failures == 0:
+        return 0.0
+    # 2**60 is far beyond any maximum; larger exponents would overflow a float
+    backoff = policy.first_backoff_seconds * 2.0 ** min(failures - 1, 60)
+    return min(backoff, policy.max_backoff_seconds) * (1 - JITTER + 2 * JITTER * chance)
+
+
+def _signal_words(number: int) -> str:
+    try:
+        return f"killed by {signal.Signals(number).name}"
+    except ValueError:
+        return f"killed by signal {number}"

@@ -1,0 +1,49 @@
+"""Stopping: ask, then SIGTERM to the group, then SIGKILL to the group, each after a grace.
+
+The bound holds whatever the process is doing; its descendants in other sessions die with it.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import psutil
+
+from actors.supervisor.launcher import Spawned
+from actors.supervisor.reaper import kill_group
+from actors.supervisor.sweep import descendants, kill_all
+
+
+async def end_process(spawned: Spawned, ask: Callable[[], None], grace_seconds: float) -> None:
+    """End a process: `ask` it, wait the grace, then signal its group harder and harder."""
+    followers: list[psutil.Process] = []
+    for act in (
+        ask,
+        lambda: kill_group(spawned.pid, signal.SIGTERM),
+        lambda: kill_group(spawned.pid, signal.SIGKILL),
+    ):
+        if spawned.ended.done():
+            break
+        followers = descendants(spawned.pid) or followers
+        act()
+        await asyncio.wait([spawned.ended], timeout=grace_seconds)
+    kill_all(followers)
+
+
+async def kill_process(spawned: Spawned) -> None:
+    """Kill a process, its group and its descendants now, and wait until it is gone."""
+    if spawned.ended.done():
+        return
+    followers = descendants(spawned.pid)
+    kill_group(spawned.pid)
+    kill_all(followers)
+    await asyncio.wait([spawned.ended])
+
+
+def terminate(pid: int) -> None:
+    """Ask one process by signal; its tools stay its own business for the grace."""
+    try:
+        os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,145 @@
+"""A stand-in for every kind of actor: does what its args say. `human` also takes orders of a test
+over a socket in the home, so that a test can speak on the bus as the human gateway would.
+
+Run as a program this is `agiraph-supervisor` with these kinds in place of the real ones.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from actors.launch import Launch
+from actors.runtime import Runtime, run_actor
+from agiraph.messages import MESSAGES, ChildFailed
+from transport.errors import TransportError
+
+KINDS = {
+    "router": "actors.router:main",
+    "recorder": "tests.integration.probe:main",
+    "broker": "tests.integration.probe:main",
+    "human": "tests.integration.probe:human",
+    "coordinator": "tests.integration.probe:main",
+    "worker": "tests.integration.probe:main",
+}
+ORDERS = "orders.sock"
+FAILED = "failed.jsonl"
+BODIES = {body.TYPE: body for body in MESSAGES}
+
+
+def main(launch: Launch) -> int:
+    """Live as args say."""
+    if launch.args.get("exit_code") is not None:
+        return int(launch.args["exit_code"])
+    return run_actor(launch, serve)
+
+
+def human(launch: Launch) -> int:
+    """Live as the hand of a test."""
+    return run_actor(launch, take_orders)
+
+
+async def serve(runtime: Runtime) -> None:
+    """Note this birth, then behave."""
+    args = runtime.launch.args
+    note_birth(runtime)
+    if args.get("stray"):
+        start_stray(Path(args["stray"]))
+    if not args.get("never_ready"):
+        await runtime.ready()
+    if args.get("end_after_ready"):
+        await supervisor_knows(runtime)
+        return
+    if args.get("crash_after_ready"):
+        await supervisor_knows(runtime)
+        raise RuntimeError("the probe crashes as it was told")
+    if args.get("ignore_stop"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        await supervisor_knows(runtime)
+        time.sleep(3600)
+    while True:
+        received = await runtime.receive()
+        runtime.done(received)
+
+
+async def supervisor_knows(runtime: Runtime) -> None:
+    """Wait until the supervisor lists this incarnation as ready."""
+    while True:
+        table = await runtime.ask("supervisor", BODIES["child.list"](), within_seconds=5)
+        rows = {row.address: row for row in table.body.children}
+        if rows[runtime.address].state == "ready":
+            return
+
+
+def note_birth(runtime: Runtime) -> None:
+    """Write down what a test may want to know of this incarnation."""
+    facts = {
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "session": os.getsid(0),
+        "incarnation": runtime.launch.incarnation,
+        "environ": dict(os.environ),
+        "arguments": Path(f"/proc/{os.getpid()}/cmdline").read_bytes().decode()
+        if Path("/proc/self/cmdline").exists()
+        else "",
+    }
+    name = runtime.address.replace("/", ".")
+    with open(runtime.launch.home / f"{name}.births", "a") as file:
+        file.write(json.dumps(facts) + "\n")
+
+
+def start_stray(pid_file: Path) -> None:
+    """Leave a descendant in a session of its own, whose parent is gone at once."""
+    script = (
+        f"(setsid sh -c 'echo $$ > {pid_file}.part; mv {pid_file}.part {pid_file}; sleep 300' &)"
+    )
+    subprocess.run(["sh", "-c", script], check=True)
+
+
+async def take_orders(runtime: Runtime) -> None:
+    """Ask on the bus what a test asks for over the socket."""
+    note_birth(runtime)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        order = json.loads(await reader.readline())
+        writer.write(json.dumps(await carry_out(runtime, order)).encode() + b"\n")
+        await writer.drain()
+        writer.close()
+
+    path = runtime.launch.home / ORDERS
+    path.unlink(missing_ok=True)
+    server = await asyncio.start_unix_server(answer, str(path))
+    await runtime.ready()
+    try:
+        while True:
+            received = await runtime.receive()
+            if isinstance(received.body, ChildFailed):
+                with open(runtime.launch.home / FAILED, "a") as file:
+                    file.write(received.body.model_dump_json() + "\n")
+            runtime.done(received)
+    finally:
+        server.close()
+
+
+async def carry_out(runtime: Runtime, order: dict[str, Any]) -> dict[str, Any]:
+    """Send one order and return the answer as plain values."""
+    body = BODIES[order["type"]].model_validate(order["body"])
+    try:
+        received = await runtime.ask(order["to"], body, within_seconds=20)
+    except TransportError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    runtime.done(received)
+    plain = received.body.model_dump(mode="python")
+    return {"type": received.header.type} | json.loads(json.dumps(plain, default=repr))
+
+
+if __name__ == "__main__":
+    from actors.supervisor.main import main as supervisor_main
+
+    sys.argv[0] = "agiraph-supervisor"
+    supervisor_main(KINDS)

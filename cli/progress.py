@@ -1,7 +1,7 @@
 """How a run stands, as its events tell it: who works on what, tokens, money, and what to show."""
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from actors.console.narrate import Line, Narrator, text_of
 from actors.console.printable import one_line
@@ -15,7 +15,12 @@ TOLD_OTHERWISE: Final = frozenset(
     {"send_message", "ask_human", "create_work_node", "spawn_worker", "publish", "finish"}
 )
 BUDGET_KIND: Final = "out_of_budget"
-WHOLE: Final = frozenset({"agent.completed", "agent.failed", "stage.reconvened"})
+ENDINGS: Final[dict[str, Literal["completed", "failed", "stopped"]]] = {
+    "agent.completed": "completed",
+    "agent.failed": "failed",
+    "agent.stopped": "stopped",
+}
+WHOLE: Final = frozenset({"agent.failed", "stage.reconvened"})
 
 
 @dataclass(slots=True)
@@ -26,6 +31,7 @@ class Progress:
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
     is_out_of_budget: bool = False
+    ended_as: Literal["completed", "failed", "stopped"] | None = None
     failure: str = ""
 
     def see(self, event: Event) -> Line | None:
@@ -42,10 +48,11 @@ class Progress:
     def _count(self, event: Event) -> None:
         if event.type == "model.answered":
             self.usage = self.usage + Usage.model_validate(event.data)
-        if event.data.get("kind") == BUDGET_KIND or event.type.startswith("budget."):
-            self.is_out_of_budget = True
-        if event.type in ("agent.failed", "agent.stopped"):
-            self.failure = text_of(event.data, "reason", "error", "cause")
+        if event.type in ENDINGS:
+            self.ended_as = ENDINGS[event.type]
+            self.failure = text_of(event.data, "reason")
+        if event.type in ("agent.failed", "node.failed"):
+            self.is_out_of_budget |= BUDGET_KIND in text_of(event.data, "reason")
 
     def _follow_work(self, event: Event) -> None:
         teller = self.narrator

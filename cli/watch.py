@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ENDED: Final = frozenset({"completed", "failed", "stopped"})
 LOOK_EVERY_SECONDS: Final = 1.0
 TURN_SECONDS: Final = 0.2
+RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
 ABSENCE_SECONDS: Final = 30.0
 
@@ -60,6 +61,7 @@ class Watch:
         self._asked: str | None = None
         self._looked_at = float("-inf")
         self._absent_since: float | None = None
+        self._told_at: float | None = None
 
     def until_the_end(self, started_at: float, timeout_seconds: float | None) -> Ending:
         """Watch until the run has ended or `timeout_seconds` after `started_at` (monotonic)."""
@@ -102,7 +104,21 @@ class Watch:
             self._absent_since = None
         except NotReachable:
             self._bear_absence(now)
+        if self.agent.status not in ENDED:
+            self._believe_the_event(now)
         return self.agent.status in ENDED
+
+    def _believe_the_event(self, now: float) -> None:
+        """Take the status from the event that told the end, if the record stays behind.
+
+        A coordinator that was given up cannot write its record any more.
+        """
+        ended_as = self.progress.ended_as
+        if ended_as is None:
+            return
+        self._told_at = now if self._told_at is None else self._told_at
+        if now - self._told_at >= RECORD_WITHIN_SECONDS:
+            self.agent = self.agent.model_copy(update={"status": ended_as})
 
     def _look(self) -> None:
         self.agent = self.client.agent(self.agent.id)

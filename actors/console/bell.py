@@ -9,7 +9,7 @@ from agiraph.errors import AgiraphError
 from agiraph.following import Follower
 
 FOLLOW_SECONDS: Final = 0.5
-RINGING: Final = ("message.sent", "human.", "question.", "agent.")
+RINGING: Final = ("message.", "human.", "agent.")
 
 
 class Bell:

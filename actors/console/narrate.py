@@ -32,9 +32,13 @@ class Line:
 MINOR = frozenset(
     {
         "agent.created", "message.received", "worker.idle", "worker.busy", "worker.stopped",
-        "node.assigned", "model.call", "model.called", "model.answered", "memory.written",
+        "node.assigned", "node.blocked", "node.unblocked", "model.answered", "stage.completed",
     }
 )  # fmt: skip
+
+WORKERS_DEEDS = frozenset(
+    {"node.started", "node.completed", "node.failed", "node.blocked", "node.unblocked"}
+)
 
 
 @dataclass(slots=True)
@@ -68,8 +72,9 @@ class Narrator:
 
     def who(self, event: Event) -> str:
         """Return the short name of the entity that an event is about."""
-        named = text_of(event.data, "from_name", "from", "worker_name")
-        entity = event.entity or named or event.agent_id
+        # The coordinator tells of the nodes, but it is the worker who works on them.
+        worker = text_of(event.data, "worker") if event.type in WORKERS_DEEDS else ""
+        entity = worker or event.entity or text_of(event.data, "from") or event.agent_id
         return one_line(self.name(entity), 40)
 
     def name(self, entity: str) -> str:
@@ -178,6 +183,12 @@ def _node_completed(teller: Narrator, event: Event) -> Told:
     return _with(f"completed {teller.node(event)}", text_of(event.data, "summary")), "good"
 
 
+def _node_waits(teller: Narrator, event: Event) -> Told:
+    waits_for = event.data.get("on")
+    names = ", ".join(map(str, waits_for)) if isinstance(waits_for, list) else ""
+    return _with(f"{teller.node(event)} waits for", names, " "), "quiet"
+
+
 def _node_failed(teller: Narrator, event: Event) -> Told:
     return _with(f"failed at {teller.node(event)}", text_of(event.data, "reason")), "bad"
 
@@ -212,16 +223,20 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "node.started": _node_started,
     "node.completed": _node_completed,
     "node.failed": _node_failed,
+    "node.blocked": _node_waits,
+    "node.unblocked": _phrase("goes on with", "name", tone="quiet"),
     "node.cancelled": _phrase("node cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),
     "worker.spawned": _worker_spawned,
-    "worker.lost": _phrase("worker lost", "reason", "cause", tone="bad"),
+    "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
+    "entity.failed": _phrase("was given up", "reason", "cause", tone="bad"),
     "tool.called": _tool_called,
     "tool.result": _tool_result,
     "message.sent": _message,
     "human.question": _question,
     "human.response": _answered,
     "human.nudge": _phrase("nudged", "content", "message", tone="voice"),
+    "model.answered": _phrase("thought", "text", tone="quiet"),
     "model.retry": _phrase("the model is tried again", "message", "kind", "reason", tone="bad"),
     "model.failed": _phrase("the model failed", "message", "kind", tone="bad"),
 }

@@ -1,0 +1,339 @@
+"""A gateway's client and a supervisor that live in memory, and a way to run the command line."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from agiraph.api import (
+    Acted,
+    ActedOn,
+    AgentSummary,
+    ApiError,
+    BoardView,
+    ConsoleTicket,
+    ConversationMessage,
+    ConversationPage,
+    CreateAgent,
+    EntityRow,
+    EventPage,
+    FileContent,
+    FileEntry,
+    Folder,
+    MessageView,
+    ModelsView,
+    NodeView,
+    NotReachable,
+    QuestionView,
+    Sent,
+    UsageView,
+    WorkerView,
+)
+from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.models import Event
+from agiraph.turns import Usage
+from cli.main import agiraph
+from cli.options import Face
+
+AGENT = AgentId("survey-3fa9c1")
+RUN = RunId("run-1")
+
+
+def event(type: str, seq: int = 0, *, entity: str = "coordinator", **data: Any) -> Event:
+    node = NodeId(data["node_id"]) if "node_id" in data else None
+    return Event(
+        type=type, agent_id=AGENT, ts=1.0, seq=seq, entity=entity, node_id=node, data=data
+    )
+
+
+def summary(**changes: Any) -> AgentSummary:
+    record = AgentSummary(
+        id=AGENT,
+        name="survey",
+        goal="Survey this folder",
+        mode="finite",
+        model="script/survey",
+        worker_model="script/survey",
+        status="working",
+        run=RUN,
+        created_at=1.0,
+        updated_at=2.0,
+    )
+    return record.model_copy(update=changes)
+
+
+def question(id: str = "q-1", **changes: Any) -> QuestionView:
+    record = QuestionView(
+        id=QuestionId(id),
+        agent=AGENT,
+        sender="alice",
+        question="Which database?",
+        asked_at=3.0,
+    )
+    return record.model_copy(update=changes)
+
+
+class FakeFollower:
+    """Hands out the client's scripted events; a callable among them is run in its turn."""
+
+    def __init__(self, client: "FakeClient", after: int) -> None:
+        self._client = client
+        self.seq = after
+
+    def next(self, within_seconds: float | None = None) -> Event | None:
+        if not self._client.script:
+            self._client.quiet_turns += 1
+            assert self._client.quiet_turns < 1000, "the watch did not end"
+            return None
+        step = self._client.script.pop(0)
+        if not isinstance(step, Event):
+            step()
+            return None
+        self.seq += 1
+        return step.model_copy(update={"seq": self.seq})
+
+    def __iter__(self) -> Iterator[Event]:
+        while self._client.script:
+            found = self.next()
+            if found is not None:
+                yield found
+
+    def __enter__(self) -> "FakeFollower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@dataclass
+class FakeClient:
+    """Answers as the gateway would; keeps what it was asked to do in `did`."""
+
+    record: AgentSummary = field(default_factory=summary)
+    script: list[Event | Callable[[], None]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    asked: list[QuestionView] = field(default_factory=list)
+    log: list[Event] = field(default_factory=list)
+    thread: list[ConversationMessage] = field(default_factory=list)
+    did: list[tuple[Any, ...]] = field(default_factory=list)
+    providers: list[dict[str, Any]] = field(default_factory=list)
+    quiet_turns: int = 0
+    is_closed: bool = False
+
+    def end(self, status: str, result: str | None = None) -> Callable[[], None]:
+        """Return a step of the script that ends the agent."""
+
+        def step() -> None:
+            self.record = self.record.model_copy(update={"status": status, "result": result})
+
+        return step
+
+    def ask(self, asked: QuestionView) -> Callable[[], None]:
+        """Return a step of the script that asks the human."""
+
+        def step() -> None:
+            self.asked.append(asked)
+            self.record = self.record.model_copy(update={"open_questions": len(self.asked)})
+
+        return step
+
+    def _known(self, agent: str) -> AgentSummary:
+        if agent not in (self.record.id, self.record.name):
+            raise ApiError(404, f"unknown agent '{agent}' (known: {self.record.id})")
+        return self.record
+
+    def create_agent(self, request: CreateAgent) -> AgentSummary:
+        if request.model == "nope/x":
+            raise ApiError(422, "unknown provider 'nope' (known: anthropic, script)")
+        self.did.append(("create", request))
+        model = request.model or self.record.model
+        self.record = self.record.model_copy(update={"goal": request.goal, "model": model})
+        return self.record
+
+    def agents(self) -> list[AgentSummary]:
+        return [self.record]
+
+    def agent(self, agent: str) -> AgentSummary:
+        return self._known(agent)
+
+    def stop(self, agent: str) -> Acted:
+        return self.act(agent, "stop")
+
+    def act(self, entity: str, act: str) -> Acted:
+        if entity == "nobody":
+            raise ApiError(404, "unknown entity 'nobody' (known: broker)")
+        self.did.append((act, entity))
+        state = ActedOn(address=f"{AGENT}/coordinator", state="stopped")
+        return Acted.model_validate({"act": act, "entities": (state,)})
+
+    def send(
+        self, agent: str, message: str, *, to: str | None = None, mode: str = "steer"
+    ) -> Sent:
+        self._known(agent)
+        self.did.append(("send", message, to, mode))
+        return Sent(id="m1", to=(to or "coordinator",), ts=1.0)
+
+    def questions(self, *, status: str | None = None) -> list[QuestionView]:
+        return [q for q in self.asked if status in (None, q.status)]
+
+    def answer(self, question_id: str, response: str) -> QuestionView:
+        for number, found in enumerate(self.asked):
+            if found.id == question_id:
+                if found.status == "answered":
+                    raise ApiError(409, "answered before by anna")
+                changes = {"status": "answered", "answer": response}
+                self.asked[number] = found.model_copy(update=changes)
+                self.did.append(("answer", question_id, response))
+                return self.asked[number]
+        raise ApiError(404, f"unknown question '{question_id}' (known: none)")
+
+    def conversation(self, agent: str, *, after: int = 0, limit: int = 100) -> ConversationPage:
+        found = tuple(m for m in self.thread if m.seq > after)[:limit]
+        return ConversationPage(messages=found, next=found[-1].seq if found else after)
+
+    def messages(self, agent: str, *, after: int = 0, limit: int = 1000) -> list[MessageView]:
+        self._known(agent)
+        found = MessageView(seq=1, id="m1", sender="alice", to="bob", content="dupes: 2", ts=1.0)
+        return [found] if after < 1 else []
+
+    def board(self, agent: str) -> BoardView:
+        self._known(agent)
+        node = NodeView(
+            id=NodeId("n1"),
+            name="tables",
+            role="worker",
+            task="Look at the tables",
+            status="completed",
+            assigned_worker="alice",
+            summary="3 tables",
+        )
+        return BoardView(run=RUN, nodes=(node,), current_stage=0)
+
+    def workers(self, agent: str) -> list[WorkerView]:
+        self._known(agent)
+        return [
+            WorkerView(
+                id=WorkerId("alice-aaaaaa"),
+                name="alice",
+                type="harnessed",
+                role="worker",
+                status="busy",
+                node="tables",
+                address=f"{AGENT}/alice-aaaaaa",
+                step="bash",
+            )
+        ]
+
+    def workspace(
+        self, agent: str, path: str = "", *, offset: int = 0
+    ) -> Folder | FileContent:
+        self._known(agent)
+        if not path:
+            entries = tuple(
+                FileEntry(path=name, name=name, kind="file", size=len(data))
+                for name, data in self.files.items()
+            )
+            return Folder(path="", entries=entries)
+        return self.read_file(agent, path, offset=offset)
+
+    def read_file(self, agent: str, path: str, *, offset: int = 0) -> FileContent:
+        if path not in self.files:
+            raise ApiError(404, f"no file '{path}'")
+        data = self.files[path]
+        piece = data[offset : offset + 10]
+        try:
+            content, encoding = piece.decode(), "utf-8"
+        except UnicodeDecodeError:
+            import base64
+
+            content, encoding = base64.b64encode(piece).decode(), "base64"
+        return FileContent.model_validate(
+            {
+                "path": path,
+                "content": content,
+                "encoding": encoding,
+                "size": len(data),
+                "offset": offset,
+                "returned": len(piece),
+                "is_truncated": offset + len(piece) < len(data),
+            }
+        )
+
+    def events(self, agent: str, *, after: int = 0, limit: int = 1000) -> EventPage:
+        self._known(agent)
+        found = tuple(e for e in self.log if e.seq > after)[:limit]
+        return EventPage(events=found, next=found[-1].seq if found else after)
+
+    def follow_events(self, agent: str, *, after: int = 0) -> FakeFollower:
+        return FakeFollower(self, after)
+
+    def entities(self) -> list[EntityRow]:
+        row = EntityRow(address="broker", kind="broker", name="broker", state="ready", pid=12)
+        mine = EntityRow(
+            address=f"{AGENT}/coordinator", kind="coordinator", name="coordinator", state="ready"
+        )
+        return [row, mine]
+
+    def attach_console(self) -> ConsoleTicket:
+        return ConsoleTicket(address="console/1", incarnation=1, ticket="00", router_url="ipc://x")
+
+    def models(self) -> ModelsView:
+        return ModelsView(providers=tuple(self.providers), default="script/survey")
+
+    def usage(self, *, agent: str | None = None) -> UsageView:
+        total = Usage(input_tokens=100, output_tokens=20, cost_usd=0.5)
+        return UsageView(by_entity={f"{AGENT}/coordinator": total}, total=total)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def __enter__(self) -> "FakeClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass
+class FakeSupervisor:
+    """A supervisor that is there at once."""
+
+    on_start: Callable[[], None]
+    did: list[str] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.did.append("start")
+        self.on_start()
+
+    def stop(self) -> None:
+        self.did.append("stop")
+
+    def has_ended(self) -> bool:
+        return False
+
+    def said(self) -> str:
+        return ""
+
+
+def command(
+    client: FakeClient | None, *args: str, supervisor: Any = None, stdin: str | None = None
+) -> Result:
+    """Run the command line against a fake gateway (None: no supervisor runs)."""
+
+    def connect(home: Path) -> Any:
+        if client is None:
+            raise NotReachable(f"no supervisor runs on home {home}")
+        return client
+
+    face = Face(connect=connect, supervisor=lambda _home: supervisor or SimpleNamespace())
+    return CliRunner().invoke(agiraph, list(args), obj=face, input=stdin)
+
+
+def json_of(result: Result) -> Any:
+    """Return what a command printed on stdout, which must be one JSON value and nothing else."""
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)

@@ -1,0 +1,172 @@
+"""Commands that look: as JSON for scripts and as columns for people."""
+
+from typing import Any
+
+import pytest
+
+from cli.listing import clock_time, count, money, percent, size
+from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
+
+
+def client() -> FakeClient:
+    return FakeClient(
+        files={"_output.md": b"# Report\nall is well\n", "a.bin": b"\xff\xfe\x00"},
+        asked=[question(), question("q-2", status="answered", answer="SQLite")],
+        log=[
+            event("agent.created", 1, goal="Survey"),
+            event("tool.called", 2, entity="alice", tool="bash", arguments={"command": "ls -la"}),
+            event("node.completed", 3, name="tables", worker="alice", summary="3 tables"),
+        ],
+        providers=[{"name": "script", "usable": True, "reason": "built in"}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "fields"),
+    [
+        (["ps"], {"address", "kind", "name", "state", "pid", "incarnation", "host", "cpu",
+                  "memory_bytes", "mailbox", "tokens", "cost_usd", "step"}),
+        (["agents"], {"id", "name", "goal", "status", "run"}),
+        (["board", "survey"], {"id", "name", "status", "assigned_worker", "summary"}),
+        (["workers", "survey"], {"id", "name", "type", "status", "node"}),
+        (["messages", "survey"], {"id", "from", "to", "content", "ts"}),
+        (["events", "survey"], {"type", "agent_id", "ts", "entity", "data", "seq"}),
+        (["files", "survey"], {"path", "kind", "size"}),
+        (["questions"], {"id", "agent", "from", "question", "asked_at", "status", "answer"}),
+        (["models"], {"name", "usable", "reason"}),
+    ],
+)  # fmt: skip
+def test_a_listing_is_one_json_array(args: list[str], fields: set[str]) -> None:
+    rows = json_of(command(client(), *args, "--json"))
+    assert isinstance(rows, list)
+    assert rows
+    assert fields <= set(rows[0])
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["ps"], ["ADDRESS", "broker", f"{AGENT}/coordinator", "ready"]),
+        (["ps", "survey"], [f"{AGENT}/coordinator"]),
+        (["agents"], ["STATUS", AGENT, "Survey this folder", "working"]),
+        (["show", "survey"], ["goal", "Survey this folder", "script/survey"]),
+        (["board", "survey"], ["tables", "completed", "alice", "3 tables"]),
+        (["workers", "survey"], ["alice", "busy", "bash"]),
+        (["messages", "survey"], ["alice", "bob", "dupes: 2"]),
+        (["events", "survey"], ["alice: bash ls -la", "alice: completed tables: 3 tables"]),
+        (["files", "survey"], ["_output.md", "21 B"]),
+        (["files", "survey", "_output.md"], ["# Report\nall is well"]),
+        (["questions"], ["q-1", "Which database?", "open"]),
+        (["questions", "--all"], ["q-1", "q-2", "SQLite"]),
+        (["models"], ["script", "yes", "built in"]),
+    ],
+)
+def test_a_listing_for_people(args: list[str], words: list[str]) -> None:
+    result = command(client(), *args)
+    assert result.exit_code == 0, result.stderr
+    for word in words:
+        assert word in result.stdout
+
+
+def test_ps_of_one_agent_leaves_the_others_out() -> None:
+    assert "broker" not in command(client(), "ps", "survey").stdout
+
+
+def test_an_empty_listing_says_so_on_stderr_only() -> None:
+    result = command(FakeClient(), "questions")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no open question" in result.stderr
+    assert json_of(command(FakeClient(), "questions", "--json")) == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["show", "x"], ["board", "x"], ["workers", "x"], ["messages", "x"], ["events", "x"],
+     ["files", "x"], ["ps", "x"], ["questions", "x"], ["send", "x", "hello"], ["console", "x"]],
+)  # fmt: skip
+def test_an_unknown_agent_is_told_with_the_known_ones(args: list[str]) -> None:
+    result = command(client(), *args)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"unknown agent 'x' (known: {AGENT})" in result.stderr
+
+
+def test_show_is_one_json_object() -> None:
+    record = json_of(command(client(), "show", "survey", "--json"))
+    assert record["id"] == AGENT
+    assert record["status"] == "working"
+
+
+def test_events_can_be_cut_by_cursor_number_and_type() -> None:
+    def seqs(*more: str) -> list[int]:
+        found = json_of(command(client(), "events", "survey", "--json", *more))
+        return [row["seq"] for row in found]
+
+    assert seqs() == [1, 2, 3]
+    assert seqs("--after", "1") == [2, 3]
+    assert seqs("--limit", "2") == [1, 2]
+    assert seqs("--type", "tool.", "--type", "agent.") == [1, 2]
+
+
+def test_followed_events_are_one_json_object_a_line() -> None:
+    following = FakeClient(script=[event("agent.created"), event("node.created", name="a")])
+    result = command(following, "events", "survey", "-f", "--json")
+    assert [line[:9] for line in result.stdout.splitlines()] == ['{"type": ', '{"type": ']
+
+
+def test_a_file_comes_whole_though_the_gateway_gives_pieces() -> None:
+    assert command(client(), "files", "survey", "_output.md").stdout_bytes == (
+        b"# Report\nall is well\n"
+    )
+    found = json_of(command(client(), "files", "survey", "_output.md", "--json"))
+    assert found["content"] == "# Report\nall is well\n"
+    assert found["is_truncated"] is False
+
+
+def test_a_binary_file_goes_into_a_pipe_as_it_is() -> None:
+    assert command(client(), "files", "survey", "a.bin").stdout_bytes == b"\xff\xfe\x00"
+    found = json_of(command(client(), "files", "survey", "a.bin", "--json"))
+    assert found["encoding"] == "base64"
+
+
+def test_a_missing_file_is_told() -> None:
+    result = command(client(), "files", "survey", "none.md")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no file 'none.md'" in result.stderr
+
+
+def test_a_goal_cannot_play_tricks_on_the_terminal() -> None:
+    tricky = FakeClient(record=summary(goal="nice\x1b[2J\x1b]0;owned\x07\nsecond\u202eline"))
+    out = command(tricky, "agents").stdout
+    assert "nice secondline" in out
+    assert "\x1b" not in out
+    assert "\x1b" not in command(tricky, "show", "survey").stdout
+
+
+def test_models_without_a_supervisor_are_those_of_this_shell(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-a-real-one")
+    result = command(None, "models", "--json", "--home", str(tmp_path))
+    rows = {row["name"]: row for row in json_of(result)}
+    assert rows["anthropic"]["usable"] is True
+    assert "sk-not-a-real-one" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (size(0), "0 B"),
+        (size(1536), "1.5 KB"),
+        (size(83_000_000), "83 MB"),
+        (size(None), ""),
+        (count(1234567), "1,234,567"),
+        (count(0), ""),
+        (money(None), ""),
+        (money(0.0123), "$0.0123"),
+        (money(12.5), "$12.50"),
+        (percent(3.6), "4%"),
+        (clock_time(None), ""),
+    ],
+)
+def test_values_are_shown_in_their_units(shown: str, text: str) -> None:
+    assert shown == text

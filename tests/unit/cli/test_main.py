@@ -1,0 +1,104 @@
+"""The group: help without imports, and every error as one line and an exit code."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from agiraph.api import ApiError, NotReachable
+from agiraph.errors import InvalidInput, OutOfBudget, Refused
+from cli.commands import COMMANDS, FAMILIES
+from cli.exits import exit_code, explanation
+from tests.unit.cli.fakes import FakeClient, command
+
+
+def test_help_lists_every_command_by_family() -> None:
+    result = command(None, "--help")
+    assert result.exit_code == 0
+    for name, entry in COMMANDS.items():
+        assert f"  {name} " in result.stdout
+        assert entry.help in result.stdout
+        assert entry.family in FAMILIES
+
+
+def test_help_imports_no_command() -> None:
+    look = (
+        "import sys; from cli.main import agiraph\n"
+        "try: agiraph.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'rich', 'httpx', 'pydantic', 'cli.run', 'yaml', 'asyncio'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(name: str) -> None:
+    result = command(None, name, "--help")
+    assert result.exit_code == 0
+    assert "Examples:" in result.stdout
+    assert f"agiraph {name}" in result.stdout
+
+
+def test_an_unknown_command_names_the_known_ones() -> None:
+    result = command(None, "swarm")
+    assert result.exit_code == 2
+    assert "unknown command 'swarm' (known: agents, board" in result.stderr
+    assert result.stdout == ""
+
+
+def test_version() -> None:
+    assert command(None, "--version").stdout.startswith("agiraph ")
+
+
+def test_no_supervisor_is_exit_4_and_one_line_that_says_what_to_do() -> None:
+    result = command(None, "ps", "--home", "/tmp/nowhere")
+    assert result.exit_code == 4
+    assert result.stderr.count("\n") == 1
+    assert "no supervisor runs on home /tmp/nowhere" in result.stderr
+    assert "agiraph-supervisor" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (NotReachable("away"), 4),
+        (ApiError(404, "unknown"), 1),
+        (ApiError(422, "wrong"), 2),
+        (ApiError(402, "spent"), 3),
+        (InvalidInput("wrong"), 2),
+        (OutOfBudget("spent"), 3),
+        (Refused("no"), 1),
+        (OSError(28, "No space left on device", "/x"), 1),
+        (click.UsageError("wrong"), 2),
+        (click.Abort(), 130),
+        (KeyboardInterrupt(), 130),
+        (RuntimeError("bug"), 1),
+    ],
+)
+def test_exit_codes(error: BaseException, code: int) -> None:
+    assert exit_code(error) == code
+    assert explanation(error)
+
+
+def test_a_bug_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGIRAPH_DEBUG", raising=False)
+    client = FakeClient()
+    monkeypatch.setattr(client, "agents", lambda: 1 / 0)
+    result = command(client, "agents")
+    assert result.exit_code == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("agiraph: internal error: ZeroDivisionError")
+
+
+def test_the_home_comes_from_the_option_then_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AGIRAPH_HOME", "/tmp/from-env")
+    assert "home /tmp/from-env" in command(None, "agents").stderr
+    assert "home /tmp/named" in command(None, "agents", "--home", "/tmp/named").stderr
+    monkeypatch.delenv("AGIRAPH_HOME")
+    assert os.path.expanduser("~/.agiraph") in command(None, "agents").stderr

@@ -1,0 +1,80 @@
+"""Commands that act: send, respond, pause, resume, stop, restart, kill."""
+
+import pytest
+
+from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, question
+
+
+def test_send_goes_to_the_coordinator() -> None:
+    client = FakeClient()
+    result = command(client, "send", "survey", "How far are you?")
+    assert result.stdout == "sent to coordinator\n"
+    assert client.did == [("send", "How far are you?", None, "steer")]
+
+
+def test_send_to_a_worker_with_a_mode_and_text_from_stdin() -> None:
+    client = FakeClient()
+    args = ("send", "survey", "-", "--to", "alice", "--mode", "interrupt", "--json")
+    sent = json_of(command(client, *args, stdin="stop\nnow\n"))
+    assert sent["to"] == ["alice"]
+    assert client.did == [("send", "stop\nnow", "alice", "interrupt")]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("send", "survey", "  "),
+        ("send", "survey"),
+        ("send", "survey", "x", "--mode", "shout"),
+        ("respond", "q-1", ""),
+        ("stop",),
+        ("events", "survey", "--after", "-1"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_does_nothing(args: tuple[str, ...]) -> None:
+    client = FakeClient(asked=[question()])
+    result = command(client, *args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert client.did == []
+
+
+def test_respond_answers_a_question() -> None:
+    client = FakeClient(asked=[question()])
+    result = command(client, "respond", "q-1", "Use SQLite")
+    assert client.did == [("answer", "q-1", "Use SQLite")]
+    assert "alice" in result.stdout
+
+
+def test_respond_as_json_is_the_question_with_its_answer() -> None:
+    client = FakeClient(asked=[question()])
+    answered = json_of(command(client, "respond", "q-1", "Use SQLite", "--json"))
+    assert (answered["status"], answered["answer"]) == ("answered", "Use SQLite")
+
+
+def test_a_second_answer_is_refused() -> None:
+    client = FakeClient(asked=[question(status="answered")])
+    result = command(client, "respond", "q-1", "again")
+    assert result.exit_code == 1
+    assert "answered before by anna" in result.stderr
+
+
+def test_an_unknown_question_is_told() -> None:
+    result = command(FakeClient(), "respond", "q-9", "yes")
+    assert result.exit_code == 1
+    assert "unknown question 'q-9'" in result.stderr
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "stop", "restart", "kill"])
+def test_an_act_on_an_entity(act: str) -> None:
+    client = FakeClient()
+    rows = json_of(command(client, act, f"{AGENT}/alice-aaaaaa", "--json"))
+    assert client.did == [(act, f"{AGENT}/alice-aaaaaa")]
+    assert rows == [{"address": f"{AGENT}/coordinator", "state": "stopped"}]
+    assert "coordinator" in command(client, act, "survey").stdout
+
+
+def test_an_act_on_nobody_is_told_with_the_known_ones() -> None:
+    result = command(FakeClient(), "kill", "nobody")
+    assert result.exit_code == 1
+    assert "unknown entity 'nobody' (known: broker)" in result.stderr

@@ -216,6 +216,9 @@ class NodeView(View):
     published: tuple[str, ...] = ()
     folder: str = ""
     result_preview: str | None = None
+    created_at: float = 0.0
+    started_at: float | None = None
+    ended_at: float | None = None
 
 
 class NodeDetail(NodeView):

@@ -1,0 +1,22 @@
+"""The human gateway: the process in which a person is an entity among the others.
+
+It has two faces. On the bus it is the address `human`: texts to the person and questions arrive
+there, are journaled, and answers leave from there. Towards people it is the HTTP API (FastAPI on
+uvicorn, in the same loop): what the command line, the web and other programs talk to.
+
+    main.py            the process: opens the journals, runs bus and HTTP side by side
+    gateway.py         all parts of it in one record; what each endpoint is handed
+    line.py            what it asks of the bus, and how the bus's failures become HTTP statuses
+    desk.py            the bus loop: one handler per kind of message
+    thread.py          the journal of what was said to and by the person
+    questions.py       the journal of questions and answers;  postman.py  carries answers out
+    agents.py          which agents there are, read from their files;  boards.py  their boards
+    starting.py        creating an agent;  acting.py  stop, pause, resume, archive
+    entities.py        the rows of `ps`
+    eventlog.py        paging through events.jsonl;  followers.py  following it live
+    files.py           the confined file browser
+    access.py, gate.py who may come in: token, Host, Origin, size of bodies
+    routes/, app.py    the endpoints;  server.py  uvicorn inside our loop
+
+Reading about agents never disturbs them: it reads their files.
+"""

@@ -1,0 +1,160 @@
+"""Steering entities: stop, kill, restart, pause, resume and archive, one or a whole agent."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from actors.human.entities import AT_WORK, children
+from actors.human.gateway import Gateway
+from actors.human.line import ask_for, deliver
+from agiraph.api import Acted, ActedOn, ApiError, Archived, EntityAct
+from agiraph.ids import COORDINATOR_NAME, SUPERVISOR, coordinator_address, message_id
+from agiraph.messages import ChildInfo, ChildStopped, Pause, Resume, StopChild
+from agiraph.models import Agent
+
+STOP_SECONDS = 20.0
+
+How = Literal["stop", "kill", "restart", "forget"]
+
+DOWN = ("stopped", "failed", "exited")
+
+
+async def act_on(gateway: Gateway, named: str, act: EntityAct) -> Acted:
+    """Act on the entity or the whole agent of that address, id or name; 404 lists the known."""
+    table = await children(gateway)
+    exact = next((child for child in table if child.address == named), None)
+    if exact is not None:
+        return await _act(gateway, [exact], act)
+    agent = _agent_named(gateway, named)
+    if agent is not None:
+        return await act_on_agent(gateway, agent, act)
+    return await _act(gateway, [_entity_named(gateway, table, named)], act)
+
+
+async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Acted:
+    """Act on an agent's coordinator and all its workers, the coordinator first."""
+    team = _team(await children(gateway), agent)
+    acted = await _act(gateway, team, act)
+    if act == "stop" and team:
+        data = {"by": "human", "entities": [child.address for child in team]}
+        await gateway.telling.tell("agent.stopped", agent.id, message_id(), data)
+    return acted
+
+
+async def archive(gateway: Gateway, agent: Agent) -> Archived:
+    """Stop an agent for good, withdraw its questions and move its folder away."""
+    for child in _team(await children(gateway), agent):
+        await _stop(gateway, child, "forget")
+    path = gateway.agents.archive(agent)
+    gateway.questions.withdraw(agent.id)
+    gateway.forget(agent)
+    return Archived(id=agent.id, path=str(path))
+
+
+def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
+    """Return an agent's status: its own word, unless its coordinator is down for good."""
+    if agent.status in ("completed", "failed", "stopped"):
+        return agent.status
+    address = coordinator_address(agent.id)
+    state = next((child.state for child in table if child.address == address), None)
+    return state if state in ("stopped", "failed") else agent.status
+
+
+def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
+    mine = [child for child in table if child.address.startswith(f"{agent.id}/")]
+    return sorted(mine, key=lambda child: child.address != coordinator_address(agent.id))
+
+
+def _agent_named(gateway: Gateway, named: str) -> Agent | None:
+    try:
+        return gateway.agents.find(named)
+    except ApiError as error:
+        if error.status == 404:
+            return None
+        raise
+
+
+def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> ChildInfo:
+    """Return the child that `AGENT/NAME`, or a worker's name alone, means."""
+    agent_part, slash, inner = named.partition("/")
+    agents = gateway.agents.all()
+    if slash:
+        agents = [agent for agent in agents if agent_part in (agent.id, agent.name)]
+    wanted = inner if slash else named
+    addresses = {
+        f"{agent.id}/{id}" for agent in agents for id in _ids_named(gateway, agent, wanted)
+    }
+    found = [child for child in table if child.address in addresses]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listing = ", ".join(child.address for child in found)
+        raise ApiError(409, f"'{named}' could be any of {listing}: name one by its address")
+    known = ", ".join(sorted(child.address for child in table))
+    raise ApiError(404, f"unknown entity '{named}' (known: {known})")
+
+
+def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
+    if wanted == COORDINATOR_NAME:
+        return [COORDINATOR_NAME]
+    board = gateway.boards.of(gateway.agents.run_of(agent))
+    return [
+        worker.id
+        for worker in board.workers.values()
+        if wanted == worker.id or wanted.casefold() == worker.name.casefold()
+    ]
+
+
+async def _act(gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct) -> Acted:
+    match act:
+        case "stop" | "kill" | "restart":
+            entities = await _stop_all(gateway, targets, act)
+        case "pause":
+            entities = await _pause_all(gateway, targets)
+        case "resume":
+            entities = [await _resume(gateway, child) for child in targets]
+    return Acted(act=act, entities=tuple(entities))
+
+
+async def _stop_all(gateway: Gateway, targets: Sequence[ChildInfo], how: How) -> list[ActedOn]:
+    """Begin with the first alone: a coordinator must not see its workers fall and act on it."""
+    if not targets:
+        return []
+    first = await _stop(gateway, targets[0], how)
+    rest = await asyncio.gather(*(_stop(gateway, child, how) for child in targets[1:]))
+    return [first, *rest]
+
+
+async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> ActedOn:
+    if child.address == SUPERVISOR:
+        raise ApiError(409, "the supervisor is not its own child: end it with SIGTERM or Ctrl-C")
+    order = StopChild(address=child.address, how=how, reason="asked by the human")
+    stopped = await ask_for(
+        gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
+    )
+    return ActedOn(address=child.address, state=stopped.state)
+
+
+async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[ActedOn]:
+    at_work = [child for child in targets if child.state in AT_WORK]
+    if not at_work:
+        raise ApiError(409, "nothing to pause: no process of it runs")
+    for child in at_work:
+        _check_can_pause(child)
+        await deliver(gateway.line, child.address, Pause(), id=message_id())
+    return [ActedOn(address=child.address, state="pausing") for child in at_work]
+
+
+async def _resume(gateway: Gateway, child: ChildInfo) -> ActedOn:
+    """Let a child go on; one that is down is started again, and told in case it was paused."""
+    _check_can_pause(child)
+    state = "resuming"
+    if child.state in DOWN:
+        state = (await _stop(gateway, child, "restart")).state
+    await deliver(gateway.line, child.address, Resume(), id=message_id())
+    return ActedOn(address=child.address, state=state)
+
+
+def _check_can_pause(child: ChildInfo) -> None:
+    if child.kind not in ("coordinator", "worker"):
+        raise ApiError(409, f"a {child.kind} cannot pause (possible: coordinators and workers)")

@@ -1,0 +1,96 @@
+"""Which agents there are: their records on disk, found by id or by name."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agiraph.api import AgentSummary, ApiError
+from agiraph.home import AgentHome, Home, RunHome
+from agiraph.ids import AgentId
+from agiraph.models import Agent
+
+ARCHIVE = ".archive"
+
+Stamp = tuple[int, int]
+
+
+class Agents:
+    """Reads `agents/*/agent.json`; the coordinators write them, each replacing it whole.
+
+    Names that people type are matched against what is there and never become part of a path.
+    """
+
+    def __init__(self, home: Home) -> None:
+        """Read the agents of `home`."""
+        self._home = home
+        self._read: dict[Path, tuple[Stamp, Agent]] = {}
+
+    def all(self) -> list[Agent]:
+        """Return every agent that has begun, oldest first."""
+        try:
+            folders = [path for path in self._home.agents.iterdir() if path.is_dir()]
+        except FileNotFoundError:
+            return []
+        named = (AgentHome(path) for path in folders if not path.name.startswith("."))
+        found = [agent for home in named if (agent := self._load(home)) is not None]
+        return sorted(found, key=lambda agent: (agent.created_at, agent.id))
+
+    def get(self, id: AgentId | str) -> Agent | None:
+        """Return the agent with exactly this id, None if there is none."""
+        if not id or id.startswith(".") or "/" in id or "\0" in id:
+            return None
+        return self._load(self._home.agent(id))
+
+    def find(self, named: str) -> Agent:
+        """Return the agent with this id or name; raise ApiError 404 or, for several, 409."""
+        agents = self.all()
+        for agent in agents:
+            if agent.id == named:
+                return agent
+        same = [agent for agent in agents if agent.name == named]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            ids = ", ".join(agent.id for agent in same)
+            raise ApiError(409, f"several agents are called '{named}': name one by its id ({ids})")
+        known = ", ".join(f"{agent.name} ({agent.id})" for agent in agents) or "none"
+        raise ApiError(404, f"unknown agent '{named}' (known: {known})")
+
+    def home_of(self, agent: Agent) -> AgentHome:
+        """Return an agent's home."""
+        return self._home.agent(agent.id)
+
+    def run_of(self, agent: Agent) -> RunHome | None:
+        """Return the folder of an agent's current run, None before its first."""
+        return self.home_of(agent).run(agent.run) if agent.run else None
+
+    def archive(self, agent: Agent) -> Path:
+        """Move an agent's folder, whose processes are all down, out of the way; return where."""
+        archived = self._home.agents / ARCHIVE / agent.id
+        archived.parent.mkdir(mode=0o700, exist_ok=True)
+        self.home_of(agent).path.rename(archived)
+        return archived
+
+    def _load(self, home: AgentHome) -> Agent | None:
+        """Return the agent of a folder; None while its coordinator has not yet written it."""
+        try:
+            stat = home.record.stat()
+            stamp = (stat.st_mtime_ns, stat.st_ino)
+            known = self._read.get(home.path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            agent = Agent.model_validate_json(home.record.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except ValidationError as error:
+            raise ApiError(500, f"{home.record} is damaged: {error.errors()[0]['msg']}") from error
+        if agent.id != home.path.name:
+            raise ApiError(500, f"{home.record} holds another agent, '{agent.id}'")
+        self._read[home.path] = (stamp, agent)
+        return agent
+
+
+def agent_summary(agent: Agent, status: str, open_questions: int) -> AgentSummary:
+    """Return an agent as listings show it; `status` is what its processes say it is."""
+    facts = agent.model_dump() | {"status": status, "open_questions": open_questions}
+    return AgentSummary.model_validate(facts)

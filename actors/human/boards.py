@@ -1,0 +1,126 @@
+"""The board and the workers of an agent's current run, folded from the coordinator's journal."""
+
+from pathlib import Path
+
+from agiraph.api import ApiError, BoardView, NodeDetail, NodeView, StageView, WorkerView
+from agiraph.board.board import Board, NodeTimes
+from agiraph.board.names import find_node, find_worker
+from agiraph.board.store import read_board
+from agiraph.errors import InvalidInput
+from agiraph.home import RunHome
+from agiraph.ids import AgentId, worker_address
+from agiraph.models import Worker, WorkNode
+
+PREVIEW = 200
+NO_STAGE = -1
+
+
+class Boards:
+    """Reads boards; a journal that has not grown is not folded again."""
+
+    def __init__(self) -> None:
+        """Begin with none read."""
+        self._folded: dict[Path, tuple[int, Board]] = {}
+
+    def of(self, run: RunHome | None) -> Board:
+        """Return the board of a run, an empty one before there is any."""
+        if run is None:
+            return Board()
+        try:
+            size = run.journal.stat().st_size
+        except FileNotFoundError:
+            return Board()
+        known = self._folded.get(run.journal)
+        if known is not None and known[0] == size:
+            return known[1]
+        board = read_board(run.journal)
+        self._folded[run.journal] = (size, board)
+        return board
+
+
+def worker_named(board: Board, named: str) -> Worker:
+    """Return a worker by name or id; raise ApiError 404 that lists the known."""
+    try:
+        return find_worker(board, named)
+    except InvalidInput as error:
+        raise ApiError(404, str(error)) from None
+
+
+def node_named(board: Board, named: str) -> WorkNode:
+    """Return a node by name or id; raise ApiError 404 that lists the known."""
+    try:
+        return find_node(board, named)
+    except InvalidInput as error:
+        raise ApiError(404, str(error)) from None
+
+
+def board_view(board: Board) -> BoardView:
+    """Return a board as the API shows it."""
+    return BoardView(
+        run=board.run.id if board.run else None,
+        nodes=tuple(node_view(board, node) for node in board.nodes.values()),
+        stages=tuple(
+            StageView(
+                name=stage.name,
+                nodes=tuple(board.nodes[node].name for node in stage.nodes),
+                status=stage.status,
+                assessment=stage.assessment,
+            )
+            for stage in board.stages
+        ),
+        current_stage=len(board.stages) - 1 if board.stages else NO_STAGE,
+    )
+
+
+def node_view(board: Board, node: WorkNode) -> NodeView:
+    """Return one node; other nodes and the worker in it by name."""
+    times = board.times.get(node.id) or NodeTimes(created=0.0)
+    result = node.summary or node.reason
+    return NodeView(
+        id=node.id,
+        name=node.name,
+        role=node.role,
+        task=node.task,
+        status=node.status,
+        assigned_worker=_worker_name(board, node),
+        dependencies=tuple(board.nodes[other].name for other in node.dependencies),
+        parent_node=board.nodes[node.parent_node].name if node.parent_node else None,
+        children=tuple(board.nodes[other].name for other in node.children),
+        stage=node.stage,
+        attempt=node.attempt,
+        summary=node.summary,
+        reason=node.reason,
+        published=node.published,
+        folder=node.folder,
+        result_preview=result[:PREVIEW] if result else None,
+        created_at=times.created,
+        started_at=times.started,
+        ended_at=times.ended,
+    )
+
+
+def node_detail(board: Board, node: WorkNode) -> NodeDetail:
+    """Return one node with its references and where its files are."""
+    facts = node_view(board, node).model_dump()
+    return NodeDetail.model_validate(facts | {"refs": node.refs, "path": f"nodes/{node.folder}"})
+
+
+def worker_view(board: Board, agent: AgentId, worker: Worker, step: str) -> WorkerView:
+    """Return one worker; `step` is what it said it does right now."""
+    return WorkerView(
+        id=worker.id,
+        name=worker.name,
+        type=worker.type,
+        role=worker.role,
+        model=worker.model,
+        status=worker.status,
+        node=board.nodes[worker.node].name if worker.node else None,
+        node_id=worker.node,
+        address=worker_address(agent, worker.id),
+        step=step,
+    )
+
+
+def _worker_name(board: Board, node: WorkNode) -> str | None:
+    holder = node.assigned_worker
+    return board.workers[holder].name if holder else None

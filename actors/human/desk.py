@@ -1,0 +1,121 @@
+"""The bus loop of the human: one handler per kind of message that arrives there.
+
+A durable message is done only when its effect is journaled. One that is delivered again (its id
+stands in a journal) leaves no second trace.
+"""
+
+from actors.human.gateway import Gateway
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, RESERVED_NAMES, AgentId, agent_of
+from agiraph.messages import AskQuestion, ChildFailed, EventAppended, Status, Text
+from transport.endpoint import Received
+
+NOBODY = AgentId("")
+
+
+async def attend(gateway: Gateway) -> None:
+    """Take message after message, for ever."""
+    while True:
+        received = await gateway.line.receive()
+        await handle(gateway, received)
+        gateway.line.done(received)
+
+
+async def handle(gateway: Gateway, received: Received) -> None:
+    """Give one message its effect."""
+    match received.body:
+        case Text():
+            await _take_text(gateway, received, received.body)
+        case AskQuestion():
+            await _take_question(gateway, received, received.body)
+        case ChildFailed():
+            await _take_failure(gateway, received, received.body)
+        case EventAppended():
+            gateway.bells.ring(received.body.event.agent_id)
+        case Status():
+            header = received.header
+            gateway.statuses.hear(header.sender, header.incarnation, received.body)
+        case _ if received.header.reply_to is not None:
+            pass  # an answer that came after its asker had given up waiting
+        case _:
+            gateway.log.warning(
+                "nobody here takes this", type=received.header.type, sender=received.header.sender
+            )
+
+
+async def _take_text(gateway: Gateway, received: Received, body: Text) -> None:
+    header = received.header
+    agent = agent_of(header.sender) or NOBODY
+    sender = _shown_sender(header.sender, body.from_name)
+    gateway.thread.add(
+        id=header.id.hex(),
+        agent=agent,
+        sender=sender,
+        to=HUMAN_NAME,
+        content=body.content,
+        ts=header.sent_at,
+    )
+    if agent:
+        data = {"from": sender, "to": HUMAN_NAME, "content": body.content, "id": header.id.hex()}
+        await gateway.telling.tell("message.received", agent, header.id, data)
+
+
+async def _take_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
+    header = received.header
+    asker = AskQuestion.model_validate(
+        body.model_dump() | {"from_name": _shown_sender(header.sender, body.from_name)}
+    )
+    question = gateway.questions.ask(asker, header.sender, header.id.hex(), header.sent_at)
+    if question is None:
+        question = gateway.questions.asked_by(header.id.hex())
+        if question is None or question.status != "open":
+            gateway.postman.ring()
+            return
+    gateway.thread.add(
+        id=f"question:{question.id}",
+        agent=question.agent,
+        sender=question.from_id,
+        to=HUMAN_NAME,
+        content=question.question,
+        ts=question.asked_at,
+        kind="question",
+        question_id=question.id,
+    )
+    data = {
+        "question_id": question.id,
+        "question": question.question,
+        "from": question.from_id,
+        "channel": question.channel,
+    }
+    cause = f"question:{question.id}".encode()
+    await gateway.telling.tell("human.question", question.agent, cause, data, entity=header.sender)
+
+
+async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed) -> None:
+    agent = agent_of(body.address) or NOBODY
+    gateway.thread.add(
+        id=received.header.id.hex(),
+        agent=agent,
+        sender="supervisor",
+        to=HUMAN_NAME,
+        content=f"{body.address} was given up after too many restarts: {body.cause}",
+        ts=received.header.sent_at,
+        kind="notice",
+    )
+    if agent:
+        is_coordinator = body.address.endswith(f"/{COORDINATOR_NAME}")
+        data = {"address": body.address, "incarnation": body.incarnation, "reason": body.cause}
+        await gateway.telling.tell(
+            "agent.failed" if is_coordinator else "entity.failed",
+            agent,
+            received.header.id,
+            data,
+            entity=body.address,
+        )
+
+
+def _shown_sender(address: str, claimed: str) -> str:
+    """Return the name a sender is shown by: what it claims, unless that is somebody else's."""
+    own = address.rpartition("/")[2]
+    if own == COORDINATOR_NAME:
+        return own
+    return own if claimed.strip().lower() in RESERVED_NAMES or not claimed.strip() else claimed

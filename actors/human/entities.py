@@ -1,0 +1,132 @@
+"""The rows of `ps`: every process, with what it does, holds, weighs and has cost."""
+
+import asyncio
+import socket
+
+from actors.human.gateway import Gateway
+from actors.human.line import ask_for
+from agiraph.api import ApiError, EntityRow
+from agiraph.errors import AgiraphError
+from agiraph.ids import (
+    BROKER,
+    COORDINATOR_NAME,
+    ROUTER,
+    SUPERVISOR,
+    coordinator_address,
+    worker_address,
+)
+from agiraph.messages import (
+    AskDepths,
+    AskUsage,
+    ChildInfo,
+    ChildTable,
+    Depths,
+    ListChildren,
+    UsageTable,
+)
+from agiraph.turns import Usage
+
+TABLE_SECONDS = 5.0
+EXTRA_SECONDS = 1.0
+
+AT_WORK = ("starting", "ready", "backing_off", "parked")
+
+
+async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
+    """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
+    table = await ask_for(
+        gateway.line, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
+    )
+    return table.children
+
+
+async def entity_rows(gateway: Gateway) -> list[EntityRow]:
+    """Return a row for every process; mailboxes and money are left out while nobody tells them."""
+    table, depths, usage = await asyncio.gather(
+        children(gateway), _depths(gateway), _usage(gateway)
+    )
+    names = _names(gateway)
+    rows = [_row(gateway, names, child, depths, usage) for child in table]
+    alive = {(child.address, child.pid) for child in table}
+    gateway.cpu = {key: sample for key, sample in gateway.cpu.items() if key in alive}
+    return sorted(rows, key=lambda row: ("/" in row.address, _rank(row)))
+
+
+async def _depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
+    try:
+        answer = await ask_for(
+            gateway.line, ROUTER, AskDepths(), Depths, within_seconds=EXTRA_SECONDS
+        )
+    except ApiError:
+        return {}
+    return answer.depths
+
+
+async def _usage(gateway: Gateway) -> dict[str, Usage]:
+    try:
+        answer = await ask_for(
+            gateway.line, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
+        )
+    except ApiError:
+        return {}
+    return answer.by_entity
+
+
+def _row(
+    gateway: Gateway,
+    names: dict[str, str],
+    child: ChildInfo,
+    depths: dict[str, tuple[int, int]],
+    usage: dict[str, Usage],
+) -> EntityRow:
+    doing = gateway.statuses.of(child.address, child.incarnation)
+    is_told = doing is not None and child.state == "ready"
+    spent = usage.get(child.address, Usage())
+    return EntityRow(
+        address=child.address,
+        kind=child.kind,
+        name=names.get(child.address, child.address),
+        state=doing.state if doing and is_told else child.state,
+        pid=child.pid,
+        incarnation=child.incarnation,
+        host=socket.gethostname(),
+        cpu=_cpu(gateway, child),
+        memory_bytes=child.memory_bytes,
+        mailbox=depths.get(child.address, (0, 0))[0],
+        tokens=spent.tokens,
+        cost_usd=spent.cost_usd,
+        step=doing.step if doing and is_told else "",
+        restarts=child.restarts,
+        cause=child.cause,
+    )
+
+
+def _cpu(gateway: Gateway, child: ChildInfo) -> float:
+    """Return the percentage of a core used since the last listing, or since the start."""
+    if child.pid is None or child.started_at is None:
+        return 0.0
+    key, now = (child.address, child.pid), gateway.clock.now()
+    since, used = gateway.cpu.get(key, (child.started_at, 0.0))
+    gateway.cpu[key] = (now, child.cpu_seconds)
+    elapsed = now - since
+    return round(100 * max(0.0, child.cpu_seconds - used) / elapsed, 1) if elapsed > 0 else 0.0
+
+
+def _rank(row: EntityRow) -> tuple[str, bool, str]:
+    """Sort an agent's coordinator before its workers."""
+    agent, _, inner = row.address.partition("/")
+    return agent if inner else "", inner != COORDINATOR_NAME, row.name
+
+
+def _names(gateway: Gateway) -> dict[str, str]:
+    """Return the names that people know agents' entities by, by address."""
+    names: dict[str, str] = {}
+    for agent in gateway.agents.all():
+        names[coordinator_address(agent.id)] = agent.name
+        try:
+            board = gateway.boards.of(gateway.agents.run_of(agent))
+        except AgiraphError:
+            continue  # a damaged board is told where it is asked for; `ps` must work all the same
+        for worker in board.workers.values():
+            names[worker_address(agent.id, worker.id)] = worker.name
+    return names

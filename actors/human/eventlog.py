@@ -1,0 +1,74 @@
+"""Paging through an agent's events.jsonl by line number, without reading it from the start."""
+
+import json
+from pathlib import Path
+
+from agiraph.models import Event
+
+STRIDE = 256
+
+
+class EventLog:
+    """A reader of one growing log; another process appends to it.
+
+    Line N holds the event with seq N. Only whole lines count. The place of every STRIDE-th line is
+    remembered, so that a page far into the log costs no more than one at its beginning.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read from `path`, which need not exist yet."""
+        self._path = path
+        self._forget()
+
+    def page(self, after: int, limit: int) -> list[Event]:
+        """Return up to `limit` events whose seq is greater than `after`, in order."""
+        if not self._index():
+            return []
+        if after >= self._lines or limit < 1:
+            return []
+        slot = after // STRIDE
+        wanted = min(limit, self._lines - after)
+        with open(self._path, "rb") as file:
+            file.seek(self._places[slot])
+            for _ in range(after - slot * STRIDE):
+                file.readline()
+            lines = [file.readline() for _ in range(wanted)]
+        return [_event(line, seq) for seq, line in enumerate(lines, start=after + 1)]
+
+    def last(self) -> int:
+        """Return the seq of the last event, 0 if there is none."""
+        self._index()
+        return self._lines
+
+    def _index(self) -> bool:
+        """Take note of the lines that were added since; return whether there is a log."""
+        try:
+            size = self._path.stat().st_size
+        except FileNotFoundError:
+            self._forget()
+            return False
+        if size < self._end:
+            self._forget()
+        if size > self._end:
+            self._scan()
+        return True
+
+    def _scan(self) -> None:
+        with open(self._path, "rb") as file:
+            file.seek(self._end)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._end += len(line)
+                self._lines += 1
+                if self._lines % STRIDE == 0:
+                    self._places.append(self._end)
+
+    def _forget(self) -> None:
+        self._lines = 0
+        self._end = 0
+        self._places = [0]
+
+
+def _event(line: bytes, seq: int) -> Event:
+    return Event.model_validate({**json.loads(line), "seq": seq})

@@ -1,0 +1,146 @@
+"""Following an agent's events live: the log is the queue, a message from the recorder the bell.
+
+A follower reads the log from its cursor on, so nothing is missed and nothing comes twice, however
+many `event.appended` messages get lost (they are passing). What waits for a slow follower waits in
+the file, not in memory: one page at most is in its hands, and a follower that takes nothing for
+STALL_SECONDS is let go with the cursor to come back with.
+"""
+
+import asyncio
+from collections import defaultdict
+from contextlib import suppress
+from typing import Protocol
+
+from actors.human.eventlog import EventLog
+from agiraph.ids import AgentId
+
+PAGE = 200
+LOOK_SECONDS = 1.0
+STALL_SECONDS = 20.0
+FAREWELL_SECONDS = 2.0
+MOST_FOLLOWERS = 100
+
+GOING_AWAY = 1012
+TRY_AGAIN = 1013
+GONE = 1000
+
+
+class Socket(Protocol):
+    """An accepted WebSocket, as followers use it."""
+
+    async def send_text(self, data: str) -> None:
+        """Send one frame; waits while the other side does not read."""
+        ...
+
+    async def close(self, code: int = 1000, reason: str | None = None) -> None:
+        """Say goodbye."""
+        ...
+
+
+class Bells:
+    """Rings when something was appended to an agent's log, or when nothing more will come."""
+
+    def __init__(self) -> None:
+        """Begin with nobody listening."""
+        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._gone: set[str] = set()
+        self.is_closing = False
+
+    def ring(self, agent: AgentId | str) -> None:
+        """Wake everyone who waits for this agent."""
+        for bell in self._waiting.get(agent, ()):
+            bell.set()
+
+    def say_gone(self, agent: AgentId | str) -> None:
+        """Let the followers of an archived agent go."""
+        self._gone.add(agent)
+        self.ring(agent)
+
+    def close(self) -> None:
+        """Let all followers go: the gateway stops."""
+        self.is_closing = True
+        for agent in list(self._waiting):
+            self.ring(agent)
+
+    def has_gone(self, agent: AgentId | str) -> bool:
+        """Whether this agent was archived."""
+        return agent in self._gone
+
+    @property
+    def listeners(self) -> int:
+        """How many listen now."""
+        return sum(len(bells) for bells in self._waiting.values())
+
+    def listen(self, agent: AgentId | str) -> "Listening":
+        """Return what to wait on; use it as a context manager."""
+        return Listening(self._waiting, str(agent))
+
+
+class Listening:
+    """One listener. A ring between two waits is not lost."""
+
+    def __init__(self, waiting: dict[str, set[asyncio.Event]], agent: str) -> None:
+        """Listen for `agent` once entered."""
+        self._waiting = waiting
+        self._agent = agent
+        self._bell = asyncio.Event()
+
+    async def wait(self, within_seconds: float) -> None:
+        """Return when the bell rang since the last wait, or when the time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_seconds):
+                await self._bell.wait()
+        self._bell.clear()
+
+    def __enter__(self) -> "Listening":
+        """Begin to listen."""
+        self._waiting[self._agent].add(self._bell)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Stop."""
+        self._waiting[self._agent].discard(self._bell)
+        if not self._waiting[self._agent]:
+            del self._waiting[self._agent]
+
+
+async def follow(
+    socket: Socket,
+    log: EventLog,
+    bells: Bells,
+    agent: AgentId,
+    after: int,
+    stall_seconds: float = STALL_SECONDS,
+) -> None:
+    """Send every event after `after`, each as one JSON text, until the gateway stops.
+
+    Returns after saying goodbye with a reason; raises what the socket raises when it breaks.
+    """
+    cursor = after
+    with bells.listen(agent) as listening:
+        while not bells.is_closing:
+            events = log.page(cursor, PAGE)
+            for event in events:
+                try:
+                    async with asyncio.timeout(stall_seconds):
+                        await socket.send_text(event.model_dump_json())
+                except TimeoutError:
+                    await _part(socket, TRY_AGAIN, f"too slow: come back with after={cursor}")
+                    return
+                cursor = event.seq
+                if bells.is_closing:
+                    break
+            if events:
+                continue
+            if bells.has_gone(agent):
+                await _part(socket, GONE, "the agent was archived")
+                return
+            await listening.wait(LOOK_SECONDS)
+    await _part(socket, GOING_AWAY, "the gateway stops")
+
+
+async def _part(socket: Socket, code: int, reason: str) -> None:
+    """Say goodbye, but do not wait long for one who does not listen."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FAREWELL_SECONDS):
+            await socket.close(code, reason)

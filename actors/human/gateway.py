@@ -1,0 +1,76 @@
+"""The gateway: all of its parts in one record, which every endpoint and the bus loop are handed."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.human.agents import Agents
+from actors.human.boards import Boards
+from actors.human.eventlog import EventLog
+from actors.human.followers import Bells
+from actors.human.line import Line
+from actors.human.postman import Postman
+from actors.human.questions import Questions
+from actors.human.statuses import Statuses
+from actors.human.telling import Telling
+from actors.human.thread import Thread
+from agiraph.clock import Clock
+from agiraph.config import Config
+from agiraph.home import Home
+from agiraph.ids import AgentId
+from agiraph.models import Agent
+
+
+@dataclass(slots=True)
+class Gateway:
+    """One person's door: journals, readers and the bus. `close` lets the journals go."""
+
+    line: Line
+    home: Home
+    config: Config
+    clock: Clock
+    log: Any
+    agents: Agents
+    thread: Thread
+    questions: Questions
+    telling: Telling
+    postman: Postman
+    boards: Boards = field(default_factory=Boards)
+    bells: Bells = field(default_factory=Bells)
+    statuses: Statuses = field(default_factory=Statuses)
+    cpu: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
+    _logs: dict[AgentId, EventLog] = field(default_factory=dict)
+
+    def events_of(self, agent: Agent) -> EventLog:
+        """Return the reader of an agent's event log."""
+        if agent.id not in self._logs:
+            self._logs[agent.id] = EventLog(self.agents.home_of(agent).events)
+        return self._logs[agent.id]
+
+    def forget(self, agent: Agent) -> None:
+        """Drop what is held of an agent that is archived."""
+        self._logs.pop(agent.id, None)
+        self.bells.say_gone(agent.id)
+
+    def close(self) -> None:
+        """Close the journals."""
+        self.thread.close()
+        self.questions.close()
+
+
+def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any) -> Gateway:
+    """Open the gateway of a home. Raises Corrupt, OSError."""
+    agents = Agents(home)
+    telling = Telling(line, agents, clock)
+    questions = Questions(home.human.questions)
+    return Gateway(
+        line=line,
+        home=home,
+        config=config,
+        clock=clock,
+        log=log,
+        agents=agents,
+        thread=Thread(home.human.inbox),
+        questions=questions,
+        telling=telling,
+        postman=Postman(line, questions, telling, log),
+    )

@@ -1,0 +1,99 @@
+"""What the gateway asks of the bus, and how the bus's failures become HTTP statuses."""
+
+from typing import Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from agiraph.api import ApiError
+from agiraph.messages import RefusedReply
+from agiraph.models import Event
+from transport.endpoint import Received
+from transport.errors import DeadlineExceeded, Nacked, TransportError
+
+REFUSED = 409
+UNAVAILABLE = 503
+TOO_LATE = 504
+
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class Line(Protocol):
+    """The bus as the gateway uses it; `actors.runtime.Runtime` is one."""
+
+    async def send(
+        self, to: str, body: BaseModel, *, id: bytes | None = None, reply_to: bytes | None = None
+    ) -> bytes:
+        """Send; for a durable body return its id once the router has accepted it."""
+        ...
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Send and wait for the reply."""
+        ...
+
+    async def receive(self) -> Received:
+        """Return the next message."""
+        ...
+
+    def done(self, received: Received) -> None:
+        """Say that a durable message and its effect are recorded here."""
+        ...
+
+    def report(self, *events: Event) -> None:
+        """Hand events to the recorder in the background."""
+        ...
+
+
+async def ask_for(
+    line: Line,
+    to: str,
+    body: BaseModel,
+    expected: type[Reply],
+    *,
+    within_seconds: float,
+    refused: int = REFUSED,
+) -> Reply:
+    """Ask `to` and return its reply, which must be an `expected`.
+
+    Raises ApiError: `refused` with the reason if it was refused, 504 if no answer came in time,
+    503 if it cannot be reached now.
+    """
+    try:
+        received = await line.ask(to, body, within_seconds=within_seconds)
+    except TransportError as error:
+        raise as_api_error(error, to) from error
+    line.done(received)
+    if isinstance(received.body, RefusedReply):
+        raise ApiError(refused, received.body.reason)
+    if not isinstance(received.body, expected):
+        raise ApiError(UNAVAILABLE, f"{to} answered with {type(received.body).__name__}")
+    return received.body
+
+
+async def deliver(line: Line, to: str, body: BaseModel, *, id: bytes) -> None:
+    """Send a durable message and wait until the router holds it; raises ApiError."""
+    try:
+        await line.send(to, body, id=id)
+    except TransportError as error:
+        raise as_api_error(error, to) from error
+
+
+def as_api_error(error: TransportError, to: str) -> ApiError:
+    """Return what a failure of the bus means to the one who called the API."""
+    match error:
+        case DeadlineExceeded():
+            return ApiError(TOO_LATE, f"{to} did not answer in time")
+        case Nacked(reason="mailbox_full"):
+            return ApiError(UNAVAILABLE, f"the mailbox of {to} is full")
+        case Nacked(reason="too_large"):
+            return ApiError(413, f"the message to {to} is too large")
+        case Nacked():
+            return ApiError(REFUSED, f"{to} cannot be reached ({error})")
+        case _:
+            return ApiError(UNAVAILABLE, f"{to} cannot be reached now ({error})")

@@ -1,0 +1,87 @@
+"""Carries answers to those who asked: from our journal into the router's, then ticks them off."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from actors.human.line import Line
+from actors.human.questions import Case, Questions
+from actors.human.telling import Telling
+from agiraph.ids import HUMAN, HUMAN_NAME, MessageId, derived_message_id
+from agiraph.messages import QuestionAnswered
+from transport.errors import Nacked, TransportError
+
+RETRY_SECONDS = 1.0
+
+
+class Postman:
+    """One task that delivers every answer that is not ticked off, now and after each crash.
+
+    An answer's message id follows from the question and the message that asked it, so a delivery
+    that is made again is dropped by the router.
+    """
+
+    def __init__(self, line: Line, questions: Questions, telling: Telling, log: Any) -> None:
+        """Deliver from `questions` over `line`; the caller runs `run` as a task."""
+        self._line = line
+        self._questions = questions
+        self._telling = telling
+        self._log = log
+        self._bell = asyncio.Event()
+
+    def ring(self) -> None:
+        """There is an answer to deliver."""
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Deliver for ever."""
+        while True:
+            self._bell.clear()
+            is_all_out = await self._round()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if is_all_out else RETRY_SECONDS):
+                    await self._bell.wait()
+
+    async def _round(self) -> bool:
+        """Try every waiting answer once; return whether none is left."""
+        for case in self._questions.undelivered():
+            for ask in case.undelivered:
+                try:
+                    await self._deliver(case, ask)
+                except TransportError as error:
+                    self._log.warning(
+                        "an answer waits", question=case.question.id, reason=str(error)
+                    )
+                    return False
+        return True
+
+    async def _deliver(self, case: Case, ask: str) -> None:
+        question = case.question
+        answered = QuestionAnswered(
+            question_id=case.asked_as,
+            answer=question.answer or "",
+            by=question.answered_by or HUMAN_NAME,
+        )
+        try:
+            await self._line.send(
+                case.asker, answered, id=answer_id(case, ask), reply_to=bytes.fromhex(ask)
+            )
+        except Nacked as error:
+            if error.reason == "mailbox_full":
+                raise
+            self._log.error("nobody takes the answer", question=question.id, reason=str(error))
+        data = {
+            "question_id": question.id,
+            "question": question.question,
+            "answer": question.answer,
+            "by": question.answered_by,
+            "to": question.from_id,
+        }
+        cause = answer_id(case, case.asks[0])
+        await self._telling.tell("human.response", question.agent, cause, data)
+        self._questions.delivered(question.id, ask)
+
+
+def answer_id(case: Case, ask: str) -> MessageId:
+    """Return the id of the message that answers one asking message."""
+    return derived_message_id(HUMAN, f"answer:{case.question.id}:{ask}")

@@ -1,0 +1,73 @@
+"""Endpoints: the life of agents."""
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter
+
+from actors.human.acting import act_on_agent, archive, shown_status
+from actors.human.agents import agent_summary
+from actors.human.entities import children
+from actors.human.gateway import Gateway
+from actors.human.routes.asking import Door, Named
+from actors.human.starting import create_agent
+from agiraph.api import Acted, AgentSummary, ApiError, Archived, CreateAgent
+from agiraph.messages import ChildInfo
+from agiraph.models import Agent
+
+router = APIRouter()
+
+
+@router.post("/agents", status_code=201)
+async def create(request: CreateAgent, door: Door) -> AgentSummary:
+    """Create an agent and start it."""
+    agent = await create_agent(door, request)
+    return agent_summary(agent, agent.status, 0)
+
+
+@router.get("/agents")
+async def list_agents(door: Door) -> list[AgentSummary]:
+    """List all agents, oldest first."""
+    table = await _children(door)
+    return [_summary(door, agent, table) for agent in door.agents.all()]
+
+
+@router.get("/agents/{agent}")
+async def show(agent: Named, door: Door) -> AgentSummary:
+    """Show one agent."""
+    return _summary(door, agent, await _children(door))
+
+
+@router.delete("/agents/{agent}")
+async def delete(agent: Named, door: Door) -> Archived:
+    """Stop an agent for good and archive its folder."""
+    return await archive(door, agent)
+
+
+@router.post("/agents/{agent}/pause")
+async def pause(agent: Named, door: Door) -> Acted:
+    """Let coordinator and workers stand still."""
+    return await act_on_agent(door, agent, "pause")
+
+
+@router.post("/agents/{agent}/resume")
+async def resume(agent: Named, door: Door) -> Acted:
+    """Let a paused agent go on, start a stopped one again."""
+    return await act_on_agent(door, agent, "resume")
+
+
+@router.post("/agents/{agent}/stop")
+async def stop(agent: Named, door: Door) -> Acted:
+    """Stop the agent's processes; its files stay."""
+    return await act_on_agent(door, agent, "stop")
+
+
+async def _children(door: Gateway) -> Sequence[ChildInfo]:
+    """Return the process table, or none: what agents wrote can be shown without it."""
+    try:
+        return await children(door)
+    except ApiError:
+        return ()
+
+
+def _summary(door: Gateway, agent: Agent, table: Sequence[ChildInfo]) -> AgentSummary:
+    return agent_summary(agent, shown_status(agent, table), len(door.questions.open(agent.id)))

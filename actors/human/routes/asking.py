@@ -1,0 +1,31 @@
+"""What the endpoints are handed: the gateway, an agent by its id or name, a cursor."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+from fastapi.requests import HTTPConnection
+
+from actors.human.gateway import Gateway
+from agiraph.models import Agent
+
+MOST_PER_PAGE = 1000
+LAST_CURSOR = 2**53
+
+
+async def _gateway(connection: HTTPConnection) -> Gateway:
+    gateway: Gateway = connection.app.state.gateway
+    return gateway
+
+
+Door = Annotated[Gateway, Depends(_gateway)]
+
+
+async def _agent(agent: str, door: Door) -> Agent:
+    """Return the agent that the path names by id or name; 404 lists the known."""
+    return door.agents.find(agent)
+
+
+Named = Annotated[Agent, Depends(_agent)]
+After = Annotated[int, Query(ge=0, le=LAST_CURSOR)]
+Limit = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
+Offset = Annotated[int, Query(ge=0, le=LAST_CURSOR)]

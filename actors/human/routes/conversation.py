@@ -1,0 +1,80 @@
+"""Endpoints: talking with an agent's entities, and answering their questions."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+
+from actors.human.questions import question_view
+from actors.human.routes.asking import After, Door, Limit, Named
+from actors.human.speaking import answer, nudge, only_open_question, say
+from actors.message_log import read_message_log
+from agiraph.api import (
+    Answer,
+    ConversationPage,
+    MessageView,
+    Nudge,
+    QuestionView,
+    Respond,
+    SendText,
+    Sent,
+)
+
+router = APIRouter()
+
+
+@router.post("/agents/{agent}/send")
+async def send_text(agent: Named, body: SendText, door: Door) -> Sent:
+    """Send text to the coordinator, a worker or everyone."""
+    return await say(door, agent, body.message, body.to, body.mode)
+
+
+@router.post("/agents/{agent}/nudge")
+async def send_nudge(agent: Named, body: Nudge, door: Door) -> Sent:
+    """Put an instruction into the running agent."""
+    return await nudge(door, agent, body.message)
+
+
+@router.get("/agents/{agent}/conversation")
+async def conversation(
+    agent: Named, door: Door, after: After = 0, limit: Limit = 100
+) -> ConversationPage:
+    """Page through the thread with an agent's entities."""
+    return door.thread.page(agent.id, after, limit)
+
+
+@router.get("/agents/{agent}/messages")
+async def messages(
+    agent: Named, door: Door, after: After = 0, limit: Limit = 1000
+) -> list[MessageView]:
+    """List the texts between all entities of the current run."""
+    run = door.agents.run_of(agent)
+    found = read_message_log(run.messages) if run else []
+    return [message for message in found if message.seq > after][:limit]
+
+
+@router.post("/agents/{agent}/respond")
+async def respond(agent: Named, body: Respond, door: Door) -> QuestionView:
+    """Answer an agent's question, by default its only open one."""
+    question_id = body.question_id or only_open_question(door, agent)
+    return question_view(answer(door, question_id, body.response), agent.name)
+
+
+@router.get("/questions")
+async def questions(
+    door: Door, status: Literal["open", "answered", "withdrawn"] | None = None
+) -> list[QuestionView]:
+    """List the questions to the human, oldest first."""
+    names = {agent.id: agent.name for agent in door.agents.all()}
+    return [
+        question_view(question, names.get(question.agent, ""))
+        for question in door.questions.all()
+        if status in (None, question.status)
+    ]
+
+
+@router.post("/questions/{question_id}/respond")
+async def respond_to(question_id: str, body: Answer, door: Door) -> QuestionView:
+    """Answer one question by its id."""
+    question = answer(door, question_id, body.response)
+    agent = door.agents.get(question.agent)
+    return question_view(question, agent.name if agent else "")

@@ -1,0 +1,81 @@
+"""Endpoints: processes, models, money, consoles, health."""
+
+import os
+
+from fastapi import APIRouter
+
+from actors.human.acting import act_on
+from actors.human.entities import entity_rows
+from actors.human.line import ask_for
+from actors.human.routes.asking import Door
+from agiraph import __version__
+from agiraph.api import (
+    Acted,
+    ConsoleTicket,
+    EntityAct,
+    EntityRow,
+    Health,
+    ModelsView,
+    UsageView,
+)
+from agiraph.ids import BROKER, SUPERVISOR
+from agiraph.messages import AskUsage, Attach, ListModels, ModelCatalog, Ticket, UsageTable
+
+ANSWER_SECONDS = 10.0
+
+router = APIRouter()
+
+
+@router.get("/health")
+async def health(door: Door) -> Health:
+    """Say who answers here."""
+    return Health(
+        version=__version__,
+        home=str(door.home.path),
+        pid=os.getpid(),
+        agents=len(door.agents.all()),
+        open_questions=len(door.questions.open()),
+    )
+
+
+@router.get("/entities")
+async def entities(door: Door) -> list[EntityRow]:
+    """List every process."""
+    return await entity_rows(door)
+
+
+@router.post("/entities/{entity:path}/{act}")
+async def act(entity: str, act: EntityAct, door: Door) -> Acted:
+    """Stop, kill, restart, pause or resume one entity or a whole agent."""
+    return await act_on(door, entity, act)
+
+
+@router.get("/models")
+async def models(door: Door) -> ModelsView:
+    """List the providers and which of them are usable."""
+    catalog = await ask_for(
+        door.line, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
+    )
+    return ModelsView(providers=catalog.providers, default=catalog.default)
+
+
+@router.get("/usage")
+async def usage(door: Door, agent: str | None = None) -> UsageView:
+    """Tell what was spent, by one agent's current run or by all."""
+    run = (door.agents.find(agent).run or "none") if agent else ""
+    table = await ask_for(
+        door.line, BROKER, AskUsage(run_id=run), UsageTable, within_seconds=ANSWER_SECONDS
+    )
+    return UsageView(by_entity=table.by_entity, total=table.total)
+
+
+@router.post("/consoles", status_code=201)
+async def attach(door: Door) -> ConsoleTicket:
+    """Hand out what a console needs to join the bus."""
+    ticket = await ask_for(door.line, SUPERVISOR, Attach(), Ticket, within_seconds=ANSWER_SECONDS)
+    return ConsoleTicket(
+        address=ticket.address,
+        incarnation=ticket.incarnation,
+        ticket=ticket.ticket.hex(),
+        router_url=ticket.router_url,
+    )

@@ -1,0 +1,119 @@
+"""uvicorn inside our own loop: no signal handlers of its own, and an end that never drags."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from actors.human.gate import App
+from agiraph.errors import Refused
+
+DRAIN_SECONDS = 0.6
+BACKLOG = 128
+MOST_CONNECTIONS = 512
+FRAME_LIMIT = 4096
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn that leaves signals alone and says when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Install nothing: the actor's runtime has the signals."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        self.listening.set()
+
+
+def bind(host: str, port: int, remembered: int | None) -> socket.socket:
+    """Return a socket bound to `port`; if that is 0, to the `remembered` port if it is free.
+
+    A gateway that comes back at its old port spares its clients looking for it.
+    Raises Refused if the address cannot be had.
+    """
+    if port == 0 and remembered:
+        try:
+            return _bound(host, remembered)
+        except OSError:
+            pass  # somebody else has it by now
+    try:
+        return _bound(host, port)
+    except OSError as error:
+        raise Refused(
+            f"cannot listen on {host}:{port} ({error.strerror}); set http.host and http.port"
+        ) from error
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Return the URL at which this machine reaches a listening socket."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@asynccontextmanager
+async def serving(app: App, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
+    """Serve `app` on `listener` inside the block; yield the task, which ends only by a fault."""
+    server = _Server(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="websockets-sansio",
+            ws_max_size=FRAME_LIMIT,
+            limit_concurrency=MOST_CONNECTIONS,
+            backlog=BACKLOG,
+            proxy_headers=False,
+            timeout_graceful_shutdown=1,
+        )
+    )
+    task = asyncio.create_task(server.serve([listener]))
+    try:
+        opened = asyncio.create_task(server.listening.wait())
+        await asyncio.wait([task, opened], return_when=asyncio.FIRST_COMPLETED)
+        opened.cancel()
+        yield task
+    finally:
+        await _end(server, task)
+        listener.close()
+
+
+async def _end(server: _Server, task: "asyncio.Task[None]") -> None:
+    """Let what is in flight finish for a moment, then cut it off."""
+    server.should_exit = True
+    await asyncio.wait([task], timeout=DRAIN_SECONDS)
+    if task.done():
+        return
+    server.force_exit = True
+    for connection in list(server.server_state.tasks):
+        connection.cancel()
+    await asyncio.wait([task], timeout=DRAIN_SECONDS / 2)
+    task.cancel()
+    await asyncio.wait([task], timeout=DRAIN_SECONDS / 2)

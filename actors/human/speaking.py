@@ -1,0 +1,117 @@
+"""The person speaks: texts and nudges to an agent's entities, and answers to their questions."""
+
+from actors.human.boards import worker_named
+from actors.human.gateway import Gateway
+from actors.human.line import deliver
+from agiraph.api import ApiError, Sent
+from agiraph.ids import (
+    COORDINATOR_NAME,
+    HUMAN_NAME,
+    Address,
+    coordinator_address,
+    message_id,
+    worker_address,
+)
+from agiraph.messages import Text
+from agiraph.models import Agent, DeliveryMode, Question
+
+EVERYONE = "*"
+
+Receiver = tuple[str, Address]
+
+
+async def say(
+    gateway: Gateway, agent: Agent, message: str, to: str | None, mode: DeliveryMode
+) -> Sent:
+    """Send text to the coordinator, a worker or everyone; return when the router holds it all."""
+    receivers = _receivers(gateway, agent, to)
+    return await _send(gateway, agent, receivers, message, mode, "text", "message.sent")
+
+
+async def nudge(gateway: Gateway, agent: Agent, message: str) -> Sent:
+    """Put an instruction into the running agent."""
+    receivers = _receivers(gateway, agent, None)
+    return await _send(gateway, agent, receivers, message, "steer", "nudge", "human.nudge")
+
+
+def answer(gateway: Gateway, question_id: str, text: str) -> Question:
+    """Answer a question; the journal holds the answer when this returns, the postman brings it."""
+    question = gateway.questions.answer(question_id, text, HUMAN_NAME, gateway.clock.now())
+    gateway.thread.add(
+        id=f"answer:{question.id}",
+        agent=question.agent,
+        sender=HUMAN_NAME,
+        to=question.from_id,
+        content=text,
+        ts=question.answered_at or gateway.clock.now(),
+        kind="answer",
+        question_id=question.id,
+    )
+    gateway.postman.ring()
+    return question
+
+
+def only_open_question(gateway: Gateway, agent: Agent) -> str:
+    """Return the id of the agent's open question; raise ApiError 409 if there is not just one."""
+    waiting = gateway.questions.open(agent.id)
+    if len(waiting) == 1:
+        return waiting[0].id
+    if not waiting:
+        raise ApiError(409, f"agent '{agent.name}' has no open question")
+    listing = "; ".join(f"{question.id}: {question.question[:80]}" for question in waiting)
+    raise ApiError(409, f"agent '{agent.name}' has several open questions, name one ({listing})")
+
+
+def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:
+    """Return the names and addresses that `to` means; raise ApiError 404 listing the known."""
+    coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
+    if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
+        return [coordinator]
+    board = gateway.boards.of(gateway.agents.run_of(agent))
+    team = [worker for worker in board.workers.values() if worker.status != "stopped"]
+    if to == EVERYONE:
+        workers = [(worker.name, worker_address(agent.id, worker.id)) for worker in team]
+        return [coordinator, *workers]
+    worker = worker_named(board, to)
+    if worker.status == "stopped":
+        names = ", ".join([COORDINATOR_NAME, *(other.name for other in team)])
+        raise ApiError(409, f"worker '{worker.name}' has stopped (at work: {names})")
+    return [(worker.name, worker_address(agent.id, worker.id))]
+
+
+async def _send(
+    gateway: Gateway,
+    agent: Agent,
+    receivers: list[Receiver],
+    message: str,
+    mode: DeliveryMode,
+    kind: str,
+    event: str,
+) -> Sent:
+    """Send to each receiver, then write down and tell what the router has taken."""
+    id, ts = message_id(), gateway.clock.now()
+    reached: list[str] = []
+    problem: ApiError | None = None
+    for name, address in receivers:
+        body = Text(content=message, from_name=HUMAN_NAME, to_name=name, mode=mode)
+        try:
+            await deliver(gateway.line, address, body, id=id if not reached else message_id())
+        except ApiError as error:
+            problem = error
+            continue
+        reached.append(name)
+    if problem is not None and not reached:
+        raise problem
+    shown = EVERYONE if len(receivers) > 1 else reached[0]
+    gateway.thread.add(
+        id=id.hex(),
+        agent=agent.id,
+        sender=HUMAN_NAME,
+        to=shown,
+        content=message,
+        ts=ts,
+        kind=kind,
+    )
+    data = {"from": HUMAN_NAME, "to": shown, "content": message, "mode": mode, "id": id.hex()}
+    await gateway.telling.tell(event, agent.id, id, data)
+    return Sent(id=id.hex(), to=tuple(reached), ts=ts)

@@ -1,0 +1,163 @@
+"""Creating an agent: check what was asked for, start its coordinator, wait until it lives."""
+
+import os
+import time
+from pathlib import Path
+
+from actors.human.gateway import Gateway
+from actors.human.line import ask_for
+from agiraph.api import ApiError, CreateAgent
+from agiraph.ids import (
+    BROKER,
+    HUMAN,
+    SUPERVISOR,
+    AgentId,
+    RunId,
+    coordinator_address,
+    short_id,
+    slug,
+)
+from agiraph.messages import (
+    CheckModel,
+    ChildSpec,
+    ChildStarted,
+    ListModels,
+    ModelCatalog,
+    Ok,
+    StartChild,
+)
+from agiraph.models import Agent
+
+UNPROCESSABLE = 422
+ID_WORDS = 24
+NAME_WORDS = 4
+MODEL_SECONDS = 10.0
+START_SECONDS = 20.0
+BEGIN_SECONDS = 20.0
+LOOK_SECONDS = 0.1
+
+
+async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
+    """Create an agent and return it once its coordinator has written its record.
+
+    Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
+    processes that it takes do not answer.
+    """
+    if request.input is not None:
+        _check_input(request.input)
+    name = _name_for(gateway, request)
+    model, worker_model = await _models_for(gateway, request)
+    now = gateway.clock.now()
+    agent = Agent(
+        id=_new_id(request.name or request.goal),
+        name=name,
+        goal=request.goal,
+        mode=request.mode,
+        model=model,
+        worker_model=worker_model,
+        run=_new_run(now),
+        input_dir=request.input,
+        created_at=now,
+        updated_at=now,
+    )
+    await ask_for(
+        gateway.line,
+        SUPERVISOR,
+        StartChild(spec=_spec(agent, request)),
+        ChildStarted,
+        within_seconds=START_SECONDS,
+    )
+    return await _wait_for(gateway, agent)
+
+
+def _check_input(named: str) -> None:
+    path = Path(named)
+    if not path.is_absolute():
+        raise ApiError(UNPROCESSABLE, f"input '{named}' is not an absolute path")
+    if not path.is_dir():
+        raise ApiError(UNPROCESSABLE, f"input '{named}' is not an existing folder")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise ApiError(UNPROCESSABLE, f"input '{named}' may not be read")
+
+
+def _name_for(gateway: Gateway, request: CreateAgent) -> str:
+    """Return the wanted name if it is free, else one made of the goal's first words."""
+    agents = gateway.agents.all()
+    taken = {agent.name for agent in agents} | {agent.id for agent in agents}
+    if request.name is not None:
+        if request.name in taken:
+            raise ApiError(409, f"the name '{request.name}' is taken by another agent")
+        return request.name
+    wanted = slug(" ".join(request.goal.split()[:NAME_WORDS]), fallback="agent")
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+async def _models_for(gateway: Gateway, request: CreateAgent) -> tuple[str, str]:
+    """Return the models of coordinator and workers; the broker has said that it knows them."""
+    models = gateway.config.models
+    model = request.model or models.default or await _default_model(gateway)
+    worker_model = request.worker_model or models.worker or model
+    for wanted in dict.fromkeys((model, worker_model)):
+        await ask_for(
+            gateway.line,
+            BROKER,
+            CheckModel(model=wanted),
+            Ok,
+            within_seconds=MODEL_SECONDS,
+            refused=UNPROCESSABLE,
+        )
+    return model, worker_model
+
+
+async def _default_model(gateway: Gateway) -> str:
+    catalog = await ask_for(
+        gateway.line, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
+    )
+    return catalog.default
+
+
+def _new_id(words: str) -> AgentId:
+    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{short_id()}")
+
+
+def _new_run(now: float) -> RunId:
+    """Return the id of a run: sorts by time, and is unique over all agents, for metering."""
+    return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{short_id()}")
+
+
+def _spec(agent: Agent, request: CreateAgent) -> ChildSpec:
+    return ChildSpec(
+        address=coordinator_address(agent.id),
+        kind="coordinator",
+        restart="permanent",
+        owner=HUMAN,
+        args={
+            "agent": agent.model_dump(mode="json"),
+            "run": agent.run,
+            "budget_usd": request.budget_usd,
+            "plan": request.plan,
+            "tools": list(request.tools) if request.tools is not None else None,
+        },
+    )
+
+
+async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
+    """Return the agent as its coordinator wrote it."""
+    give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
+    with gateway.bells.listen(agent.id) as listening:
+        while (begun := gateway.agents.get(agent.id)) is None:
+            if notice := _notice_of_failure(gateway, agent):
+                raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
+            if gateway.clock.monotonic() > give_up_at:
+                raise ApiError(504, f"agent '{agent.id}' was started but has not yet begun")
+            await listening.wait(LOOK_SECONDS)
+    return begun
+
+
+def _notice_of_failure(gateway: Gateway, agent: Agent) -> str | None:
+    page = gateway.thread.page(agent.id, after=0, limit=100)
+    return next((m.content for m in page.messages if m.kind == "notice"), None)

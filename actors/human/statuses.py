@@ -1,0 +1,46 @@
+"""What each entity said last about what it does; telemetry, kept in memory only."""
+
+from dataclasses import dataclass
+
+from agiraph.messages import Status
+
+MOST = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """The last word of one incarnation."""
+
+    incarnation: int
+    state: str
+    step: str
+
+
+class Statuses:
+    """The latest status by address; a word of an older incarnation is not believed."""
+
+    def __init__(self) -> None:
+        """Begin with none heard."""
+        self._latest: dict[str, Doing] = {}
+
+    def hear(self, address: str, incarnation: int, status: Status) -> None:
+        """Take a status in."""
+        known = self._latest.pop(address, None)
+        if known is not None and known.incarnation > incarnation:
+            self._latest[address] = known
+            return
+        self._latest[address] = Doing(incarnation, status.state, status.step)
+        if len(self._latest) > MOST:
+            self._latest.pop(next(iter(self._latest)))
+
+    def of(self, address: str, incarnation: int | None = None) -> Doing | None:
+        """Return the last word of an address (of this incarnation of it, if one is named)."""
+        known = self._latest.get(address)
+        if known is None or incarnation not in (None, known.incarnation):
+            return None
+        return known
+
+    def step_of(self, address: str) -> str:
+        """Return what an entity does right now, empty if it did not say."""
+        known = self._latest.get(address)
+        return known.step if known else ""

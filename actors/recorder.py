@@ -1,0 +1,162 @@
+"""The process `recorder`: writes down what happened, and what entities said to one another.
+
+It is the only writer of two things: each agent's `events.jsonl`, from the reports of all actors,
+and each run's `_messages/`, from the router's copies (marked TAP) of the texts between entities.
+What arrives together is written together: one fsync per agent and batch. A message is done only
+when it is on disk, and one that is delivered again leaves no second trace.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from actors.event_file import EventFile
+from actors.launch import Launch
+from actors.message_log import MessageLog
+from actors.runtime import Runtime, run_actor
+from agiraph.home import AgentHome, Home
+from agiraph.ids import COORDINATOR_NAME, HUMAN, HUMAN_NAME, AgentId, agent_of
+from agiraph.messages import EventAppended, ReportEvents, Text
+from agiraph.models import Agent, Event
+from transport.endpoint import Received
+
+BATCH = 256
+OPEN_FILES = 128
+ARCHIVE = ".archive"
+
+
+def main(launch: Launch) -> int:
+    """Run the recorder; return its exit code."""
+    return run_actor(launch, serve)
+
+
+async def serve(runtime: Runtime) -> None:
+    """Record until cancelled."""
+    recorder = Recorder(runtime.home)
+    arrived = Arrivals(runtime)
+    reading = asyncio.create_task(arrived.read())
+    try:
+        await runtime.ready()
+        while True:
+            batch = await arrived.take(BATCH)
+            for event in recorder.record(batch):
+                await runtime.send(HUMAN, EventAppended(event=event))
+            for received in batch:
+                runtime.done(received)
+    finally:
+        reading.cancel()
+        recorder.close()
+
+
+class Arrivals:
+    """Messages as they arrive, handed on in batches."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Read from `runtime`; the caller runs `read` as a task."""
+        self._runtime = runtime
+        self._waiting: deque[Received] = deque()
+        self._bell = asyncio.Event()
+
+    async def read(self) -> None:
+        """Take in messages for ever."""
+        while True:
+            self._waiting.append(await self._runtime.receive())
+            self._bell.set()
+
+    async def take(self, most: int) -> list[Received]:
+        """Wait for a message; return it with those that wait behind it, `most` in all."""
+        # One turn of the loop lets everything that has come over the socket join the batch.
+        await asyncio.sleep(0)
+        while not self._waiting:
+            self._bell.clear()
+            await self._bell.wait()
+        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+
+class Recorder:
+    """Turns batches of messages into lines and files. Pure but for the disk."""
+
+    def __init__(self, home: Home) -> None:
+        """Write below `home`."""
+        self._home = home
+        self._events: OrderedDict[AgentId, EventFile] = OrderedDict()
+        self._messages: OrderedDict[Path, MessageLog] = OrderedDict()
+
+    def record(self, batch: Sequence[Received]) -> list[Event]:
+        """Write a batch down and return the events that are new, with their seq, in order."""
+        reported: dict[AgentId, list[tuple[str, Event]]] = {}
+        for received in batch:
+            if isinstance(received.body, ReportEvents):
+                for number, event in enumerate(received.body.events):
+                    source = f"{received.header.id.hex()}:{number}"
+                    reported.setdefault(event.agent_id, []).append((source, event))
+            elif isinstance(received.body, Text):
+                self._record_text(received, received.body)
+        new: list[Event] = []
+        for agent, events in reported.items():
+            new.extend(self._events_of(agent).append(events) if agent_is_sane(agent) else ())
+        return new
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._events.values():
+            file.close()
+        for log in self._messages.values():
+            log.close()
+
+    def _record_text(self, received: Received, body: Text) -> None:
+        header = received.header
+        agent = agent_of(header.sender) or agent_of(header.to)
+        home = self._folder_of(agent) if agent and agent_is_sane(agent) else None
+        run = _current_run(home) if home else None
+        if home is None or run is None:
+            return
+        log = self._messages_in(home.run(run).messages)
+        sender = body.from_name or name_of(header.sender)
+        to = body.to_name or name_of(header.to)
+        log.add(header.id.hex(), sender, to, body.content, header.sent_at)
+
+    def _events_of(self, agent: AgentId) -> EventFile:
+        if agent not in self._events:
+            self._events[agent] = EventFile(self._folder_of(agent).events)
+            if len(self._events) > OPEN_FILES:
+                self._events.popitem(last=False)[1].close()
+        self._events.move_to_end(agent)
+        return self._events[agent]
+
+    def _messages_in(self, folder: Path) -> MessageLog:
+        if folder not in self._messages:
+            self._messages[folder] = MessageLog(folder)
+            if len(self._messages) > OPEN_FILES:
+                self._messages.popitem(last=False)[1].close()
+        self._messages.move_to_end(folder)
+        return self._messages[folder]
+
+    def _folder_of(self, agent: AgentId) -> AgentHome:
+        """Return an agent's home, which may be archived by now."""
+        home = self._home.agent(agent)
+        archived = self._home.agents / ARCHIVE / agent
+        return AgentHome(archived) if not home.path.exists() and archived.exists() else home
+
+
+def agent_is_sane(agent: str) -> bool:
+    """Whether an id that came over the bus can be the name of a folder."""
+    return bool(agent) and not agent.startswith(".") and "/" not in agent and "\0" not in agent
+
+
+def name_of(address: str) -> str:
+    """Return the name that an address is shown by: `{agent}/{name}-{id}` is `name`."""
+    if address == HUMAN or address.startswith("console/"):
+        return HUMAN_NAME
+    inner = address.rpartition("/")[2]
+    return inner if inner == COORDINATOR_NAME else inner.rpartition("-")[0] or inner
+
+
+def _current_run(home: AgentHome) -> str | None:
+    try:
+        return Agent.model_validate_json(home.record.read_bytes()).run
+    except (OSError, ValidationError):
+        return None

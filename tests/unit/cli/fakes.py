@@ -45,9 +45,7 @@ RUN = RunId("run-1")
 
 def event(type: str, seq: int = 0, *, entity: str = "coordinator", **data: Any) -> Event:
     node = NodeId(data["node_id"]) if "node_id" in data else None
-    return Event(
-        type=type, agent_id=AGENT, ts=1.0, seq=seq, entity=entity, node_id=node, data=data
-    )
+    return Event(type=type, agent_id=AGENT, ts=1.0, seq=seq, entity=entity, node_id=node, data=data)
 
 
 def summary(**changes: Any) -> AgentSummary:
@@ -87,7 +85,7 @@ class FakeFollower:
     def next(self, within_seconds: float | None = None) -> Event | None:
         if not self._client.script:
             self._client.quiet_turns += 1
-            assert self._client.quiet_turns < 1000, "the watch did not end"
+            assert self._client.quiet_turns < 1_000_000, "the watch did not end"
             return None
         step = self._client.script.pop(0)
         if not isinstance(step, Event):
@@ -170,9 +168,7 @@ class FakeClient:
         state = ActedOn(address=f"{AGENT}/coordinator", state="stopped")
         return Acted.model_validate({"act": act, "entities": (state,)})
 
-    def send(
-        self, agent: str, message: str, *, to: str | None = None, mode: str = "steer"
-    ) -> Sent:
+    def send(self, agent: str, message: str, *, to: str | None = None, mode: str = "steer") -> Sent:
         self._known(agent)
         self.did.append(("send", message, to, mode))
         return Sent(id="m1", to=(to or "coordinator",), ts=1.0)
@@ -228,9 +224,7 @@ class FakeClient:
             )
         ]
 
-    def workspace(
-        self, agent: str, path: str = "", *, offset: int = 0
-    ) -> Folder | FileContent:
+    def workspace(self, agent: str, path: str = "", *, offset: int = 0) -> Folder | FileContent:
         self._known(agent)
         if not path:
             entries = tuple(

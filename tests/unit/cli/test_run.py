@@ -1,0 +1,309 @@
+"""`agiraph run`: what is sent, what is shown, the result, and the exit codes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agiraph.api import AgentSummary, NotReachable
+from agiraph.home import Home
+from cli.own_supervisor import SupervisorFailed
+from tests.unit.cli.fakes import (
+    AGENT,
+    RUN,
+    FakeClient,
+    FakeSupervisor,
+    command,
+    event,
+    json_of,
+    question,
+    summary,
+)
+
+REPORT = "# Report\nThree tables, two of them alike.\n"
+
+
+def finished(**more: Any) -> FakeClient:
+    """Return a client whose team works a little and completes."""
+    client = FakeClient(files={"_output.md": REPORT.encode()}, **more)
+    client.script += [
+        event("agent.created", goal="Survey"),
+        event("worker.spawned", name="alice", role="surveyor"),
+        event("node.created", node_id="n1", name="tables", task="Look at the tables"),
+        event("node.started", node_id="n1", name="tables", worker="alice"),
+        event("tool.called", entity="alice", tool="bash", arguments={"command": "ls -la"}),
+        event("tool.result", entity="alice", tool="bash", is_error=False, preview="3 files"),
+        event("message.sent", entity="alice", **{"from": "alice", "to": "bob", "content": "dupes"}),
+        event("model.answered", entity="alice", input_tokens=900, output_tokens=100),
+        event("node.completed", node_id="n1", name="tables", worker="alice", summary="3 tables"),
+        client.end("completed", "short result"),
+        event("agent.completed", result="short result"),
+    ]
+    return client
+
+
+def test_the_result_is_all_that_stands_on_stdout() -> None:
+    result = command(finished(), "run", "Survey this folder")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == REPORT
+
+
+def test_progress_tells_who_does_what_on_stderr(tmp_path: Path) -> None:
+    said = command(finished(), "run", "Survey this folder", "--home", str(tmp_path)).stderr
+    for words in (
+        "model script/survey: no provider key is set",
+        "new worker alice, surveyor",
+        "alice          works on tables",
+        "alice          bash ls -la",
+        "alice          → bob: dupes",
+        "alice          completed tables: 3 tables",
+        "120 tokens · $0.5000",
+        f"files: {tmp_path}/agents/{AGENT}/runs/{RUN}",
+    ):
+        assert words in said
+    assert "3 files" not in said
+    assert "\x1b" not in said
+
+
+def test_json_is_exactly_one_object() -> None:
+    told = json_of(command(finished(), "run", "Survey", "--json"))
+    assert list(told) == ["agent", "run", "status", "result", "output", "usage", "seconds"]
+    assert (told["agent"], told["run"], told["status"]) == (AGENT, RUN, "completed")
+    assert told["result"] == REPORT
+    assert told["usage"]["tokens"] == 120
+    assert told["usage"]["cost_usd"] == 0.5
+
+
+def test_json_names_the_output_file_if_it_is_there(tmp_path: Path) -> None:
+    output = Home(tmp_path).agent(AGENT).run(RUN).output
+    output.parent.mkdir(parents=True)
+    output.write_text(REPORT)
+    told = json_of(command(finished(), "run", "Survey", "--json", "--home", str(tmp_path)))
+    assert told["output"] == str(output)
+
+
+def test_without_an_output_file_the_agents_last_word_is_the_result() -> None:
+    client = finished()
+    client.files.clear()
+    assert command(client, "run", "Survey").stdout == "short result\n"
+
+
+def test_every_option_reaches_the_gateway(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.md"
+    plan.write_text("# First\nread")
+    client = finished()
+    result = command(
+        client, "run", " Survey ", "--model", "anthropic/x", "--worker-model", "openai/y",
+        "--mode", "infinite", "--input", str(tmp_path), "--plan", str(plan), "--budget", "2.5",
+        "--name", "Surveyor",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    [(_, request)] = client.did
+    assert request.goal == "Survey"
+    assert (request.model, request.worker_model) == ("anthropic/x", "openai/y")
+    assert (request.mode, request.name, request.budget_usd) == ("infinite", "Surveyor", 2.5)
+    assert request.input == str(tmp_path.resolve())
+    assert request.plan == "# First\nread"
+    assert "model anthropic/x: as you asked" in result.stderr
+
+
+def test_why_a_model_was_taken_is_the_reason_of_its_provider() -> None:
+    client = finished(record=summary(model="openai/gpt"))
+    client.providers = [
+        {"name": "openai", "usable": True, "api": "openai", "default_model": "openai/gpt",
+         "reason": "OPENAI_API_KEY is set"},
+    ]  # fmt: skip
+    assert "model openai/gpt: OPENAI_API_KEY is set" in command(client, "run", "Survey").stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [""], ["  \n"], [], ["x", "--budget", "0"], ["x", "--budget", "nan-sense"],
+        ["x", "--timeout", "-1"], ["x", "--input", "/no/such/folder"],
+        ["x", "--plan", "/no/such/plan"], ["x", "--name", "a/b"], ["x", "--mode", "eternal"],
+        ["x", "--detach", "--timeout", "3"],
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_exit_2_and_starts_nothing(args: list[str]) -> None:
+    client = finished()
+    result = command(client, "run", *args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert client.did == []
+
+
+def test_a_plan_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    plan = tmp_path / "plan"
+    plan.write_bytes(b"\xff\xfe")
+    result = command(finished(), "run", "x", "--plan", str(plan))
+    assert result.exit_code == 2
+    assert "is not UTF-8 text (byte 0)" in result.stderr
+
+
+def test_a_model_that_the_gateway_refuses_is_exit_2() -> None:
+    result = command(finished(), "run", "x", "--model", "nope/x")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "unknown provider 'nope'" in result.stderr
+
+
+def test_a_failed_run_is_exit_1_with_its_reason() -> None:
+    client = FakeClient()
+    client.script += [client.end("failed"), event("agent.failed", reason="bad key")]
+    result = command(client, "run", "x")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "survey failed: bad key" in result.stderr
+
+
+def test_a_failed_run_with_json_still_prints_its_object() -> None:
+    client = FakeClient()
+    client.script += [client.end("failed"), event("agent.failed", reason="bad key")]
+    result = command(client, "run", "x", "--json")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert (told["status"], told["result"], told["output"]) == ("failed", None, None)
+
+
+def test_out_of_budget_is_exit_3() -> None:
+    client = FakeClient()
+    reason = "the model cannot be asked (out_of_budget): $1 of $1 are spent"
+    client.script += [client.end("failed"), event("agent.failed", reason=reason)]
+    assert command(client, "run", "x", "--budget", "1").exit_code == 3
+
+
+def test_a_timeout_stops_the_agent_and_is_exit_1() -> None:
+    client = FakeClient()
+    result = command(client, "run", "x", "--timeout", "0.05", "--json")
+    assert result.exit_code == 1
+    assert "not done within 0.05 seconds (--timeout)" in result.stderr
+    assert json.loads(result.stdout)["status"] == "stopped"
+    assert client.did[-1] == ("stop", AGENT)
+
+
+def test_an_interrupt_stops_the_agent_and_is_exit_130() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    client = FakeClient(script=[interrupt])
+    result = command(client, "run", "x", "--json")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert client.did[-1] == ("stop", AGENT)
+
+
+def test_a_question_says_how_to_answer_it(tmp_path: Path) -> None:
+    client = FakeClient()
+    client.script += [
+        client.ask(question()),
+        event("human.question", question="Which database?"),
+        client.end("completed", "done"),
+        event("agent.completed"),
+    ]
+    said = command(client, "run", "x", "--home", str(tmp_path)).stderr
+    assert "alice asks: Which database?" in said
+    assert f"agiraph respond q-1 'your answer' --home {tmp_path}" in said
+    assert said.count("Which database?") == 1
+
+
+def test_an_end_that_only_an_event_told_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.watch.RECORD_WITHIN_SECONDS", 0.0)
+    client = FakeClient(script=[event("agent.failed", reason="given up")])
+    result = command(client, "run", "x")
+    assert result.exit_code == 1
+    assert "given up" in result.stderr
+
+
+# --- supervisors ---------------------------------------------------------------------------------
+
+
+class Door:
+    """A gateway that can be reached only once its supervisor has started."""
+
+    def __init__(self, client: FakeClient) -> None:
+        self.client = client
+        self.is_open = False
+        self.supervisor = FakeSupervisor(self.open)
+
+    def open(self) -> None:
+        self.is_open = True
+
+    def run(self, *args: str) -> Any:
+        from click.testing import CliRunner
+
+        from cli.main import agiraph
+        from cli.options import Face
+
+        face: Any = Face(connect=self.connect, supervisor=lambda _home: self.supervisor)  # type: ignore[arg-type, return-value]
+        return CliRunner().invoke(agiraph, ["run", *args], obj=face)
+
+    def connect(self, home: Path) -> FakeClient:
+        if not self.is_open:
+            raise NotReachable(f"no supervisor runs on home {home}")
+        return self.client
+
+
+def test_a_supervisor_is_started_for_the_run_and_stopped_after_it() -> None:
+    door = Door(finished())
+    result = door.run("Survey")
+    assert result.exit_code == 0, result.stderr
+    assert door.supervisor.did == ["start", "stop"]
+    assert door.client.did[-1] == ("stop", AGENT)
+
+
+def test_a_running_supervisor_is_used_and_left_alone() -> None:
+    door = Door(finished())
+    door.open()
+    assert door.run("Survey").exit_code == 0
+    assert door.supervisor.did == []
+    assert [did[0] for did in door.client.did] == ["create"]
+
+
+def test_our_supervisor_is_stopped_also_after_a_failure() -> None:
+    door = Door(finished())
+    assert door.run("x", "--model", "nope/x").exit_code == 2
+    assert door.supervisor.did == ["start", "stop"]
+
+
+def test_a_supervisor_that_does_not_start_shows_what_it_said(tmp_path: Path) -> None:
+    door = Door(finished())
+
+    def fail() -> None:
+        raise SupervisorFailed("the supervisor on /h ended (exit code 1):\nno space left")
+
+    door.supervisor.on_start = fail
+    result = door.run("x", "--home", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no space left" in result.stderr
+
+
+def test_detach_needs_a_running_supervisor() -> None:
+    result = command(None, "run", "x", "--detach")
+    assert result.exit_code == 4
+    assert "--detach needs a running supervisor" in result.stderr
+
+
+def test_detach_prints_the_agent_and_leaves() -> None:
+    client = FakeClient()
+    assert command(client, "run", "x", "--detach").stdout == f"{AGENT}\n"
+    told = json_of(command(client, "run", "x", "--detach", "--json"))
+    assert (told["agent"], told["status"], told["result"]) == (AGENT, "working", None)
+
+
+def test_a_gateway_that_comes_back_elsewhere_is_found_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = FakeClient(files={"_output.md": b"done"})
+    away = iter([True, True])
+
+    def agent(_agent: str) -> AgentSummary:
+        if next(away, False):
+            raise NotReachable("restarting")
+        return client.record
+
+    monkeypatch.setattr(client, "agent", agent)
+    monkeypatch.setattr("cli.watch.LOOK_EVERY_SECONDS", 0.0)
+    client.script += [
+        event("agent.started"), event("agent.paused"), event("agent.resumed"),
+        client.end("completed"), event("agent.completed"),
+    ]  # fmt: skip
+    result = command(client, "run", "x")
+    assert (result.exit_code, result.stdout) == (0, "done\n")

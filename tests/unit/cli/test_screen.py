@@ -1,0 +1,70 @@
+"""The screen of a run on a terminal: a bottom line, and a prompt that holds other lines back."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from actors.console.narrate import Line
+from cli.screen import Screen
+
+
+@pytest.fixture
+def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A stdin that the test types into."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield writer
+    try:
+        os.close(writer)
+    except OSError:
+        pass  # the test has closed it
+
+
+def test_plain_lines_off_a_terminal() -> None:
+    out = io.StringIO()
+    screen = Screen(out, is_live=False)
+    screen.status("never seen")
+    screen.line(Line("alice", "works on tables"))
+    assert out.getvalue() == "alice          works on tables\n"
+
+
+def test_the_bottom_line_stays_below_what_is_told() -> None:
+    out = io.StringIO()
+    screen = Screen(out, is_live=True)
+    screen.status("12 tokens")
+    screen.line(Line("alice", "works"))
+    assert out.getvalue().index("works") < out.getvalue().rindex("12 tokens")
+    screen.close()
+    assert out.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_prompt_holds_lines_back_until_it_is_answered(keyboard: int) -> None:
+    out = io.StringIO()
+    screen = Screen(out, is_live=True)
+    screen.prompt("your answer> ")
+    screen.line(Line("alice", "works"))
+    assert screen.typed() is None
+    assert "works" not in out.getvalue()
+    os.write(keyboard, b"  SQLite \n")
+    assert screen.typed() == "SQLite"
+    assert "works" in out.getvalue()
+    assert not screen.is_prompting
+
+
+def test_a_closed_input_ends_the_prompt(keyboard: int) -> None:
+    screen = Screen(io.StringIO(), is_live=True)
+    screen.prompt("your answer> ")
+    os.close(keyboard)
+    with pytest.raises(EOFError):
+        screen.typed()
+    assert not screen.is_prompting
+
+
+def test_escape_sequences_of_a_model_do_not_reach_the_terminal() -> None:
+    out = io.StringIO()
+    Screen(out, is_live=False).line(Line("eve\x1b[2J", "hi\x1b]52;c;Zm9v\x07"))
+    assert "\x1b" not in out.getvalue()

@@ -25,6 +25,7 @@ def main(launch: Launch) -> int:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    signal.set_wakeup_fd(router.wake_fd, warn_on_full_buffer=False)
     try:
         router.bind()
         router.run()
@@ -32,5 +33,6 @@ def main(launch: Launch) -> int:
         print(error, file=sys.stderr)
         return BAD_CONFIG
     finally:
+        signal.set_wakeup_fd(-1)
         router.close()
     return 0

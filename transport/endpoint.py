@@ -188,6 +188,10 @@ class Endpoint:
         finally:
             self._shut(LinkDown(f"{self.address} has closed its endpoint"), linger)
 
+    def abort(self) -> None:
+        """Let go at once, with no goodbye: for the others it is as if this process had died."""
+        self._shut(LinkDown(f"{self.address} has aborted its endpoint"), 0)
+
     # --- speaking -------------------------------------------------------------------------------
 
     async def send(

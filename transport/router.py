@@ -47,6 +47,11 @@ class Router:
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._socket: zmq.Socket[bytes] | None = None
 
+    @property
+    def wake_fd(self) -> int:
+        """For `signal.set_wakeup_fd`: a signal that arrives just before the wait must end it."""
+        return self._waker
+
     def bind(self) -> None:
         """Take the address. Raises BindRefused if another router holds it or may not be trusted."""
         path = sockets.ipc_path(self.url)
@@ -72,7 +77,9 @@ class Router:
         poller.register(self._woken, zmq.POLLIN)
         receive, settle = self.switch.receive, self.switch.settle
         while not (self._is_stopped or self.switch.is_stopping):
-            poller.poll(RETRY_MS if self._backlogs else None)
+            for ready, _ in poller.poll(RETRY_MS if self._backlogs else None):
+                if ready == self._woken:
+                    os.read(self._woken, 4096)
             for rid, blob in _drain(socket):
                 receive(rid, blob)
             self._flush(socket)

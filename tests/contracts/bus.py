@@ -1,0 +1,332 @@
+"""The two buses that the contract is tested on: in one process, and over ZeroMQ with a real router.
+
+Both offer the same few verbs, so that each test is written once.
+"""
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+from pydantic import BaseModel
+
+from actors.launch import Launch
+from transport import tickets
+from transport.codec import Codec
+from transport.endpoint import Endpoint, Received
+from transport.envelope import body_of, read_header, read_map
+from transport.loopback import LoopbackRouter, LoopbackWire
+from transport.protocol import HELLO, WELCOME, link_frame
+from transport.wire import Wire, ZmqWire
+
+PATIENCE = 20.0
+BusName = Literal["loopback", "zeromq"]
+
+
+class Task(BaseModel):
+    """Something durable."""
+
+    TYPE: ClassVar[str] = "test.task"
+    DURABLE: ClassVar[bool] = True
+    n: int = 0
+    data: bytes = b""
+
+
+class Result(BaseModel):
+    """A durable answer."""
+
+    TYPE: ClassVar[str] = "test.result"
+    DURABLE: ClassVar[bool] = True
+    n: int = 0
+
+
+class Ping(BaseModel):
+    """Something passing."""
+
+    TYPE: ClassVar[str] = "test.ping"
+    n: int = 0
+
+
+class Report(BaseModel):
+    """What the recorder gets no second copy of."""
+
+    TYPE: ClassVar[str] = "event.report"
+    DURABLE: ClassVar[bool] = True
+    n: int = 0
+
+
+class Addresses(BaseModel):
+    """What the supervisor announces."""
+
+    TYPE: ClassVar[str] = "control.addresses"
+    known: list[str]
+
+
+class Stop(BaseModel):
+    """What ends the router."""
+
+    TYPE: ClassVar[str] = "control.stop"
+
+
+class AskDepths(BaseModel):
+    """How full are the mailboxes?"""
+
+    TYPE: ClassVar[str] = "control.ask_depths"
+
+
+class Depths(BaseModel):
+    """The router's answer."""
+
+    TYPE: ClassVar[str] = "control.depths"
+    depths: dict[str, tuple[int, int]]
+
+
+CODEC = Codec([Task, Result, Ping, Report, Addresses, Stop, AskDepths, Depths])
+
+
+class Bus(Protocol):
+    """A bus to test: a router somewhere, endpoints here."""
+
+    key: bytes
+
+    def wire(self, address: str, routing_id: bytes) -> Wire:
+        """Return a bare wire to the router."""
+        ...
+
+    def endpoint(
+        self, address: str, incarnation: int = 1, *, ticket: bytes | None = None
+    ) -> Endpoint:
+        """Return an endpoint that is not started."""
+        ...
+
+    async def restart_router(self) -> None:
+        """Kill the router and start another one with empty mailboxes."""
+        ...
+
+    async def router_has_stopped(self) -> bool:
+        """Wait a while for the router to end by itself."""
+        ...
+
+
+class LoopbackBus:
+    """The twin within the process."""
+
+    def __init__(self) -> None:
+        self.router = LoopbackRouter()
+        self.key = self.router.key
+
+    def wire(self, address: str, routing_id: bytes) -> Wire:
+        return LoopbackWire(self.router, address, routing_id)
+
+    def endpoint(
+        self, address: str, incarnation: int = 1, *, ticket: bytes | None = None
+    ) -> Endpoint:
+        ticket = ticket or tickets.make_ticket(self.key, address, incarnation)
+        wire = self.wire(address, tickets.routing_id(ticket))
+        return Endpoint(
+            url="loopback://",
+            address=address,
+            incarnation=incarnation,
+            ticket=ticket,
+            codec=CODEC,
+            wire=wire,
+        )
+
+    async def restart_router(self) -> None:
+        self.router.restart()
+
+    async def router_has_stopped(self) -> bool:
+        await until(lambda: self.router.switch.is_stopping)
+        return True
+
+
+ROUTER_PROCESS = (
+    "import sys; from actors.launch import Launch; from actors.router import main;"
+    "sys.exit(main(Launch.unpack(sys.stdin.buffer.read())))"
+)
+
+
+class ZeromqBus:
+    """A router in a process of its own, on an ipc socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.key = secrets.token_bytes(tickets.KEY_BYTES)
+        self.url = f"ipc://{folder}/run/router"
+        self._folder = folder
+        self.process = self._start()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        launch = Launch(
+            address="router",
+            kind="router",
+            incarnation=1,
+            ticket=b"",
+            router_url=self.url,
+            home=self._folder,
+            args={"key": self.key},
+            config={},
+        )
+        process = subprocess.Popen([sys.executable, "-c", ROUTER_PROCESS], stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        with process.stdin as stdin:
+            stdin.write(launch.pack())
+        return process
+
+    def wire(self, address: str, routing_id: bytes) -> Wire:
+        return ZmqWire(self.url, routing_id)
+
+    def endpoint(
+        self, address: str, incarnation: int = 1, *, ticket: bytes | None = None
+    ) -> Endpoint:
+        ticket = ticket or tickets.make_ticket(self.key, address, incarnation)
+        return Endpoint(
+            url=self.url, address=address, incarnation=incarnation, ticket=ticket, codec=CODEC
+        )
+
+    async def restart_router(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.process = self._start()
+
+    async def router_has_stopped(self) -> bool:
+        return await asyncio.to_thread(self.process.wait, PATIENCE) == 0
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGTERM)
+        assert self.process.wait(PATIENCE) in (0, -signal.SIGKILL)
+
+
+class House:
+    """A bus with helpers that clean up after themselves."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+        self._started: list[Endpoint] = []
+
+    async def join(self, address: str, incarnation: int = 1) -> Endpoint:
+        """Return a started endpoint."""
+        endpoint = self.bus.endpoint(address, incarnation)
+        self._started.append(endpoint)
+        await endpoint.start(PATIENCE)
+        return endpoint
+
+    async def announce(self, *known: str) -> Endpoint:
+        """Let the supervisor tell the router which addresses there are; return the supervisor."""
+        supervisor = await self.join("supervisor")
+        await supervisor.send("router", Addresses(known=list(known)))
+        await depths_of(supervisor)  # answered after it: so the router has heard it
+        return supervisor
+
+    async def close(self) -> None:
+        for endpoint in self._started:
+            endpoint.abort()
+
+
+class Raw:
+    """A peer that says whatever it likes."""
+
+    def __init__(self, bus: Bus, address: str, incarnation: int = 1) -> None:
+        self.address = address
+        self.incarnation = incarnation
+        self.ticket = tickets.make_ticket(bus.key, address, incarnation)
+        self.wire = bus.wire(address, secrets.token_bytes(12))
+        self._frames: asyncio.Queue[bytes] = asyncio.Queue()
+        self._is_connected = asyncio.Event()
+
+    def connected(self) -> None:
+        self._is_connected.set()
+
+    def disconnected(self) -> None:
+        pass
+
+    def writable(self) -> None:
+        pass
+
+    def frame(self, blob: bytes) -> None:
+        self._frames.put_nowait(blob)
+
+    async def open(self, *, greet: bool = True) -> None:
+        """Connect, and greet in good order."""
+        self.wire.open(self)
+        async with asyncio.timeout(PATIENCE):
+            await self._is_connected.wait()
+        if greet:
+            self.hello()
+            assert (await self.next())[0] == WELCOME
+
+    def hello(self, **changes: Any) -> None:
+        """Send a hello, right but for the changes."""
+        body = {
+            "address": self.address,
+            "incarnation": self.incarnation,
+            "ticket": self.ticket,
+            "pid": 1,
+            "version": 1,
+        }
+        self.send(link_frame(HELLO, body | changes, sender=self.address, incarnation=1))
+
+    def send(self, blob: bytes) -> None:
+        """Send any bytes."""
+        assert self.wire.send(blob)
+
+    async def next(self) -> tuple[str, dict[str, Any]]:
+        """Return type and body of the next frame."""
+        async with asyncio.timeout(PATIENCE):
+            blob = await self._frames.get()
+        return read_header(blob).type, read_map(body_of(blob))
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for a state, with a deadline."""
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():  # noqa: ASYNC110 (the state lies in another process)
+            await asyncio.sleep(0.005)
+
+
+async def depths_of(endpoint: Endpoint) -> dict[str, tuple[int, int]]:
+    """Ask the router how full the mailboxes are."""
+    body = (await endpoint.ask("router", AskDepths(), within_seconds=PATIENCE)).body
+    assert isinstance(body, Depths)
+    return body.depths
+
+
+async def take(endpoint: Endpoint) -> Received:
+    """Return the next message, with a deadline."""
+    async with asyncio.timeout(PATIENCE):
+        return await endpoint.receive()
+
+
+async def numbers(endpoint: Endpoint, count: int) -> list[int]:
+    """Receive `count` messages, say done to each, and return their numbers."""
+    found = []
+    for _ in range(count):
+        received = await take(endpoint)
+        endpoint.done(received)
+        found.append(number(received))
+    return found
+
+
+def number(received: Received) -> int:
+    """Return the number that a test message carries."""
+    assert isinstance(received.body, Task | Result | Ping | Report)
+    return received.body.n
+
+
+@asynccontextmanager
+async def open_house(name: BusName, folder: Path) -> AsyncIterator[House]:
+    """Run a bus for one test."""
+    bus = LoopbackBus() if name == "loopback" else ZeromqBus(folder)
+    house = House(bus)
+    try:
+        yield house
+    finally:
+        await house.close()
+        if isinstance(bus, ZeromqBus):
+            bus.close()

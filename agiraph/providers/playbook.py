@@ -22,8 +22,9 @@
                 each: "['ada', 'ben']"  # one call for each, named `item`
                 arguments: {to: "{{ item }}", content: "{{ did.look[0].text }}"}
 
-Texts are jinja templates; a text that begins with `=` is an expression whose value is taken as it
+Texts are jinja templates. A text that begins with `=` is an expression whose value is taken as it
 is (a list, a mapping, a number); `when`, `until` and `each` are such expressions without the `=`.
+One that begins with `json:` is a template that gives JSON.
 What they can name: `me`, `role`, `goal`, `assignment` (name, task, refs), `messages` (sender,
 text), `did` (a step's id to the results of its last visit: text, ok, json, lines_after), `ok`
 (whether all calls of this visit went well), `source(file)` (a file of the playbooks' folder),

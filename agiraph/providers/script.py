@@ -6,6 +6,7 @@ script, and says so; it thinks nothing.
 """
 
 import asyncio
+import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -103,11 +104,12 @@ class Pages:
         return list(value) if isinstance(value, Iterator) else value
 
     def filled(self, given: Any, names: Names) -> Any:
-        """Return arguments with every text in them filled in, `=` texts by their value."""
+        """Return arguments with every text in them filled in, `=` and `json:` texts by value."""
         if isinstance(given, str):
             if given.startswith("="):
-                return self.value(given[1:], names)
-            return self.text(given, names)
+                return self.value(given[1:].strip(), names)
+            text = self.text(given, names)
+            return json.loads(text.removeprefix("json:")) if given.startswith("json:") else text
         if isinstance(given, dict):
             return {key: self.filled(value, names) for key, value in given.items()}
         return [self.filled(item, names) for item in given] if isinstance(given, list) else given

@@ -43,7 +43,10 @@ def files(agent: str, path: str, home: Path, as_json: bool) -> None:
     with connect(home) as client:
         found = client.workspace(agent, path)
         if isinstance(found, Folder):
-            print_listing(to_rows(found.entries), COLUMNS, as_json=as_json, empty="empty folder")
+            rows = to_rows(found.entries)
+            if not as_json:
+                rows = [row | {"size": None} if row["kind"] == "folder" else row for row in rows]
+            print_listing(rows, COLUMNS, as_json=as_json, empty="empty folder")
             if found.is_truncated:
                 click.echo("there are more entries than are shown", err=True)
         elif as_json:

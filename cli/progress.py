@@ -8,11 +8,15 @@ from actors.console.printable import one_line
 from agiraph.ids import HUMAN_NAME
 from agiraph.models import Event
 from agiraph.turns import Usage
+from cli.listing import money
 
 MESSAGE_LIMIT: Final = 200
 # Calls that another line tells better: the message, the node, the worker, the question itself.
 TOLD_OTHERWISE: Final = frozenset(
-    {"send_message", "ask_human", "create_work_node", "spawn_worker", "publish", "finish"}
+    {
+        *("send_message", "ask_human", "create_work_node", "spawn_worker"),
+        *("publish", "reconvene", "finish"),
+    }
 )
 BUDGET_KIND: Final = "out_of_budget"
 ENDINGS: Final[dict[str, Literal["completed", "failed", "stopped"]]] = {
@@ -90,4 +94,4 @@ def told_seconds(seconds: float) -> str:
 def told_usage(usage: Usage) -> str:
     """Return tokens and, where the price is known, money."""
     tokens = f"{usage.tokens:,} tokens"
-    return tokens if usage.cost_usd is None else f"{tokens} · ${usage.cost_usd:,.4f}"
+    return tokens if usage.cost_usd is None else f"{tokens} · {money(usage.cost_usd)}"

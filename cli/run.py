@@ -372,9 +372,12 @@ def _show(wish: Wish, outcome: Outcome, screen: Screen) -> None:
         print_json(outcome.as_json())
     elif outcome.result:
         shown = printable(outcome.result) if sys.stdout.isatty() else outcome.result
-        screen.note("")
+        is_one_place = sys.stdout.isatty() and sys.stderr.isatty()
+        if is_one_place:
+            screen.note("")
         click.echo(shown.rstrip("\n"))
-        screen.note("")
+        if is_one_place:
+            screen.note("")
     facts = [outcome.status, told_seconds(outcome.seconds), told_usage(outcome.usage)]
     screen.note(" · ".join(facts))
     if outcome.run is not None:

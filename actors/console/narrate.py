@@ -33,6 +33,7 @@ MINOR = frozenset(
     {
         "agent.created", "message.received", "worker.idle", "worker.busy", "worker.stopped",
         "node.assigned", "node.blocked", "node.unblocked", "model.answered", "stage.completed",
+        "child.starting", "child.stopping", "child.stopped", "child.exited",
     }
 )  # fmt: skip
 
@@ -66,9 +67,12 @@ class Narrator:
     def tell_if_major(self, event: Event) -> Line | None:
         """Return the line of an event that a person who watches a run wants to see, else None."""
         line = self.tell(event)
-        if event.type in MINOR or (event.type == "tool.result" and not is_failed_tool(event)):
-            return None
-        return line
+        is_minor = event.type in MINOR
+        if event.type == "tool.result":
+            is_minor = not is_failed_tool(event)
+        if event.type == "child.ready":
+            is_minor = event.data.get("incarnation") in (None, 1)
+        return None if is_minor else line
 
     def who(self, event: Event) -> str:
         """Return the short name of the entity that an event is about."""
@@ -141,8 +145,12 @@ def _with(text: str, more: str, joint: str = ": ") -> str:
     return f"{text}{joint}{more}" if more else text
 
 
-def _tool_called(_teller: Narrator, event: Event) -> Told:
+def _tool_called(teller: Narrator, event: Event) -> Told:
     tool = text_of(event.data, "tool", "name")
+    arguments = event.data.get("arguments")
+    nodes = arguments.get("nodes") if isinstance(arguments, dict) else None
+    if tool == "wait" and isinstance(nodes, list | tuple):
+        return _with("waits for", ", ".join(teller.name(str(n)) for n in nodes), " "), "quiet"
     return _with(tool, arguments_of(event.data), " "), "quiet"
 
 
@@ -198,6 +206,19 @@ def _worker_spawned(teller: Narrator, event: Event) -> Told:
     return _with(f"new worker {name}", text_of(event.data, "role"), ", "), "plain"
 
 
+def _thought(_teller: Narrator, event: Event) -> Told:
+    calls = event.data.get("calls")
+    names = ", ".join(map(str, calls)) if isinstance(calls, list | tuple) else ""
+    return _with("thought", text_of(event.data, "text") or names), "quiet"
+
+
+def _ready(_teller: Narrator, event: Event) -> Told:
+    number = event.data.get("incarnation")
+    if number in (None, 1):
+        return "its process is ready", "quiet"
+    return f"its process is back (number {number}) and goes on where it was", "good"
+
+
 def _phrase(phrase: str, *keys: str, tone: Tone = "plain") -> Callable[[Narrator, Event], Told]:
     """Return a teller that says `phrase` and the first of `keys` that the event has."""
 
@@ -230,13 +251,20 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "worker.spawned": _worker_spawned,
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
     "entity.failed": _phrase("was given up", "reason", "cause", tone="bad"),
+    "child.ready": _ready,
+    "child.starting": _phrase("its process is started", tone="quiet"),
+    "child.backing_off": _phrase("its process died and is started again", "cause", tone="bad"),
+    "child.failed": _phrase("its process died too often", "cause", tone="bad"),
+    "child.stopping": _phrase("its process is being stopped", tone="quiet"),
+    "child.stopped": _phrase("its process is stopped", "cause", tone="quiet"),
+    "child.exited": _phrase("its process ended", "cause", tone="quiet"),
     "tool.called": _tool_called,
     "tool.result": _tool_result,
     "message.sent": _message,
     "human.question": _question,
     "human.response": _answered,
     "human.nudge": _phrase("nudged", "content", "message", tone="voice"),
-    "model.answered": _phrase("thought", "text", tone="quiet"),
+    "model.answered": _thought,
     "model.retry": _phrase("the model is tried again", "message", "kind", "reason", tone="bad"),
     "model.failed": _phrase("the model failed", "message", "kind", tone="bad"),
 }

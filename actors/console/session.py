@@ -112,7 +112,7 @@ class Session:
                     await self._do(act)
             except (InvalidInput, ApiError, NotReachable, Nacked) as error:
                 self._show(f"! {printable(str(error))}")
-        if self._waits_for_word and self._agent.status not in ENDED:
+        if self._waits_for_word:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._heard.wait(), linger_seconds)
 

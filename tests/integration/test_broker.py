@@ -1,0 +1,319 @@
+"""The broker as a process of its own: real router, real sockets, real SDKs, fake model server."""
+
+import asyncio
+import multiprocessing
+import os
+import secrets
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.broker.main import main
+from actors.launch import Launch
+from agiraph.config import load_config
+from agiraph.ids import BROKER, RECORDER, SUPERVISOR, message_id
+from agiraph.messages import (
+    MESSAGES,
+    AskUsage,
+    CallModel,
+    ChildReady,
+    ListModels,
+    ModelAnswer,
+    ModelCatalog,
+    ModelDelta,
+    ModelFailed,
+    Ok,
+    ReportEvents,
+    UsageTable,
+)
+from tests.fakes.model_server import (
+    FakeModelServer,
+    Reply,
+    Script,
+    call,
+    calls,
+    rate_limited,
+    say,
+    server_error,
+)
+from tests.unit.providers.requests import ask
+from transport.codec import Codec
+from transport.endpoint import Endpoint, Received
+from transport.errors import PeerLost
+from transport.mailboxes import MemoryMailboxes
+from transport.router import Router
+from transport.tickets import make_ticket
+
+CODEC = Codec(MESSAGES)
+ADA = "shop-1/ada"
+DEADLINE = 45
+
+
+def be_broker(launch: Launch, environ: dict[str, str]) -> None:
+    """What the broker's process runs: only what it needs stands in its environment."""
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.exit(main(launch))
+
+
+class House:
+    """A router in a thread, a broker in a process, and endpoints of the test's own."""
+
+    def __init__(self, folder: Path, server: FakeModelServer) -> None:
+        self.home = folder / "home"
+        self.server = server
+        self.key = secrets.token_bytes(32)
+        self._sockets = tempfile.TemporaryDirectory(prefix="agi-")
+        self.url = f"ipc://{self._sockets.name}/r/router.sock"
+        self.router = Router(self.url, self.key, MemoryMailboxes())
+        self.router.bind()
+        self._thread = threading.Thread(target=self.router.run, daemon=True)
+        self._thread.start()
+        self.config = load_config()
+        self.broker: BaseProcess | None = None
+
+    def ticket(self, address: str, incarnation: int) -> bytes:
+        return make_ticket(self.key, address, incarnation)
+
+    def start_broker(self, incarnation: int = 1) -> BaseProcess:
+        values = {"first_delay_seconds": 0.01, "max_delay_seconds": 0.05}
+        config = self.config.model_copy(
+            update={"broker": self.config.broker.model_copy(update=values)}
+        )
+        launch = Launch(
+            address=BROKER,
+            kind="broker",
+            incarnation=incarnation,
+            ticket=self.ticket(BROKER, incarnation),
+            router_url=self.url,
+            home=self.home,
+            args={},
+            config=config.model_dump(mode="json"),
+        )
+        environ = {"PATH": os.environ["PATH"], **self.server.env()}
+        context = multiprocessing.get_context("spawn")
+        self.broker = context.Process(target=be_broker, args=(launch, environ), daemon=True)
+        self.broker.start()
+        return self.broker
+
+    async def join(self, address: str = ADA) -> Endpoint:
+        endpoint = Endpoint(
+            url=self.url,
+            address=address,
+            incarnation=1,
+            ticket=self.ticket(address, 1),
+            codec=CODEC,
+        )
+        await endpoint.start()
+        return endpoint
+
+    async def wait_until_ready(self, supervisor: Endpoint) -> None:
+        """Be the supervisor that hears `child.ready`."""
+        while True:
+            received = await supervisor.receive()
+            if isinstance(received.body, ChildReady):
+                await supervisor.reply(received, Ok())
+                return
+
+    def close(self) -> None:
+        if self.broker is not None:
+            self.broker.kill()
+            self.broker.join(10)
+        self.router.stop()
+        self._thread.join(10)
+        self.router.close()
+        self._sockets.cleanup()
+
+
+@pytest.fixture
+def server() -> Iterator[FakeModelServer]:
+    with FakeModelServer(lambda seen: say("fine")) as running:
+        yield running
+
+
+@pytest.fixture
+def house(tmp_path: Path, server: FakeModelServer) -> Iterator[House]:
+    built = House(tmp_path, server)
+    yield built
+    built.close()
+
+
+Scene = Callable[[Endpoint, Endpoint], Coroutine[Any, Any, None]]
+
+
+def play(house: House, scene: Scene) -> None:
+    """Start a broker, wait until it is ready, and play a scene with a supervisor and ada."""
+
+    async def run() -> None:
+        async with asyncio.timeout(DEADLINE):
+            supervisor, ada = await house.join(SUPERVISOR), await house.join()
+            try:
+                house.start_broker()
+                await house.wait_until_ready(supervisor)
+                await scene(supervisor, ada)
+            finally:
+                supervisor.abort()
+                ada.abort()
+
+    asyncio.run(run())
+
+
+def text_of(received: Received) -> str | None:
+    assert isinstance(received.body, ModelAnswer), received.body
+    return received.body.response.text
+
+
+@pytest.mark.parametrize("model", ["anthropic/fake", "openai/fake"])
+def test_a_call_goes_all_the_way_and_is_counted(
+    house: House, server: FakeModelServer, model: str
+) -> None:
+    server.brain = Script({"ada": [calls(call("bash", command="ls"), text="Looking at it.")]})
+    (house.home).mkdir()
+    (house.home / "prices.yaml").write_text(f"{model}: {{input: 3, output: 15}}\n")
+
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        id = message_id()
+        got = await ada.ask(BROKER, CallModel(request=ask(model=model)), id=id)
+        assert text_of(got) == "Looking at it."
+        assert isinstance(got.body, ModelAnswer)
+        assert got.body.response.tool_calls[0].arguments == {"command": "ls"}
+        heard = await ada.receive()
+        assert isinstance(heard.body, ModelDelta)
+        assert heard.body.call == id
+        assert "Looking at it.".startswith(heard.body.text)
+        usage = (await ada.ask(BROKER, AskUsage(run_id="run-1"))).body
+        assert isinstance(usage, UsageTable)
+        assert usage.total == got.body.response.usage
+        assert usage.total.cost_usd is not None
+        assert usage.total.cost_usd > 0
+
+    play(house, scene)
+    assert server.seen_by("ada")
+    assert not server.problems
+
+
+def test_the_script_needs_no_key_and_the_default_is_the_first_key(house: House) -> None:
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        got = (await ada.ask(BROKER, ListModels())).body
+        assert isinstance(got, ModelCatalog)
+        assert got.default.startswith("anthropic/")
+        assert {row["name"] for row in got.providers if row["usable"]} >= {"script", "openai"}
+        assert house.server.key not in repr(got)
+
+    play(house, scene)
+
+
+def test_failures_are_tried_again_and_reported(house: House, server: FakeModelServer) -> None:
+    answers = iter([server_error(), rate_limited("0.01"), rate_limited(), say("at last")])
+    server.brain = lambda seen: next(answers)
+
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        recorder = await house.join(RECORDER)
+        got = await ada.ask(BROKER, CallModel(request=ask(model="openai/fake")))
+        assert text_of(got) == "at last"
+        kinds: list[str] = []
+        while len(kinds) < 3:
+            report = await recorder.receive()
+            if isinstance(report.body, ReportEvents):
+                kinds += [event.data["kind"] for event in report.body.events]
+            recorder.done(report)
+        assert kinds == ["overloaded", "rate_limited", "rate_limited"]
+        recorder.abort()
+
+    play(house, scene)
+
+
+def test_a_killed_broker_comes_back_and_the_call_is_made_again(
+    house: House, server: FakeModelServer
+) -> None:
+    gate = threading.Event()
+    replies = iter([Reply(text="too late", gate=gate), say("again")])
+    server.brain = lambda seen: next(replies)
+
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        id, body = message_id(), CallModel(request=ask(model="anthropic/fake"))
+        asking = asyncio.create_task(ada.ask(BROKER, body, id=id))
+        await asyncio.to_thread(server.wait_for, lambda seen: True)
+        assert house.broker is not None
+        house.broker.kill()
+        house.start_broker(incarnation=2)
+        with pytest.raises(PeerLost):
+            await asking
+        await house.wait_until_ready(supervisor)
+        assert text_of(await ada.ask(BROKER, body, id=id)) == "again"
+
+    try:
+        play(house, scene)
+    finally:
+        gate.set()
+
+
+def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        await ada.ask(BROKER, CallModel(request=ask(model="anthropic/fake")))
+        before = (await ada.ask(BROKER, AskUsage())).body
+        assert house.broker is not None
+        house.broker.kill()
+        await asyncio.to_thread(house.broker.join, 10)
+        house.start_broker(incarnation=2)
+        await house.wait_until_ready(supervisor)
+        after = (await ada.ask(BROKER, AskUsage())).body
+        assert isinstance(after, UsageTable)
+        assert after.total.tokens > 0
+        assert after == before
+
+    play(house, scene)
+
+
+def test_a_wrong_key_is_told_and_the_key_is_not(
+    house: House, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = server.env() | {"OPENAI_API_KEY": "sk-wrong-and-secret"}
+    monkeypatch.setattr(server, "env", lambda: environ)
+
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        got = (await ada.ask(BROKER, CallModel(request=ask(model="openai/fake")))).body
+        assert isinstance(got, ModelFailed)
+        assert got.kind == "bad_key"
+        assert "sk-wrong" not in got.message
+
+    play(house, scene)
+
+
+def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
+    house: House, server: FakeModelServer
+) -> None:
+    gate = threading.Event()
+    server.brain = lambda seen: Reply(text="never", gate=gate)
+
+    async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
+        body = CallModel(request=ask(model="anthropic/fake"))
+        asking = asyncio.create_task(ada.ask(BROKER, body))
+        await asyncio.to_thread(server.wait_for, lambda seen: True)
+        assert house.broker is not None
+        assert house.broker.pid is not None
+        os.kill(house.broker.pid, signal.SIGTERM)
+        await asyncio.to_thread(house.broker.join, 20)
+        assert house.broker.exitcode == 0
+        with pytest.raises(PeerLost):
+            await asking
+
+    try:
+        play(house, scene)
+    finally:
+        gate.set()
+
+
+def test_a_broken_table_in_the_home_is_refused_at_start(house: House) -> None:
+    house.home.mkdir()
+    (house.home / "providers.yaml").write_text("lab: {api: grpc}")
+    broker = house.start_broker()
+    broker.join(30)
+    assert broker.exitcode == 64

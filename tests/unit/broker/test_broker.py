@@ -1,0 +1,362 @@
+"""The broker actor on the loopback: who asks, who is answered, and what survives whose death."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from actors.broker import broker as broker_module
+from actors.broker.broker import Broker
+from actors.broker.calls import Calls
+from actors.broker.ledger import Ledger
+from actors.launch import Launch
+from actors.runtime import Runtime
+from agiraph.clock import SystemClock
+from agiraph.config import Config
+from agiraph.ids import BROKER, RECORDER, message_id
+from agiraph.messages import (
+    MESSAGES,
+    AskUsage,
+    CallModel,
+    CancelCall,
+    CheckModel,
+    ListModels,
+    ModelAnswer,
+    ModelCatalog,
+    ModelDelta,
+    ModelFailed,
+    Ok,
+    RefusedReply,
+    ReportEvents,
+    UsageTable,
+)
+from agiraph.providers.base import OnText, ProviderError
+from agiraph.turns import ModelRequest, ModelResponse
+from tests.unit.broker.stubs import (
+    MODEL,
+    PRICE,
+    StubProvider,
+    StubServices,
+    answer,
+    quick_config,
+)
+from tests.unit.providers.requests import ask
+from transport.codec import Codec
+from transport.endpoint import Endpoint
+from transport.errors import DeadlineExceeded
+from transport.loopback import LoopbackRouter
+
+CODEC = Codec(MESSAGES)
+ADA = "shop-1/ada"
+
+
+class Office:
+    """A router with a broker behind it."""
+
+    def __init__(self, router: LoopbackRouter, runtime: Runtime, stub: StubProvider) -> None:
+        self.router = router
+        self.runtime = runtime
+        self.stub = stub
+
+    async def join(self, address: str = ADA, incarnation: int = 1) -> Endpoint:
+        """Return a started endpoint."""
+        endpoint = self.router.endpoint(address, incarnation, codec=CODEC)
+        await endpoint.start()
+        return endpoint
+
+
+@asynccontextmanager
+async def office(
+    folder: Path, stub: StubProvider, config: Config | None = None
+) -> AsyncIterator[Office]:
+    config = config or quick_config()
+    router = LoopbackRouter()
+    endpoint = router.endpoint(BROKER, codec=CODEC)
+    await endpoint.start()
+    values = config.model_dump(mode="json")
+    launch = Launch(BROKER, "broker", 1, b"", "loopback://", folder, {}, values)
+    runtime = Runtime(launch, config, endpoint)
+    runtime.start_background()
+    services = StubServices(config, stub)
+    ledger = Ledger(folder / "usage.db")
+    calls = Calls(config.broker, services, {MODEL: PRICE}, ledger, SystemClock())
+    broker = Broker(runtime, services, calls, ledger)
+    serving = asyncio.create_task(broker.serve())
+    try:
+        yield Office(router, runtime, stub)
+    finally:
+        serving.cancel()
+        await asyncio.wait([serving])
+        await broker.close()
+        runtime.cancel_background()
+        endpoint.abort()
+        ledger.close()
+    assert serving.cancelled()
+
+
+Scene = Callable[[Office], Awaitable[None]]
+
+
+def play(folder: Path, stub: StubProvider, scene: Scene, config: Config | None = None) -> None:
+    async def main() -> None:
+        async with office(folder, stub, config) as place, asyncio.timeout(20):
+            await scene(place)
+
+    asyncio.run(main())
+
+
+class Held:
+    """A behaviour that answers when it is let go; `begun` is set when it was asked."""
+
+    def __init__(self, text: str = "fine") -> None:
+        self.begun = asyncio.Event()
+        self.go = asyncio.Event()
+        self.text = text
+
+    async def __call__(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        on_text("I begin to")
+        self.begun.set()
+        await self.go.wait()
+        return answer(self.text)
+
+
+def test_a_call_is_answered_and_counted(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
+        assert isinstance(got.body, ModelAnswer)
+        assert got.body.response.text == "fine"
+        usage = await ada.ask(BROKER, AskUsage(run_id="run-1"))
+        assert isinstance(usage.body, UsageTable)
+        assert usage.body.by_entity == {ADA: got.body.response.usage}
+        assert usage.body.total == got.body.response.usage
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_text_streams_to_the_asker(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        held = Held()
+        place.stub.behaviours = [held]
+        ada = await place.join()
+        call = message_id()
+        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL)), id=call))
+        delta = await ada.receive()
+        assert delta.body == ModelDelta(call=call, text="I begin to")
+        held.go.set()
+        await asking
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        (ProviderError("bad_key", "no key"), "bad_key", False),
+        (ProviderError("overloaded", "busy"), "overloaded", True),
+        (ZeroDivisionError("a bug"), "internal", False),
+    ],
+)
+def test_a_failure_has_its_kind_and_ends_nothing_else(
+    tmp_path: Path, error: Exception, kind: str, retryable: bool
+) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
+        assert isinstance(got.body, ModelFailed)
+        assert (got.body.kind, got.body.retryable) == (kind, retryable)
+        place.stub.behaviours = [answer()]
+        again = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
+        assert isinstance(again.body, ModelAnswer)
+        await ada.close()
+
+    play(tmp_path, StubProvider(error), scene)
+
+
+def test_a_retry_is_reported_and_voids_what_had_streamed(tmp_path: Path) -> None:
+    async def break_off(request: ModelRequest, on_text: OnText) -> ModelResponse:
+        on_text("half a")
+        raise ProviderError("unreachable", "the answer broke off")
+
+    async def scene(place: Office) -> None:
+        recorder = await place.join(RECORDER)
+        ada = await place.join()
+        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
+        assert isinstance(got.body, ModelAnswer)
+        report = await recorder.receive()
+        assert isinstance(report.body, ReportEvents)
+        (event,) = report.body.events
+        assert (event.type, event.agent_id, event.entity) == ("model.retry", "shop-1", ADA)
+        assert (event.run_id, event.node_id) == ("run-1", "n1")
+        assert event.data["kind"] == "unreachable"
+        assert event.data["attempt"] == 1
+        await ada.close()
+        await recorder.close()
+
+    play(tmp_path, StubProvider(break_off, answer()), scene)
+
+
+def test_a_cancelled_call_is_dropped(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        held = Held()
+        place.stub.behaviours = [held]
+        ada, bob = await place.join(), await place.join("shop-1/bob")
+        call = message_id()
+        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL)), id=call))
+        await held.begun.wait()
+        bob.post(BROKER, CancelCall(call=call))
+        assert isinstance((await bob.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+        assert not place.stub.cancelled.is_set(), "only the asker may cancel"
+        ada.post(BROKER, CancelCall(call=call))
+        await place.stub.cancelled.wait()
+        asking.cancel()
+        await ada.close()
+        await bob.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_the_same_call_asked_again_in_flight_is_one_call(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        held = Held("once")
+        place.stub.behaviours = [held]
+        call, request = message_id(), ask(model=MODEL)
+        first = await place.join(incarnation=1)
+        asking = asyncio.create_task(first.ask(BROKER, CallModel(request=request), id=call))
+        await held.begun.wait()
+        first.abort()
+        second = await place.join(incarnation=2)
+        again = asyncio.create_task(second.ask(BROKER, CallModel(request=request), id=call))
+        assert isinstance((await second.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+        held.go.set()
+        got = await again
+        assert isinstance(got.body, ModelAnswer)
+        assert got.body.response.text == "once"
+        assert len(place.stub.requests) == 1
+        await asyncio.gather(asking, return_exceptions=True)
+        await second.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_the_same_call_asked_again_after_its_answer_is_not_paid_twice(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        call, body = message_id(), CallModel(request=ask(model=MODEL))
+        first = await ada.ask(BROKER, body, id=call)
+        second = await ada.ask(BROKER, body, id=call)
+        assert first.body == second.body
+        assert len(place.stub.requests) == 1
+        other = CallModel(request=ask(model=MODEL, system="You are someone else."))
+        await ada.ask(BROKER, other, id=call)
+        assert len(place.stub.requests) == 2, "another question is another call"
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_a_call_whose_asker_does_not_come_back_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker_module, "ORPHAN_SECONDS", 0.01)
+
+    async def scene(place: Office) -> None:
+        held = Held()
+        place.stub.behaviours = [held]
+        ada = await place.join()
+        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL))))
+        await held.begun.wait()
+        ada.abort()
+        await place.stub.cancelled.wait()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_one_slow_call_holds_up_nobody(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        held = Held("slow")
+        place.stub.behaviours = [held, answer("quick")]
+        ada, bob = await place.join(), await place.join("shop-1/bob")
+        slow = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL))))
+        await held.begun.wait()
+        quick = await bob.ask(BROKER, CallModel(request=ask(model=MODEL)))
+        assert isinstance(quick.body, ModelAnswer)
+        assert quick.body.response.text == "quick"
+        held.go.set()
+        assert isinstance((await slow).body, ModelAnswer)
+        await ada.close()
+        await bob.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_models_are_listed_and_checked(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        got = await ada.ask(BROKER, ListModels())
+        assert isinstance(got.body, ModelCatalog)
+        rows = {row["name"]: row for row in got.body.providers}
+        assert rows["anthropic"]["usable"]
+        assert not rows["openai"]["usable"]
+        assert got.body.default.startswith("anthropic/")
+        reasons = {}
+        for model in ("openai/gpt-5", "nobody/x", "script/none"):
+            refused = await ada.ask(BROKER, CheckModel(model=model))
+            assert isinstance(refused.body, RefusedReply)
+            reasons[model] = refused.body.reason
+            ada.done(refused)
+        assert "OPENAI_API_KEY is not set" in reasons["openai/gpt-5"]
+        assert "known: anthropic" in reasons["nobody/x"]
+        assert "script/none" in reasons["script/none"]
+        for model in ("anthropic/anything", "ollama/x"):
+            assert isinstance((await ada.ask(BROKER, CheckModel(model=model))).body, Ok)
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_out_of_budget_is_told_with_numbers(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        got = await ada.ask(BROKER, CallModel(request=ask(model=MODEL, budget_usd=0.0001)))
+        assert isinstance(got.body, ModelFailed)
+        assert got.body.kind == "out_of_budget"
+        assert "$0.0001" in got.body.message
+        assert place.stub.requests == []
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_a_message_for_others_is_passed_over(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        with pytest.raises(DeadlineExceeded):
+            await ada.ask(BROKER, ModelDelta(call=b"x", text="?"), within_seconds=0.05)
+        assert isinstance((await ada.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
+    stub = StubProvider(answer())
+
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        await ada.ask(BROKER, CallModel(request=ask(model=MODEL)))
+        held = Held()
+        place.stub.behaviours = [held]
+        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=ask(model=MODEL))))
+        await held.begun.wait()
+        ada.abort()
+        await asyncio.gather(asking, return_exceptions=True)
+
+    play(tmp_path, stub, scene)
+    assert stub.is_closed
+    assert stub.cancelled.is_set()

@@ -1,0 +1,246 @@
+"""A gateway that really listens, on a bus that is not there: to test the API and its client."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from actors.human.main import serve
+from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
+from agiraph.board.store import BoardStore
+from agiraph.client import Client
+from agiraph.home import Home
+from agiraph.ids import SUPERVISOR, AgentId, RunId
+from agiraph.journal import replace_file
+from agiraph.messages import (
+    AskDepths,
+    AskUsage,
+    Attach,
+    CheckModel,
+    ChildInfo,
+    ChildStarted,
+    ChildStopped,
+    ChildTable,
+    Depths,
+    ListChildren,
+    ListModels,
+    ModelCatalog,
+    Ok,
+    RefusedReply,
+    StartChild,
+    StopChild,
+    Ticket,
+    UsageTable,
+)
+from agiraph.models import Agent, Event
+from agiraph.turns import Usage
+from tests.fakes.line import FakeLine
+from transport.endpoint import Received
+
+Result = TypeVar("Result")
+
+DEADLINE_SECONDS = 10.0
+AGENT = AgentId("survey-abc123")
+RUN = RunId("20260101-000000-aaaaaa")
+
+
+class World:
+    """A home with one agent, its gateway at work in a thread, and who answers it on the bus."""
+
+    def __init__(self, path: Path) -> None:
+        self.home = Home(path)
+        self.line = FakeLine(path)
+        self.children: dict[str, ChildInfo] = {}
+        self.loop = asyncio.new_event_loop()
+        self._thread: threading.Thread | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._answer_on_the_bus()
+
+    def start(self) -> None:
+        """Start the gateway; return when it takes requests."""
+        started = threading.Event()
+
+        async def live() -> None:
+            self._serving = asyncio.ensure_future(serve(self.line))  # type: ignore[arg-type]
+            ready = asyncio.ensure_future(self.line.is_ready.wait())
+            await asyncio.wait([self._serving, ready], return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+            started.set()
+            await asyncio.wait([self._serving])
+            if not self._serving.cancelled() and (fault := self._serving.exception()) is not None:
+                raise fault
+
+        def run() -> None:
+            asyncio.set_event_loop(self.loop)
+            self.fault: BaseException | None = None
+            try:
+                self.loop.run_until_complete(live())
+            except BaseException as error:
+                self.fault = error
+
+        self._thread = threading.Thread(target=run)
+        self._thread.start()
+        assert started.wait(DEADLINE_SECONDS)
+
+    def stop(self) -> None:
+        """Cancel the gateway, wait until it has ended, and raise what it failed with."""
+        assert self._thread is not None
+        if self._serving is not None:
+            self.loop.call_soon_threadsafe(self._serving.cancel)
+        self._thread.join(DEADLINE_SECONDS)
+        assert not self._thread.is_alive(), "the gateway did not stop"
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        self.loop.close()
+        if self.fault is not None:
+            raise self.fault
+
+    def client(self) -> Client:
+        """Return a client of this gateway."""
+        return Client.for_home(self.home.path)
+
+    def arrive(self, received: Received) -> None:
+        """Let a message come over the bus and wait until the gateway is done with it."""
+        count = len(self.line.finished)
+        self.loop.call_soon_threadsafe(self.line.put, received)
+        self.wait_until(lambda: len(self.line.finished) > count)
+
+    def wait_until(self, is_so: Callable[[], bool]) -> None:
+        """Wait, by the bus's own events, until something is so."""
+        asyncio.run_coroutine_threadsafe(
+            self.line.until(is_so, DEADLINE_SECONDS), self.loop
+        ).result(DEADLINE_SECONDS + 1)
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """Run a function in the gateway's loop."""
+
+        async def run() -> Result:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(DEADLINE_SECONDS)
+
+    # --- what stands on disk ---
+
+    def add_agent(self, id: str = AGENT, name: str = "survey", **facts: Any) -> Agent:
+        """Write an agent as its coordinator would."""
+        agent = Agent(
+            id=AgentId(id),
+            name=name,
+            goal="Survey the folder",
+            model="script/survey",
+            worker_model="script/survey",
+            run=RUN,
+            status=facts.get("status", "working"),
+            created_at=facts.get("created_at", 100.0),
+            updated_at=100.0,
+        )
+        replace_file(self.home.agent(agent.id).record, agent.model_dump_json())
+        self.home.agent(agent.id).run(RUN).path.mkdir(parents=True)
+        for kind in ("coordinator",):
+            self.add_child(f"{id}/{kind}", kind)
+        return agent
+
+    def add_child(self, address: str, kind: str, state: str = "ready") -> None:
+        """Put a process into the supervisor's table."""
+        self.children[address] = ChildInfo(
+            address=address,  # type: ignore[arg-type]
+            kind=kind,
+            state=state,  # type: ignore[arg-type]
+            pid=100 + len(self.children),
+            incarnation=1,
+            started_at=1.0,
+            cpu_seconds=2.0,
+            memory_bytes=1024,
+        )
+
+    def add_team(self, *names: str) -> list[str]:
+        """Let the agent's board hold a node and these workers; return the workers' ids."""
+        store = BoardStore(self.home.agent(AGENT).run(RUN).journal)
+        try:
+            store.execute(
+                StartRun(
+                    run_id=RUN,
+                    goal="Survey",
+                    model="script/survey",
+                    worker_model="script/survey",
+                    mode="finite",
+                    max_nodes=10,
+                ),
+                1.0,
+            )
+            store.execute(CreateNode(cause="c1", task="Look at the tables", name="tables"), 2.0)
+            for name in names:
+                store.execute(SpawnWorker(cause=f"w-{name}", name=name), 3.0)
+            workers = [worker.id for worker in store.board.workers.values()]
+        finally:
+            store.close()
+        for worker in workers:
+            self.add_child(f"{AGENT}/{worker}", "worker")
+        return [str(worker) for worker in workers]
+
+    def log_events(self, *types: str, agent: str = AGENT, **data: Any) -> None:
+        """Append events to the log, as the recorder would."""
+        path = self.home.agent(agent).events
+        seq = len(path.read_bytes().splitlines()) if path.exists() else 0
+        with open(path, "ab") as file:
+            for number, type in enumerate(types, start=seq + 1):
+                event = Event(type=type, agent_id=AgentId(agent), ts=1.0, seq=number, data=data)
+                record = event.model_dump(mode="json") | {"source": f"x:{number}"}
+                file.write(json.dumps(record).encode() + b"\n")
+
+    # --- who answers on the bus ---
+
+    def _answer_on_the_bus(self) -> None:
+        answers = self.line.answers
+        answers[ListChildren] = lambda body: ChildTable(children=tuple(self.children.values()))
+        answers[AskDepths] = lambda body: Depths(depths={f"{AGENT}/coordinator": (3, 400)})
+        answers[AskUsage] = lambda body: UsageTable(
+            by_entity={f"{AGENT}/coordinator": Usage(input_tokens=10, output_tokens=5)},
+            total=Usage(input_tokens=10, output_tokens=5),
+        )
+        answers[ListModels] = lambda body: ModelCatalog(
+            providers=({"name": "script", "usable": True},), default="script/survey"
+        )
+        answers[CheckModel] = lambda body: (
+            Ok() if body.model.startswith("script/") else RefusedReply(reason="unknown provider")
+        )
+        answers[StartChild] = self._start_child
+        answers[StopChild] = self._stop_child
+        answers[Attach] = lambda body: Ticket(
+            address="console/1",  # type: ignore[arg-type]
+            incarnation=7,
+            ticket=b"\x01\x02",
+            router_url="ipc:///x",
+        )
+
+    def _start_child(self, body: StartChild) -> ChildStarted:
+        spec = body.spec
+        self.add_child(spec.address, spec.kind)
+        agent = Agent.model_validate(spec.args["agent"])
+        replace_file(self.home.agent(agent.id).record, agent.model_dump_json())
+        return ChildStarted(address=spec.address, incarnation=1)
+
+    def _stop_child(self, body: StopChild) -> ChildStopped | RefusedReply:
+        known = self.children.get(body.address)
+        if known is None:
+            return RefusedReply(reason=f"unknown child {body.address}")
+        state = "ready" if body.how == "restart" else "stopped"
+        self.children[body.address] = known.model_copy(update={"state": state})
+        if body.how == "forget":
+            del self.children[body.address]
+        return ChildStopped(address=body.address, state=state)  # type: ignore[arg-type]
+
+
+@contextmanager
+def gateway_world(path: Path) -> Iterator[World]:
+    """Yield a world whose gateway is up; it is stopped at the end."""
+    world = World(path)
+    world.add_child(SUPERVISOR, "supervisor")
+    world.start()
+    try:
+        yield world
+    finally:
+        world.stop()

@@ -1,0 +1,149 @@
+"""The bus as one actor sees it, without a bus: what is put in, what was sent, who answers how."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from pydantic import BaseModel
+
+from agiraph.clock import SystemClock
+from agiraph.config import load_config
+from agiraph.home import Home
+from agiraph.messages import Body
+from agiraph.models import Event
+from transport.endpoint import Received
+from transport.envelope import VERSION, Flag, Header
+from transport.errors import TransportError
+
+Answer = Body | TransportError
+Answerer = Callable[[Any], Answer]
+
+_numbers = itertools.count(1)
+
+
+def arrived(
+    body: Body,
+    sender: str,
+    *,
+    to: str = "human",
+    id: bytes | None = None,
+    incarnation: int = 1,
+    sent_at: float = 1000.0,
+    is_tap: bool = False,
+) -> Received:
+    """Return a message as it comes out of an endpoint."""
+    flags = (Flag.DURABLE if body.DURABLE else 0) | (Flag.TAP if is_tap else 0)
+    identity = id if id is not None else next(_numbers).to_bytes(16, "big")
+    header = Header(
+        VERSION, identity, body.TYPE, to, sender, incarnation, None, sent_at, flags, None
+    )
+    return Received(header, body)
+
+
+class SilentLog:
+    """A log that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def _keep(self, text: str, **facts: Any) -> None:
+        self.lines.append(f"{text} {facts}")
+
+    debug = info = warning = error = _keep
+
+
+class FakeLine:
+    """Stands in for `actors.runtime.Runtime`, whose surface it has.
+
+    `answers` maps a type of request to a function of the request. `sent` holds (to, body, id,
+    reply_to) of everything that went out, each message id once, as the router would keep it.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = Home(home)
+        self.config = load_config()
+        self.clock = SystemClock()
+        self.log = SilentLog()
+        self.answers: dict[type[Body], Answerer] = {}
+        self.refusals: dict[str, TransportError] = {}
+        self.sent: list[SimpleNamespace] = []
+        self.asked: list[tuple[str, Any]] = []
+        self.reported: list[Event] = []
+        self.finished: list[bytes] = []
+        self.is_ready = asyncio.Event()
+        self._ids: set[bytes] = set()
+        self._incoming: asyncio.Queue[Received] = asyncio.Queue()
+        self._changed = asyncio.Event()
+
+    def put(self, received: Received) -> None:
+        """Let a message arrive."""
+        self._incoming.put_nowait(received)
+
+    async def ready(self) -> None:
+        """The actor takes messages."""
+        self.is_ready.set()
+
+    async def send(
+        self, to: str, body: BaseModel, *, id: bytes | None = None, reply_to: bytes | None = None
+    ) -> bytes:
+        """Keep what is sent, or refuse it."""
+        if to in self.refusals:
+            raise self.refusals[to]
+        identity = id if id is not None else next(_numbers).to_bytes(16, "little")
+        if identity not in self._ids:
+            self._ids.add(identity)
+            self.sent.append(SimpleNamespace(to=to, body=body, id=identity, reply_to=reply_to))
+            self._changed.set()
+        return identity
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Answer as `answers` says."""
+        self.asked.append((to, body))
+        answer = self.answers[type(body)](body)  # type: ignore[index]
+        if isinstance(answer, TransportError):
+            raise answer
+        return arrived(answer, to)
+
+    async def receive(self) -> Received:
+        """Return the next message that was put in."""
+        return await self._incoming.get()
+
+    def done(self, received: Received) -> None:
+        """Keep which messages are done."""
+        self.finished.append(received.header.id)
+        self._changed.set()
+
+    def report(self, *events: Event) -> None:
+        """Keep what is reported."""
+        self.reported.extend(events)
+
+    def events(self) -> list[Event]:
+        """Return all events that were sent to the recorder."""
+        reports = [message.body for message in self.sent if message.to == "recorder"]
+        return [event for report in reports for event in report.events]
+
+    def sent_to(self, to: str) -> list[Any]:
+        """Return the bodies that went to one address."""
+        return [message.body for message in self.sent if message.to == to]
+
+    async def until(self, is_so: Callable[[], bool], within_seconds: float = 5.0) -> None:
+        """Wait until something sent or done makes `is_so` true."""
+        async with asyncio.timeout(within_seconds):
+            while not is_so():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+def events_of(agent: str, types: Iterable[str]) -> tuple[Event, ...]:
+    """Return one event of each type."""
+    return tuple(Event(type=type, agent_id=agent, ts=1.0) for type in types)  # type: ignore[arg-type]

@@ -1,0 +1,211 @@
+"""The recorder: every event and every text on disk once, numbered, whatever is delivered twice."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.message_log import JOURNAL, MessageLog, read_message_log
+from actors.recorder import Recorder, name_of, serve
+from agiraph.home import Home
+from agiraph.ids import AgentId, RunId
+from agiraph.messages import EventAppended, ReportEvents, Text
+from agiraph.models import Agent, Event
+from tests.fakes.line import FakeLine, arrived, events_of
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    agent = Agent(
+        id=AgentId("survey-abc123"),
+        name="survey",
+        goal="g",
+        model="script/survey",
+        worker_model="script/survey",
+        run=RunId("r1"),
+        created_at=1.0,
+        updated_at=1.0,
+    )
+    home = Home(tmp_path)
+    record = home.agent(agent.id).record
+    record.parent.mkdir(parents=True)
+    record.write_text(agent.model_dump_json())
+    return home
+
+
+def lines(home: Home, agent: str = "survey-abc123") -> list[dict[str, object]]:
+    return [json.loads(line) for line in home.agent(agent).events.read_text().splitlines()]
+
+
+def report(*types: str, agent: str = "survey-abc123") -> ReportEvents:
+    return ReportEvents(events=events_of(agent, types))
+
+
+def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: Home) -> None:
+    first = Recorder(home)
+    first.record([arrived(report("a", "b"), "x"), arrived(report("c"), "y")])
+    first.close()
+    again = Recorder(home)
+    new = again.record([arrived(report("d"), "x")])
+    again.close()
+    assert [(line["seq"], line["type"]) for line in lines(home)] == [
+        (1, "a"),
+        (2, "b"),
+        (3, "c"),
+        (4, "d"),
+    ]
+    assert [event.seq for event in new] == [4]
+
+
+def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
+    message = arrived(report("a", "b"), "x")
+    first = Recorder(home)
+    first.record([message])
+    assert first.record([message]) == []
+    first.close()
+    again = Recorder(home)
+    assert again.record([message]) == []
+    again.close()
+    assert len(lines(home)) == 2
+
+
+def test_a_report_of_which_a_crash_wrote_only_a_part_is_completed(home: Home) -> None:
+    message = arrived(report("a", "b", "c"), "x")
+    first = Recorder(home)
+    first.record([message])
+    first.close()
+    path = home.agent("survey-abc123").events
+    whole = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(whole[0] + whole[1][:20])
+    again = Recorder(home)
+    new = again.record([message])
+    again.close()
+    assert [(line["seq"], line["type"]) for line in lines(home)] == [(1, "a"), (2, "b"), (3, "c")]
+    assert [event.seq for event in new] == [2, 3]
+
+
+def test_secrets_in_events_are_blotted_out(home: Home) -> None:
+    event = Event(
+        type="tool.called",
+        agent_id=AgentId("survey-abc123"),
+        ts=1.0,
+        data={"arguments": {"command": "curl -H 'Authorization: Bearer abcdefgh12345678'"}},
+    )
+    recorder = Recorder(home)
+    recorder.record([arrived(ReportEvents(events=(event,)), "x")])
+    recorder.close()
+    assert "abcdefgh12345678" not in home.agent("survey-abc123").events.read_text()
+
+
+@pytest.mark.parametrize("odd", ["../evil", ".archive", "", "a/b"])
+def test_an_agent_id_that_is_no_folder_name_writes_nothing(home: Home, odd: str) -> None:
+    recorder = Recorder(home)
+    assert recorder.record([arrived(report("a", agent=odd), "x")]) == []
+    recorder.close()
+    assert sorted(path.name for path in home.path.rglob("*.jsonl")) == []
+
+
+def test_late_events_of_an_archived_agent_follow_it_into_the_archive(home: Home) -> None:
+    archive = home.agents / ".archive"
+    archive.mkdir()
+    home.agent("survey-abc123").path.rename(archive / "survey-abc123")
+    recorder = Recorder(home)
+    recorder.record([arrived(report("a"), "x")])
+    recorder.close()
+    assert (archive / "survey-abc123" / "events.jsonl").exists()
+    assert not home.agent("survey-abc123").path.exists()
+
+
+def text(content: str, sender: str, to: str, **names: str) -> Text:
+    return Text(content=content, from_name=names.get("from_name", sender), to_name=to)
+
+
+def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> None:
+    recorder = Recorder(home)
+    recorder.record(
+        [
+            arrived(
+                text("Hello Bob", "Alice", ""),
+                "survey-abc123/alice-0a1b2c",
+                to="survey-abc123/bob-112233",
+                is_tap=True,
+            ),
+            arrived(
+                text("Go", "human", "coordinator"),
+                "human",
+                to="survey-abc123/coordinator",
+                is_tap=True,
+            ),
+        ]
+    )
+    recorder.close()
+    folder = home.agent("survey-abc123").run("r1").messages
+    first = folder / "0001_alice_to_bob.md"
+    assert first.read_text() == "FROM: Alice\nTO: bob\nTIME: 1970-01-01T00:16:40Z\n\nHello Bob\n"
+    assert (folder / "0002_human_to_coordinator.md").exists()
+
+
+def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) -> None:
+    again = arrived(
+        text("one", "Alice", "Bob"), "survey-abc123/a-1", to="survey-abc123/b-2", is_tap=True
+    )
+    other = arrived(
+        text("two", "Alice", "Bob"), "survey-abc123/a-1", to="survey-abc123/b-2", is_tap=True
+    )
+    for batch in ([again, again], [again, other]):
+        recorder = Recorder(home)
+        recorder.record(batch)
+        recorder.close()
+    folder = home.agent("survey-abc123").run("r1").messages
+    assert [message.content for message in read_message_log(folder)] == ["one", "two"]
+    assert len(list(folder.glob("*.md"))) == 2
+
+
+def test_a_file_that_a_crash_left_out_is_made_on_the_next_start(tmp_path: Path) -> None:
+    log = MessageLog(tmp_path)
+    log.add("id1", "Alice", "Bob", "hello", 1.0)
+    log.close()
+    (tmp_path / "0001_alice_to_bob.md").unlink()
+    MessageLog(tmp_path).close()
+    assert (tmp_path / "0001_alice_to_bob.md").read_text().endswith("hello\n")
+
+
+def test_a_name_with_odd_characters_stays_inside_the_folder(tmp_path: Path) -> None:
+    log = MessageLog(tmp_path)
+    log.add("id1", "../../etc\nTO: root", "*", "x", 1.0)
+    log.close()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [JOURNAL, "0001_etc-to-root_to_x.md"]
+    assert "FROM: ../../etc TO: root\n" in (tmp_path / names[1]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("a-1/coordinator", "coordinator"),
+        ("a-1/mary-ann-0a1b2c", "mary-ann"),
+        ("human", "human"),
+        ("console/1", "human"),
+        ("supervisor", "supervisor"),
+    ],
+)
+def test_addresses_are_shown_by_name(address: str, name: str) -> None:
+    assert name_of(address) == name
+
+
+def test_a_message_is_done_only_when_it_is_on_disk_and_the_gateway_hears_of_it(home: Home) -> None:
+    async def scenario() -> None:
+        line = FakeLine(home.path)
+        serving = asyncio.create_task(serve(line))  # type: ignore[arg-type]
+        messages = [arrived(report("a"), "x"), arrived(report("b"), "x")]
+        for message in messages:
+            line.put(message)
+        await line.until(lambda: len(line.finished) == 2)
+        assert [line["type"] for line in lines(home)] == ["a", "b"]
+        told = [body for body in line.sent_to("human") if isinstance(body, EventAppended)]
+        assert [body.event.seq for body in told] == [1, 2]
+        serving.cancel()
+        await asyncio.wait([serving])
+
+    asyncio.run(scenario())

@@ -1,6 +1,8 @@
 """A gateway's client and a supervisor that live in memory, and a way to run the command line."""
 
+import base64
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +41,7 @@ from agiraph.turns import Usage
 from cli.main import agiraph
 from cli.options import Face
 
+NEVER = threading.Event()
 AGENT = AgentId("survey-3fa9c1")
 RUN = RunId("run-1")
 
@@ -85,7 +88,8 @@ class FakeFollower:
     def next(self, within_seconds: float | None = None) -> Event | None:
         if not self._client.script:
             self._client.quiet_turns += 1
-            assert self._client.quiet_turns < 1_000_000, "the watch did not end"
+            assert self._client.quiet_turns < 10_000, "the watch did not end"
+            NEVER.wait(min(within_seconds or 0.0, 0.002))
             return None
         step = self._client.script.pop(0)
         if not isinstance(step, Event):
@@ -242,8 +246,6 @@ class FakeClient:
         try:
             content, encoding = piece.decode(), "utf-8"
         except UnicodeDecodeError:
-            import base64
-
             content, encoding = base64.b64encode(piece).decode(), "base64"
         return FileContent.model_validate(
             {

@@ -1,0 +1,112 @@
+"""`agiraph doctor` and `agiraph config`: they need no supervisor."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agiraph.home import Home
+from cli.checkup import Check, Patient, check_up
+from tests.unit.cli.fakes import command, json_of
+
+
+def checks(home: Path, environ: dict[str, str] | None = None) -> dict[str, Check]:
+    return {check.name: check for check in check_up(Patient(Home(home), environ or {}))}
+
+
+def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
+    told = json_of(command(None, "doctor", "--json", "--home", str(tmp_path)))
+    assert told["ok"] is True
+    assert told["home"] == str(tmp_path)
+    names = [check["name"] for check in told["checks"]]
+    assert names == [
+        "python", "packages", "home", "settings", "supervisor", "socket path", "models", "bwrap",
+        "launcher", "disk",
+    ]  # fmt: skip
+    assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
+
+
+def test_doctor_for_people_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text("run:\n  max_nodes: none\n")
+    result = command(None, "doctor", "--home", str(tmp_path))
+    assert result.exit_code == 1
+    assert "fail  settings" in result.stdout
+    assert "agiraph.yaml:2" in result.stdout
+    assert "→ mend the line" in result.stdout
+
+
+def test_doctor_changes_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command(None, "doctor", "--home", str(home))
+    assert not home.exists()
+
+
+def test_a_home_that_is_a_file_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert checks(tmp_path / "file")["home"].status == "fail"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_home_that_cannot_be_written_to_fails(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert checks(tmp_path)["home"].status == "fail"
+
+
+def test_the_holder_of_the_home_is_named(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert "none runs" in checks(tmp_path)["supervisor"].detail
+    home.system.lock.parent.mkdir()
+    home.system.lock.write_text("4711\n")
+    assert "none runs" in checks(tmp_path)["supervisor"].detail
+    with open(home.system.lock) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        check = checks(tmp_path)["supervisor"]
+        assert (check.status, "pid 4711" in check.detail) == ("warn", True)
+        home.human.address.parent.mkdir()
+        home.human.address.write_text('{"url": "http://127.0.0.1:1", "pid": 1}')
+        assert checks(tmp_path)["supervisor"].status == "ok"
+
+
+def test_a_set_key_makes_its_provider_usable_and_is_not_shown(tmp_path: Path) -> None:
+    assert checks(tmp_path)["models"].status == "warn"
+    check = checks(tmp_path, {"OPENAI_API_KEY": "sk-secret"})["models"]
+    assert check.status == "ok"
+    assert "openai (OPENAI_API_KEY is set)" in check.detail
+    assert "sk-secret" not in check.detail
+
+
+def test_too_long_a_home_is_a_warning(tmp_path: Path) -> None:
+    assert checks(tmp_path / ("x" * 120))["socket path"].status == "warn"
+
+
+def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        free = 1_000_000
+
+    monkeypatch.setattr("cli.checkup.shutil.disk_usage", lambda _path: Usage)
+    assert checks(tmp_path)["disk"].status == "fail"
+
+
+def test_config_show_is_the_defaults_with_ones_own_over_them(tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text("run:\n  max_nodes: 7\n")
+    more = tmp_path / "more.yaml"
+    more.write_text("run:\n  max_concurrent: 2\n")
+    args = ("config", "show", "--home", str(tmp_path), "--config", str(more))
+    told = json_of(command(None, *args, "--json"))
+    assert (told["run"]["max_nodes"], told["run"]["max_concurrent"]) == (7, 2)
+    assert yaml.safe_load(command(None, *args).stdout) == told
+
+
+def test_config_show_names_the_line_that_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text("run:\n  max_node: 7\n")
+    result = command(None, "config", "show", "--home", str(tmp_path))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "agiraph.yaml:2: unknown key 'run.max_node'" in result.stderr
+
+
+def test_config_schema_is_a_json_schema() -> None:
+    schema: Any = json_of(command(None, "config", "schema"))
+    assert "run" in schema["properties"]

@@ -1,0 +1,85 @@
+"""The supervisor of one's own: its start, its failures, and that nothing of it is left."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cli import own_supervisor
+from cli.own_supervisor import OwnSupervisor, SupervisorFailed, command
+
+READY = "print('agiraph-supervisor ready: home x, API y', flush=True)"
+
+
+def supervisor(tmp_path: Path, program: str) -> OwnSupervisor:
+    return OwnSupervisor(tmp_path, [sys.executable, "-c", program])
+
+
+def test_the_command_starts_it_apart_from_the_current_folder(tmp_path: Path) -> None:
+    assert command(tmp_path)[1:] == [
+        "-P", "-m", "agiraph", "_supervisor", "--home", str(tmp_path), "--until-eof",
+    ]  # fmt: skip
+
+
+def test_it_ends_when_its_input_closes(tmp_path: Path) -> None:
+    own = supervisor(tmp_path, f"import sys; {READY}; sys.stdin.read()")
+    own.start()
+    pid = own.pid
+    assert pid is not None
+    assert not own.has_ended()
+    own.stop()
+    assert not psutil.pid_exists(pid)
+
+
+def test_one_that_ends_at_once_tells_what_it_said(tmp_path: Path) -> None:
+    own = supervisor(tmp_path, "import sys; sys.exit('home x is held by supervisor pid 7')")
+    with pytest.raises(SupervisorFailed, match=r"exit code 1.*\n.*held by supervisor pid 7"):
+        own.start()
+
+
+def test_one_that_is_killed_tells_by_what(tmp_path: Path) -> None:
+    own = supervisor(tmp_path, "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(SupervisorFailed, match="killed by SIGKILL"):
+        own.start()
+
+
+def test_one_that_never_gets_ready_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_supervisor, "TERMINATE_WITHIN_SECONDS", 0.2)
+    before = {child.pid for child in psutil.Process().children()}
+    own = supervisor(tmp_path, "import signal\nwhile True: signal.pause()")
+    with pytest.raises(SupervisorFailed, match="was not ready in time"):
+        own.start(within_seconds=0.3)
+    assert {child.pid for child in psutil.Process().children()} <= before
+
+
+def test_one_that_ignores_everything_is_killed_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_supervisor, "TERMINATE_WITHIN_SECONDS", 0.2)
+    child_file = tmp_path / "child"
+    own = supervisor(
+        tmp_path,
+        "import signal, subprocess, sys\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import signal; signal.pause()'],"
+        " start_new_session=True)\n"
+        f"open({str(child_file)!r}, 'w').write(str(child.pid))\n"
+        f"{READY}\n"
+        "while True: signal.pause()\n",
+    )
+    own.start()
+    child = psutil.Process(int(child_file.read_text()))
+    own.stop(within_seconds=0.1)
+    assert child.wait(10) is not False
+    assert not child.is_running()
+
+
+def test_sigterm_ends_us_as_an_interrupt_does() -> None:
+    with pytest.raises(KeyboardInterrupt), own_supervisor.sigterm_interrupts():
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -26,9 +26,9 @@ A scenario gives it a brain and hands its `env()` to the supervisor:
         server.wait_for(lambda seen: seen.is_for("ada"))  # blocks until such a request was seen
     assert not server.problems
 
-Who asks is read from the system prompt ("You are ada", "You are the coordinator"); which step is
-due, from how many answers the conversation already has: a step asked again after a kill -9 gets the
-same answer, with the same tool-call ids. Any model name is known but those that begin with
+Who asks is read from the system prompt ("You are ada", "You are NAME, the coordinator"); which step
+is due, from how many answers the conversation already has: a step asked again after a kill -9 gets
+the same answer, with the same tool-call ids. Any model name is known but those that begin with
 `no-such`. A wrong key is refused with 401. Transcripts that the real API would refuse (unanswered
 tool calls, empty text) are refused with 400 and listed in `problems`.
 """

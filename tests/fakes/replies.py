@@ -94,7 +94,7 @@ class SeenRequest:
         return [t.content for t in self.turns if isinstance(t, ToolTurn) and t.name == tool]
 
     def is_for(self, actor: str) -> bool:
-        """Whether the system prompt says "You are ACTOR" or "You are the ACTOR"."""
+        """Whether the system prompt says "You are ACTOR", or "You are NAME, the coordinator"."""
         return _place(actor, self.system) is not None
 
 
@@ -140,12 +140,12 @@ Step = Reply | Brain
 class Script:
     """A brain that plays lists: `Script({"coordinator": [call(...), ...], "ada": [...]})`.
 
-    The actor is the name that stands in the system prompt as "You are ada" or "You are the
-    coordinator" (the first one, if several do); `*` takes those that match no name. The step is the
-    number of answers that the conversation already has, so a step that is asked again after a crash
-    is answered again. A step is a Reply, or a callable that looks at the request; a callable in
-    place of a list answers all steps. Running out of steps is an error of the test: the server
-    answers 400, and lists it in `problems`.
+    The actor is the name that stands in the system prompt as "You are ada", or `coordinator` for
+    "You are NAME, the coordinator" (the first one, if several do); `*` takes those that match no
+    name. The step is the number of answers that the conversation already has, so a step that is
+    asked again after a crash is answered again. A step is a Reply, or a callable that looks at the
+    request; a callable in place of a list answers all steps. Running out of steps is an error of
+    the test: the server answers 400, and lists it in `problems`.
     """
 
     def __init__(self, parts: Mapping[str, Sequence[Step] | Brain]) -> None:
@@ -174,5 +174,11 @@ class Script:
 
 
 def _place(actor: str, system: str) -> int | None:
+    """Return where the system prompt names this actor; an agent's own name is not a worker's."""
+    lead = re.search(r"\byou are (?:[^,.\n]+, )?the coordinator\b", system, re.IGNORECASE)
+    if actor == "coordinator":
+        return lead.start() if lead else None
     match = re.search(rf"\byou are (?:the )?\W*{re.escape(actor)}\b", system, re.IGNORECASE)
-    return match.start() if match else None
+    if match is None or (lead is not None and lead.start() == match.start()):
+        return None
+    return match.start()

@@ -1,0 +1,57 @@
+"""The scripted brain: who is asked, which step is due, and what happens when there is none."""
+
+import pytest
+
+from agiraph.turns import AssistantTurn, Turn, UserTurn
+from tests.fakes.model_server import Reply, Script, SeenRequest, call, calls, say
+
+
+def seen(system: str, *turns: Turn) -> SeenRequest:
+    return SeenRequest("anthropic", "fake", system, turns, (), {}, {})
+
+
+SCRIPT = Script({"coordinator": [say("lead")], "ada": [say("one"), say("two")]})
+
+
+@pytest.mark.parametrize(
+    ("system", "text"),
+    [
+        ("You are shop, the coordinator of a team. You are calm.", "lead"),
+        ("You are the coordinator.", "lead"),
+        ("You are ada, a writer. One of a team that works for the coordinator.", "one"),
+        ("You are ada, the coordinator of a team.", "lead"),
+        ("# Identity\nyou are **Ada**, a writer.", "one"),
+    ],
+)
+def test_the_actor_is_named_in_the_system_prompt(system: str, text: str) -> None:
+    assert SCRIPT(seen(system)).text == text
+
+
+def test_the_step_is_the_number_of_whole_answers() -> None:
+    begin, whole = UserTurn(content="x"), AssistantTurn(text="one")
+    cut = AssistantTurn(text="on\n[interrupted]")
+    assert SCRIPT(seen("You are ada", begin, cut, begin)).text == "one"
+    assert SCRIPT(seen("You are ada", begin, cut, begin, whole, begin)).text == "two"
+
+
+def test_a_step_that_is_not_there_is_an_error_of_the_test() -> None:
+    two = (AssistantTurn(text="a"), AssistantTurn(text="b"))
+    with pytest.raises(LookupError, match="ada has no step 2"):
+        SCRIPT(seen("You are ada", *two))
+    with pytest.raises(LookupError, match="no actor"):
+        SCRIPT(seen("You are bob"))
+
+
+def test_steps_may_look_at_the_request_and_others_have_a_place() -> None:
+    def echo(request: SeenRequest) -> Reply:
+        return say(request.said)
+
+    script = Script({"ada": [echo], "*": echo})
+    assert script(seen("You are ada", UserTurn(content="hello"))).text == "hello"
+    assert script(seen("You are bob", UserTurn(content="hi"))).text == "hi"
+
+
+def test_calls_of_several_replies_become_one() -> None:
+    reply = calls(call("a", x=1), call("b"), text="Both.")
+    assert [(one.name, dict(one.arguments)) for one in reply.calls] == [("a", {"x": 1}), ("b", {})]
+    assert reply.stop() == "tool_use"

@@ -121,7 +121,8 @@ def _delay(policy: Policy, failures: int, chance: float) -> float:
         return 0.0
     # 2**60 is far beyond any maximum; larger exponents would overflow a float
     backoff = policy.first_backoff_seconds * 2.0 ** min(failures - 1, 60)
-    return min(backoff, policy.max_backoff_seconds) * (1 - JITTER + 2 * JITTER * chance)
+    spread = 1 - JITTER + 2 * JITTER * chance
+    return min(min(backoff, policy.max_backoff_seconds) * spread, policy.max_backoff_seconds)
 
 
 def _signal_words(number: int) -> str:

@@ -250,7 +250,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         if self._options.until_eof:
-            threading.Thread(target=_call_at_eof, args=(loop, self.stop), daemon=True).start()
+            threading.Thread(target=_call_at_eof, args=(loop, self._end.set), daemon=True).start()
 
     def stop(self) -> None:
         """Begin to stop; the second call does not wait for anybody's grace."""
@@ -358,6 +358,8 @@ class Supervisor:
 
     async def start_child(self, spec: ChildSpec) -> ChildStarted:
         """Start a child, or confirm that it runs."""
+        if self._is_stopping:
+            raise Unavailable("the supervisor is stopping")
         self._register.declare(spec)
         keeper = self._keeper(spec)
         process = await keeper.start()

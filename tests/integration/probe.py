@@ -16,7 +16,7 @@ from typing import Any
 
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
-from agiraph.messages import MESSAGES, ChildFailed
+from agiraph.messages import MESSAGES, ChildFailed, ChildTable
 from transport.errors import TransportError
 
 KINDS = {
@@ -59,20 +59,26 @@ async def serve(runtime: Runtime) -> None:
         await supervisor_knows(runtime)
         raise RuntimeError("the probe crashes as it was told")
     if args.get("ignore_stop"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         await supervisor_knows(runtime)
-        time.sleep(3600)
+        hang()
     while True:
         received = await runtime.receive()
         runtime.done(received)
+
+
+def hang() -> None:
+    """Never turn the loop again, and hear no SIGTERM."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    time.sleep(3600)
 
 
 async def supervisor_knows(runtime: Runtime) -> None:
     """Wait until the supervisor lists this incarnation as ready."""
     while True:
         table = await runtime.ask("supervisor", BODIES["child.list"](), within_seconds=5)
-        rows = {row.address: row for row in table.body.children}
-        if rows[runtime.address].state == "ready":
+        assert isinstance(table.body, ChildTable)
+        states = {str(row.address): row.state for row in table.body.children}
+        if states[runtime.address] == "ready":
             return
 
 
@@ -134,8 +140,8 @@ async def carry_out(runtime: Runtime, order: dict[str, Any]) -> dict[str, Any]:
     except TransportError as error:
         return {"error": f"{type(error).__name__}: {error}"}
     runtime.done(received)
-    plain = received.body.model_dump(mode="python")
-    return {"type": received.header.type} | json.loads(json.dumps(plain, default=repr))
+    plain = json.dumps(received.body.model_dump(mode="python"), default=repr)
+    return {"type": received.header.type, **json.loads(plain)}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,145 @@
+"""A real supervisor on a home of its own, with probes in place of the actors, for tests."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+from tests.integration.probe import FAILED, ORDERS
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE_SECONDS = 30.0
+T = TypeVar("T")
+
+
+def until(found: Callable[[], T | None], what: str) -> T:
+    """Return what `found` returns once it is true; fail after a deadline."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < deadline:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"never happened: {what}")
+
+
+class House:
+    """One running supervisor."""
+
+    def __init__(self, home: Path, *options: str, **environ: str) -> None:
+        self.home = home
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.probe", "--home", str(home), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | environ,
+            start_new_session=True,
+        )
+        self.said = ""
+
+    def await_ready(self) -> None:
+        """Wait for the line on stdout; whatever it says is kept in `said`."""
+        assert self.process.stdout is not None
+        self.said = self.process.stdout.readline()
+        if not self.said:
+            _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
+            raise AssertionError(f"the supervisor ended before it was ready: {errors}")
+
+    def ask(self, to: str, type_: str, **body: Any) -> dict[str, Any]:
+        """Ask something on the bus as the human gateway."""
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(DEADLINE_SECONDS)
+            link.connect(str(self.home / ORDERS))
+            link.sendall(json.dumps({"to": to, "type": type_, "body": body}).encode() + b"\n")
+            answer: dict[str, Any] = json.loads(link.makefile().readline())
+        return answer
+
+    def start(self, address: str, **spec: Any) -> dict[str, Any]:
+        """Ask for a child."""
+        spec = {"address": address, "kind": "worker", "owner": "human"} | spec
+        return self.ask("supervisor", "child.start", spec=spec)
+
+    def stop_child(self, address: str, how: str = "stop") -> dict[str, Any]:
+        """Stop a child one way or another."""
+        return self.ask("supervisor", "child.stop", address=address, how=how)
+
+    def row(self, address: str) -> dict[str, Any]:
+        """Return a child's row of the process table."""
+        rows = self.ask("supervisor", "child.list")["children"]
+        return next(row for row in rows if row["address"] == address)
+
+    def await_row(self, address: str, **wanted: Any) -> dict[str, Any]:
+        """Wait until a child's row has these values."""
+
+        def found() -> dict[str, Any] | None:
+            row = self.row(address)
+            return row if all(row[key] == value for key, value in wanted.items()) else None
+
+        return until(found, f"{address} with {wanted}")
+
+    def births(self, address: str) -> list[dict[str, Any]]:
+        """Return what each incarnation of a probe noted at its birth."""
+        file = self.home / f"{address.replace('/', '.')}.births"
+        return [json.loads(line) for line in file.read_text().splitlines()]
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Return the `child.failed` messages that the human gateway has had."""
+        file = self.home / FAILED
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """Signal the supervisor and return its exit code and what it said on stderr."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
+        return self.process.returncode, errors
+
+    def close_stdin(self) -> None:
+        """Close the supervisor's standard input, as the end of its starter would."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None
+
+    def descendants(self) -> list[psutil.Process]:
+        """Return every process below the supervisor."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+
+@contextmanager
+def running(home: Path, *options: str, **environ: str) -> Iterator[House]:
+    """Run a supervisor until it is ready; kill what is left of it at the end."""
+    house = House(home, *options, **environ)
+    family: list[psutil.Process] = []
+    try:
+        house.await_ready()
+        yield house
+    finally:
+        if house.process.poll() is None:
+            family = house.descendants()
+            house.process.kill()
+        house.process.communicate()
+        psutil.wait_procs(family, timeout=5)
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Whether a process has ended (a zombie that nobody waits for has)."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE or not process.is_running()
+    except psutil.NoSuchProcess:
+        return True
+
+
+def all_gone(processes: list[psutil.Process]) -> bool:
+    """Whether every one of these has ended."""
+    return all(is_gone(process) for process in processes)

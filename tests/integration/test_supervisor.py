@@ -1,0 +1,334 @@
+"""The supervisor with real processes: birth, death, restart, stop, and who may ask for it."""
+
+import os
+import signal
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.integration.house import House, all_gone, is_gone, running, until
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
+LAUNCHES = [pytest.param("fork", marks=linux_only), "exec"]
+
+
+def settings(home: Path, text: str) -> None:
+    (home / "agiraph.yaml").write_text(text)
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with running(tmp_path_factory.mktemp("home")) as house:
+        yield house
+
+
+def test_ready_means_that_every_service_takes_messages(house: House) -> None:
+    assert house.said == f"agiraph-supervisor ready: home {house.home}, API none\n"
+    for service in ("router", "recorder", "broker", "human"):
+        assert house.row(service)["state"] == "ready"
+    assert house.row("supervisor")["pid"] == house.process.pid
+
+
+def test_folders_and_lock_are_private(house: House) -> None:
+    for folder in ("system", "human", "agents", "system/logs", "system/run"):
+        assert stat.S_IMODE((house.home / folder).stat().st_mode) == 0o700
+    assert stat.S_IMODE((house.home / "system/lock").stat().st_mode) == 0o600
+
+
+def test_a_second_supervisor_on_the_same_home_is_refused(house: House) -> None:
+    second = House(house.home)
+    _, errors = second.process.communicate(timeout=30)
+    assert second.process.returncode == 1
+    assert errors == f"home {house.home} is held by supervisor pid {house.process.pid}\n"
+
+
+def test_a_child_lives_in_its_own_session_below_the_supervisor(house: House) -> None:
+    started = house.start("shop/ada")
+    assert (started["type"], started["incarnation"]) == ("child.started", 1)
+    house.await_row("shop/ada", state="ready")
+    born = house.births("shop/ada")[0]
+    assert born["session"] == born["pid"]
+    assert born["parent"] == house.process.pid
+    assert "ticket" not in born["arguments"]
+
+
+def test_starting_what_runs_confirms_it(house: House) -> None:
+    first = house.start("shop/bob")
+    again = house.start("shop/bob")
+    assert again == first
+    assert house.row("shop/bob")["restarts"] == 0
+
+
+def test_a_killed_child_comes_back_as_the_next_incarnation(house: House) -> None:
+    house.start("shop/cleo")
+    before = house.await_row("shop/cleo", state="ready")
+    os.kill(before["pid"], signal.SIGKILL)
+    after = house.await_row("shop/cleo", state="ready", incarnation=2)
+    assert after["pid"] != before["pid"]
+    assert after["restarts"] == 1
+    assert after["cause"] == "killed by SIGKILL"
+
+
+def test_every_service_comes_back_and_the_others_live_on(house: House) -> None:
+    house.start("shop/dan")
+    bystander = house.await_row("shop/dan", state="ready")
+    for service in ("recorder", "broker", "router", "human"):
+        before = house.row(service)
+        os.kill(before["pid"], signal.SIGKILL)
+
+        def is_back(service: str = service, old: int = before["pid"]) -> bool:
+            try:
+                row = house.row(service)
+            except (OSError, ValueError, KeyError):
+                return False  # the one we speak through, or its router, is down
+            return bool(row["state"] == "ready" and row["pid"] != old)
+
+        until(is_back, f"{service} is back")
+    after = house.row("shop/dan")
+    assert (after["pid"], after["incarnation"]) == (bystander["pid"], bystander["incarnation"])
+    assert house.start("shop/dora")["type"] == "child.started"
+
+
+def test_a_transient_child_that_ends_well_is_left_alone(house: House) -> None:
+    house.start("shop/eve", args={"end_after_ready": True})
+    row = house.await_row("shop/eve", state="exited")
+    assert (row["incarnation"], row["pid"]) == (1, None)
+
+
+def test_a_permanent_child_that_ends_well_begins_again(house: House) -> None:
+    house.start("shop/fay", restart="permanent", args={"end_after_ready": True}, intensity=2)
+    house.await_row("shop/fay", state="failed", incarnation=3)
+
+
+def test_too_many_crashes_give_a_child_up_and_tell_its_owner(house: House) -> None:
+    house.start("shop/gus", args={"crash_after_ready": True}, intensity=2)
+    row = house.await_row("shop/gus", state="failed")
+    assert (row["incarnation"], row["restarts"]) == (3, 2)
+    told = until(
+        lambda: [one for one in house.failures() if one["address"] == "shop/gus"],
+        "the owner hears of it",
+    )
+    assert len(told) == 1
+    assert "the probe crashes as it was told" in told[0]["cause"]
+    assert "3 times within 60 s" in told[0]["cause"]
+
+
+def test_a_child_that_is_never_ready_is_given_up_after_three_tries(house: House) -> None:
+    house.start("shop/hal", args={"never_ready": True}, ready_within_seconds=0.3)
+    row = house.await_row("shop/hal", state="failed")
+    assert row["incarnation"] == 3
+    assert "not ready within 0.3 s" in row["cause"]
+
+
+def test_a_child_that_refuses_its_settings_is_not_tried_again(house: House) -> None:
+    house.start("shop/ike", args={"exit_code": 64})
+    assert house.await_row("shop/ike", state="failed")["incarnation"] == 1
+
+
+def test_a_given_up_child_can_be_started_again(house: House) -> None:
+    house.start("shop/jan", args={"exit_code": 64})
+    house.await_row("shop/jan", state="failed")
+    house.start("shop/jan", args={})
+    assert house.await_row("shop/jan", state="ready")["incarnation"] == 2
+
+
+def test_a_stopped_child_stays_down_and_restart_brings_it_up(house: House) -> None:
+    house.start("shop/kim")
+    house.await_row("shop/kim", state="ready")
+    assert house.stop_child("shop/kim")["state"] == "stopped"
+    assert house.row("shop/kim")["pid"] is None
+    house.stop_child("shop/kim", "restart")
+    assert house.await_row("shop/kim", state="ready")["incarnation"] == 2
+
+
+def test_a_child_killed_by_order_comes_back(house: House) -> None:
+    house.start("shop/leo", intensity=0)
+    house.await_row("shop/leo", state="ready")
+    house.stop_child("shop/leo", "kill")
+    house.await_row("shop/leo", state="ready", incarnation=2)
+
+
+def test_a_forgotten_address_is_free_but_its_incarnations_are_not(house: House) -> None:
+    house.start("shop/mia")
+    house.await_row("shop/mia", state="ready")
+    assert house.stop_child("shop/mia", "forget")["state"] == "stopped"
+    answer = house.stop_child("shop/mia")
+    assert answer["type"] == "control.refused"
+    assert house.start("shop/mia")["incarnation"] == 2
+
+
+def test_a_hanging_child_is_stopped_too(house: House) -> None:
+    house.start("shop/ned", args={"ignore_stop": True}, shutdown_seconds=0.2)
+    process = psutil.Process(house.await_row("shop/ned", state="ready")["pid"])
+    assert house.stop_child("shop/ned")["state"] == "stopped"
+    assert is_gone(process)
+
+
+@linux_only
+def test_a_descendant_in_another_session_dies_with_its_actor(house: House) -> None:
+    pid_file = house.home / "stray-1"
+    house.start("shop/ora", args={"stray": str(pid_file)})
+    row = house.await_row("shop/ora", state="ready")
+    stray = psutil.Process(int(until(lambda: pid_file.exists(), "stray") and pid_file.read_text()))
+    pid_file.unlink()
+    os.kill(row["pid"], signal.SIGKILL)
+    until(lambda: is_gone(stray), "the stray is swept")
+    house.stop_child("shop/ora", "forget")
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "reason"),
+    [
+        ("shop/x", "router", "unknown kind of process to start 'router'"),
+        ("shop/x", "nonsense", "unknown kind of process to start 'nonsense'"),
+        ("broker", "worker", "'broker' is no address of an agent's child"),
+        ("../x", "worker", "no address"),
+        ("shop/../x", "worker", "no address"),
+        ("shop/.x", "worker", "no address"),
+        ("shop/x y", "worker", "no address"),
+    ],
+)
+def test_odd_requests_are_refused(house: House, address: str, kind: str, reason: str) -> None:
+    answer = house.start(address, kind=kind)
+    assert answer["type"] == "control.refused"
+    assert reason in answer["reason"]
+
+
+def test_services_cannot_be_stopped_by_message(house: House) -> None:
+    assert house.stop_child("broker")["type"] == "control.refused"
+
+
+def test_a_console_gets_a_ticket_of_its_own(house: House) -> None:
+    first, second = (house.ask("supervisor", "child.attach") for _ in range(2))
+    assert first["type"] == "child.ticket"
+    assert first["address"] != second["address"]
+    assert first["router_url"].startswith("ipc://")
+
+
+def test_keys_reach_the_broker_alone(tmp_path: Path) -> None:
+    secrets = {"ANTHROPIC_API_KEY": "sk-ant-x", "OPENAI_BASE_URL": "http://x", "MY_TOKEN": "t"}
+    with running(tmp_path, **secrets) as house:
+        house.start("shop/pia")
+        house.await_row("shop/pia", state="ready")
+        broker = house.births("broker")[0]["environ"]
+        assert broker["ANTHROPIC_API_KEY"] == "sk-ant-x"
+        assert broker["OPENAI_BASE_URL"] == "http://x"
+        assert "MY_TOKEN" not in broker
+        for other in ("recorder", "human", "shop/pia"):
+            assert not set(secrets) & set(house.births(other)[0]["environ"])
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+def test_an_ordered_stop_leaves_nothing_behind(tmp_path: Path, launch: str) -> None:
+    settings(tmp_path, f"supervisor:\n  launch: {launch}\n")
+    with running(tmp_path) as house:
+        pid_file = tmp_path / "stray"
+        house.start("shop/coordinator", kind="coordinator", restart="permanent")
+        house.start("shop/ada", args={"stray": str(pid_file)})
+        house.await_row("shop/ada", state="ready")
+        until(pid_file.exists, "the stray runs")
+        family = house.descendants()
+        assert len(family) >= 7
+        code, errors = house.end()
+        assert code == 0, errors
+        assert all_gone(family)
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+def test_agents_are_resumed_with_the_next_incarnation(tmp_path: Path, launch: str) -> None:
+    settings(tmp_path, f"supervisor:\n  launch: {launch}\n")
+    with running(tmp_path) as house:
+        house.start("shop/coordinator", kind="coordinator", restart="permanent")
+        house.start("shop/ada")
+        house.start("shop/bob")
+        house.await_row("shop/ada", state="ready")
+        house.stop_child("shop/bob")
+        house.end()
+    with running(tmp_path) as house:
+        house.await_row("shop/coordinator", state="ready", incarnation=2)
+        house.await_row("shop/ada", state="ready", incarnation=2)
+        assert house.row("shop/bob")["state"] == "stopped"
+
+
+@pytest.mark.parametrize("launch", LAUNCHES)
+def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path, launch: str) -> None:
+    settings(tmp_path, f"supervisor:\n  launch: {launch}\n")
+    with running(tmp_path) as house:
+        house.start("shop/ada")
+        house.await_row("shop/ada", state="ready")
+        family = house.descendants()
+        house.end(signal.SIGKILL)
+        until(lambda: all_gone(family), "the children die with the supervisor")
+    with running(tmp_path) as house:
+        house.await_row("shop/ada", state="ready", incarnation=2)
+
+
+@linux_only
+def test_the_spawner_comes_back_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    with running(tmp_path) as house:
+        spawner = house.row("spawner")["pid"]
+        os.kill(spawner, signal.SIGKILL)
+        house.start("shop/ada")
+        house.await_row("shop/ada", state="ready", incarnation=1)
+        until(lambda: _pid(house, "spawner") not in (None, spawner), "another spawner")
+        house.start("shop/bob")
+        house.await_row("shop/bob", state="ready", incarnation=1)
+
+
+def _pid(house: House, address: str) -> int | None:
+    rows = house.ask("supervisor", "child.list")["children"]
+    return next((row["pid"] for row in rows if row["address"] == address), None)
+
+
+def test_the_end_of_stdin_stops_it(tmp_path: Path) -> None:
+    with running(tmp_path, "--until-eof") as house:
+        family = house.descendants()
+        house.close_stdin()
+        assert house.process.wait(timeout=30) == 0
+        assert all_gone(family)
+
+
+def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:
+    settings(tmp_path, "supervisor:\n  ready_within_seconds: 0.001\n")
+    house = House(tmp_path)
+    _, errors = house.process.communicate(timeout=60)
+    assert house.process.returncode == 70
+    assert "does not start" in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("supervisor:\n  launch: rocket\n", "agiraph.yaml:2: supervisor.launch"),
+        ("supervisr:\n  launch: fork\n", "agiraph.yaml:1: unknown key 'supervisr'"),
+        ("a: [\n", "agiraph.yaml:2: is not YAML"),
+    ],
+)
+def test_a_wrong_setting_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+    settings(tmp_path, text)
+    house = House(tmp_path)
+    out, errors = house.process.communicate(timeout=30)
+    assert (house.process.returncode, out) == (2, "")
+    assert told in errors
+    assert "Traceback" not in errors
+
+
+def test_a_wrong_option_is_told(tmp_path: Path) -> None:
+    house = House(tmp_path, "--http", "nowhere")
+    _, errors = house.process.communicate(timeout=30)
+    assert house.process.returncode == 2
+    assert "'nowhere' is not HOST:PORT" in errors
+
+
+def test_a_deep_home_gets_a_short_socket(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100)
+    with running(deep) as house:
+        url = house.ask("supervisor", "child.attach")["router_url"]
+        folder = Path(url.removeprefix("ipc://")).parent
+        assert not folder.is_relative_to(deep)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700

@@ -1,0 +1,79 @@
+"""What holds for every life of every child."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.supervisor.restarts import Ended, Exit, GiveUp, History, Policy, Restart, decide
+
+policies = st.builds(
+    Policy,
+    restart=st.sampled_from(["permanent", "transient", "temporary"]),
+    intensity=st.integers(0, 6),
+    period_seconds=st.floats(0.1, 300),
+    first_backoff_seconds=st.floats(0, 5),
+    max_backoff_seconds=st.floats(0, 60),
+    start_attempts=st.integers(1, 5),
+)
+exits = st.one_of(
+    st.builds(Exit, code=st.sampled_from([0, 1, 64, 70, 75, 76, 255])),
+    st.builds(Exit, signal=st.integers(1, 64)),
+)
+chances = st.floats(0, 1)
+lives = st.lists(st.tuples(exits, st.booleans(), st.floats(0, 50), chances), max_size=60)
+
+
+@given(policies, lives)
+def test_no_child_is_restarted_more_often_than_its_policy_says(
+    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+) -> None:
+    history, now, crashes, failures = History(), 0.0, [], 0
+    for ended, was_ready, gap, chance in life:
+        now += gap
+        verdict = decide(policy, history, ended, was_ready, now, chance)
+        if not isinstance(verdict, Restart):
+            return
+        history = verdict.history
+        if ended.code == 76:
+            continue
+        if was_ready:
+            crashes.append(now)
+            failures = 0
+        else:
+            failures += 1
+        recent = [at for at in crashes if at > now - policy.period_seconds]
+        assert not was_ready or len(recent) <= policy.intensity
+        assert failures < policy.start_attempts
+
+
+@given(policies, exits, st.booleans(), chances)
+def test_delays_stay_within_their_bounds(
+    policy: Policy, ended: Exit, was_ready: bool, chance: float
+) -> None:
+    history = History()
+    for step in range(20):
+        verdict = decide(policy, history, ended, was_ready, float(step), chance)
+        if not isinstance(verdict, Restart):
+            return
+        assert 0 <= verdict.delay_seconds <= policy.max_backoff_seconds
+        history = verdict.history
+
+
+@given(policies, lives)
+def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
+    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+) -> None:
+    for ended, was_ready, now, chance in life:
+        verdict = decide(policy, History(), ended, was_ready, now, chance)
+        if policy.restart == "temporary":
+            assert verdict == Ended()
+        if policy.restart == "transient" and ended.code == 0:
+            assert verdict == Ended()
+        if isinstance(verdict, GiveUp):
+            assert ended.describe() in verdict.cause
+
+
+@given(policies, exits, st.integers(0, 100_000), chances)
+def test_a_long_history_overflows_nothing(
+    policy: Policy, ended: Exit, misses: int, chance: float
+) -> None:
+    decide(policy, History(router_misses=misses, start_failures=misses), ended, False, 1e9, chance)

@@ -1,0 +1,90 @@
+"""Lock, folders and requests of a home."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.supervisor.house import make_folders, make_private, socket_url
+from actors.supervisor.lock import HomeIsHeld, HomeLock
+from actors.supervisor.requests import check_start
+from agiraph.errors import Refused
+from agiraph.home import Home
+from agiraph.ids import Address
+from agiraph.messages import ChildSpec
+
+
+def test_a_home_is_held_once(tmp_path: Path) -> None:
+    first, second = (HomeLock(tmp_path, tmp_path / "lock") for _ in range(2))
+    first.take()
+    with pytest.raises(
+        HomeIsHeld, match=f"home {tmp_path} is held by supervisor pid {os.getpid()}"
+    ):
+        second.take()
+    first.release()
+    second.take()
+    second.release()
+    second.release()
+
+
+def test_folders_are_closed_to_others(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.system.path.mkdir(parents=True, mode=0o755)
+    make_folders(home)
+    assert stat.S_IMODE(home.system.path.stat().st_mode) == 0o700
+
+
+def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(Refused, match="not a folder of ours"):
+        make_private(tmp_path / "link")
+
+
+def test_the_socket_moves_to_a_short_folder_if_it_must(tmp_path: Path) -> None:
+    near = Home(Path("/tmp") / f"agiraph-test-{os.getpid()}")
+    try:
+        assert socket_url(near) == f"ipc://{near.path}/system/run/router.sock"
+    finally:
+        near.system.sockets.rmdir()
+        near.system.path.rmdir()
+        near.path.rmdir()
+    far = Home(tmp_path / ("x" * 120))
+    url = socket_url(far)
+    assert len(url) < 108
+    assert url == socket_url(far)
+    Path(url.removeprefix("ipc://")).parent.rmdir()
+
+
+class OneDesk:
+    """A desk that knows which kinds may be started, and nothing else."""
+
+    def startable(self) -> list[str]:
+        return ["coordinator", "worker"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "address", "is_allowed"),
+    [
+        ("human", "shop/coordinator", True),
+        ("human", "shop/ada", True),
+        ("shop/coordinator", "shop/ada", True),
+        ("shop/coordinator", "shop/coordinator", False),
+        ("shop/coordinator", "bank/ada", False),
+        ("shop/ada", "shop/bob", False),
+        ("console/1", "shop/ada", False),
+        ("broker", "shop/ada", False),
+        ("human", "console/1", False),
+        ("human", "human", False),
+    ],
+)
+def test_who_may_start_whom(sender: str, address: str, is_allowed: bool) -> None:
+    desk: Any = OneDesk()
+    spec = ChildSpec(address=Address(address), kind="worker")
+    if is_allowed:
+        check_start(desk, sender, spec)
+    else:
+        with pytest.raises(Refused):
+            check_start(desk, sender, spec)

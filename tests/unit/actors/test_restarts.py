@@ -1,0 +1,95 @@
+"""What the restart policy says about each kind of end."""
+
+import pytest
+
+from actors.supervisor.restarts import (
+    Ended,
+    Exit,
+    GiveUp,
+    History,
+    Policy,
+    Restart,
+    Verdict,
+    decide,
+)
+
+CRASH = Exit(signal=9)
+PERMANENT = Policy("permanent", intensity=2, period_seconds=60)
+TRANSIENT = Policy("transient", intensity=2, period_seconds=60)
+MIDDLE = 0.5
+
+
+def after(policy: Policy, history: History, ended: Exit, now: float, ready: bool = True) -> Verdict:
+    return decide(policy, history, ended, ready, now, MIDDLE)
+
+
+def test_the_first_restart_is_immediate_and_later_ones_back_off() -> None:
+    first = after(PERMANENT, History(), CRASH, 100)
+    assert first == Restart(0.0, History(restarts=(100,)))
+    assert isinstance(first, Restart)
+    second = after(PERMANENT, first.history, CRASH, 101)
+    assert second == Restart(0.2, History(restarts=(100, 101)))
+
+
+def test_more_restarts_than_the_intensity_give_up() -> None:
+    verdict = after(PERMANENT, History(restarts=(100, 101)), CRASH, 102)
+    assert verdict == GiveUp("it ended 3 times within 60 s (last: killed by SIGKILL)")
+
+
+def test_old_restarts_are_forgiven() -> None:
+    verdict = after(PERMANENT, History(restarts=(1, 2)), CRASH, 100)
+    assert verdict == Restart(0.0, History(restarts=(100,)))
+
+
+def test_intensity_zero_gives_up_at_once() -> None:
+    assert isinstance(after(Policy("permanent", 0, 60), History(), CRASH, 1), GiveUp)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ended", "expected"),
+    [
+        ("permanent", Exit(code=0), Restart),
+        ("transient", Exit(code=0), Ended),
+        ("transient", Exit(code=1), Restart),
+        ("temporary", Exit(code=0), Ended),
+        ("temporary", Exit(code=1), Ended),
+        ("permanent", Exit(code=64), GiveUp),
+        ("transient", Exit(code=64), GiveUp),
+    ],
+)
+def test_each_kind_of_child_and_end(kind: str, ended: Exit, expected: type) -> None:
+    policy = Policy(kind, 2, 60)  # type: ignore[arg-type]
+    assert isinstance(after(policy, History(), ended, 1), expected)
+
+
+def test_a_start_that_fails_has_a_count_of_its_own() -> None:
+    history = History(restarts=(99, 100))
+    for attempt in (1, 2):
+        verdict = after(TRANSIENT, history, CRASH, 101, ready=False)
+        assert isinstance(verdict, Restart)
+        assert verdict.history.start_failures == attempt
+        assert verdict.delay_seconds > 0
+        history = verdict.history
+    last = after(TRANSIENT, history, Exit(code=1, hint="ImportError: x"), 102, ready=False)
+    assert last == GiveUp("it did not start 3 times (exit code 1: ImportError: x)")
+
+
+def test_a_missing_router_is_nobodys_fault() -> None:
+    history = History(restarts=(100, 100), start_failures=2)
+    for _ in range(50):
+        verdict = after(PERMANENT, history, Exit(code=76), 100, ready=False)
+        assert isinstance(verdict, Restart)
+        history = verdict.history
+    assert verdict.delay_seconds == PERMANENT.max_backoff_seconds
+
+
+def test_being_ready_once_clears_the_failed_starts() -> None:
+    verdict = after(PERMANENT, History(start_failures=2), CRASH, 1)
+    assert isinstance(verdict, Restart)
+    assert verdict.history.start_failures == 0
+
+
+def test_an_end_is_told_in_words() -> None:
+    assert Exit(signal=15).describe() == "killed by SIGTERM"
+    assert Exit(signal=63).describe() == "killed by signal 63"
+    assert Exit(code=3, hint="boom").describe() == "exit code 3: boom"

@@ -69,14 +69,16 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
 def _read_bytes(path: Path, shown: str, offset: int, limit: int) -> tuple[bytes, int]:
     """Return up to `limit` bytes and the file's size; only of a regular file, so it never waits."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(path, flags), "rb") as file:
-        status = os.fstat(file.fileno())
+    descriptor = os.open(path, flags)
+    try:
+        status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise InvalidInput(f"'{shown}' is a folder: use list_files")
         if not stat.S_ISREG(status.st_mode):
             raise InvalidInput(f"'{shown}' is not a regular file")
-        file.seek(offset)
-        return _whole_characters(file.read(limit)), status.st_size
+        return _whole_characters(os.pread(descriptor, limit, offset)), status.st_size
+    finally:
+        os.close(descriptor)
 
 
 def _whole_characters(data: bytes) -> bytes:

@@ -1,0 +1,186 @@
+"""The shell tool with the real bash: time, memory, output, environment, and nothing left behind."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.unit.tools.desk import Desk
+
+LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="a limit of the Linux kernel")
+MARK = "86399.{}"  # sleeps of this many seconds are ours
+
+
+def desk_at(tmp_path: Path, **shell: object) -> Desk:
+    desk = Desk(tmp_path)
+    desk.environment = {"PATH": os.environ["PATH"]}
+    desk.limited("shell", **shell)
+    return desk
+
+
+def bash(desk: Desk, command: str, **arguments: object) -> str:
+    return asyncio.run(desk.call("bash", command=command, **arguments)).content
+
+
+def sleepers(mark: str) -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if mark in (process.info["cmdline"] or ()) and process.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+@pytest.fixture
+def mark(request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
+    """An argument of `sleep` by which a test knows its own processes; none may be left."""
+    mine = MARK.format(abs(hash(request.node.name)) % 10**6 + os.getpid())
+    yield mine
+    _, left = psutil.wait_procs(sleepers(mine), timeout=5)
+    for process in left:
+        process.kill()
+    assert not left
+
+
+async def until_there_are(count: int, mark: str) -> None:
+    async with asyncio.timeout(10):
+        while len(sleepers(mark)) < count:  # noqa: ASYNC110 - another process tells nobody
+            await asyncio.sleep(0.01)
+
+
+def test_output_errors_and_exit_code_come_in_order(tmp_path: Path) -> None:
+    content = bash(desk_at(tmp_path), "echo one; echo two >&2; echo three; exit 3")
+    assert content == "one\ntwo\nthree\n[exit code 3]"
+
+
+def test_it_starts_in_scratch_and_sees_the_input_and_the_run(tmp_path: Path) -> None:
+    desk = desk_at(tmp_path)
+    desk.environment |= {"AGIRAPH_INPUT": "/some/input", "AGIRAPH_RUN": "/some/run"}
+    content = bash(desk, 'pwd; echo "$AGIRAPH_INPUT $AGIRAPH_RUN"')
+    assert content.startswith(f"{desk.node.scratch.resolve()}\n/some/input /some/run\n")
+
+
+def test_no_key_is_in_sight(tmp_path: Path) -> None:
+    desk = desk_at(tmp_path)
+    desk.environment |= {"ANTHROPIC_API_KEY": "sk-secret", "HOME": "/root", "TZ": "UTC"}
+    content = bash(desk, "env; cat /proc/self/environ 2>/dev/null | tr '\\0' '\\n'")
+    assert "secret" not in content
+    assert "TZ=UTC" in content
+
+
+def test_nobody_is_at_the_keyboard(tmp_path: Path) -> None:
+    assert bash(desk_at(tmp_path), "cat; read x; echo done") == "done\n[exit code 0]"
+
+
+def test_a_signal_is_told(tmp_path: Path) -> None:
+    assert bash(desk_at(tmp_path), "kill -9 $$") == "[killed by signal 9]"
+
+
+def test_at_its_time_everything_it_started_is_killed(tmp_path: Path, mark: str) -> None:
+    command = f"echo begun; setsid sleep {mark} & set -m; sleep {mark} & sleep {mark} & wait"
+    content = bash(desk_at(tmp_path), command, timeout=1)
+    assert content.startswith("begun\n[timed out after 1 seconds")
+    psutil.wait_procs(sleepers(mark), timeout=5)
+    assert sleepers(mark) == []
+
+
+def test_a_background_job_ends_with_its_command(tmp_path: Path, mark: str) -> None:
+    command = f"sleep {mark} & set -m; sleep {mark} & echo started"
+    assert bash(desk_at(tmp_path), command) == "started\n[exit code 0]"
+    psutil.wait_procs(sleepers(mark), timeout=5)
+    assert sleepers(mark) == []
+
+
+def test_a_cancelled_command_leaves_nothing(tmp_path: Path, mark: str) -> None:
+    async def cancel() -> None:
+        desk = desk_at(tmp_path)
+        command = f"sleep {mark} & (set -m; sleep {mark} & sleep {mark})"
+        task = asyncio.ensure_future(desk.call("bash", command=command))
+        await until_there_are(3, mark)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    psutil.wait_procs(sleepers(mark), timeout=5)
+    assert sleepers(mark) == []
+
+
+def test_endless_output_is_cut_to_its_beginning_and_its_end(tmp_path: Path) -> None:
+    content = bash(desk_at(tmp_path, output_limit=1000), "seq 1 200000")
+    assert content.startswith("1\n2\n")
+    assert content.endswith("199999\n200000\n[exit code 0]")
+    assert "bytes of 1288895 left out" in content
+    assert len(content) < 1200
+
+
+def test_output_that_is_no_text_is_shown_as_well_as_can_be(tmp_path: Path) -> None:
+    content = bash(desk_at(tmp_path), "printf 'a\\377b'")
+    assert content == "a\ufffdb\n[exit code 0]"
+
+
+def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> None:
+    async def both() -> str:
+        desk = desk_at(tmp_path)
+        endless = asyncio.ensure_future(desk.call("bash", command="yes", timeout=60))
+        answer = await desk.call("bash", command="echo here")
+        endless.cancel()
+        await asyncio.wait([endless])
+        return answer.content
+
+    assert asyncio.run(both()) == "here\n[exit code 0]"
+
+
+@LINUX_ONLY
+def test_memory_is_limited(tmp_path: Path) -> None:
+    command = f"{sys.executable} -c 'bytearray(3 << 30)'"
+    content = bash(desk_at(tmp_path, memory_mb=1024), command)
+    assert "MemoryError" in content
+    assert content.endswith("[exit code 1]")
+
+
+@LINUX_ONLY
+def test_processes_are_counted_on_top_of_what_the_user_runs(tmp_path: Path) -> None:
+    content = bash(desk_at(tmp_path, processes=50), "ulimit -u; ulimit -c")
+    tasks, core = content.split("\n")[:2]
+    assert int(tasks) > 50
+    assert core == "0"
+
+
+def test_zero_means_no_limit(tmp_path: Path) -> None:
+    content = bash(desk_at(tmp_path, memory_mb=0, processes=0), "echo fine")
+    assert content == "fine\n[exit code 0]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"command": "echo", "timeout": 99999}, "up to 3600 seconds"),
+        ({"command": "echo \0"}, "null byte"),
+        ({"command": "echo \ud800"}, "unicode"),
+        ({"command": "echo " + "x" * 200_000}, "too long"),
+        ({"command": ""}, "at least 1 character"),
+    ],
+)
+def test_what_cannot_be_run_is_an_answer(
+    tmp_path: Path, arguments: dict[str, object], reason: str
+) -> None:
+    result = asyncio.run(desk_at(tmp_path).call("bash", **arguments))
+    assert result.is_error
+    assert reason in result.content
+
+
+def test_no_file_is_left_open(tmp_path: Path) -> None:
+    desk = desk_at(tmp_path)
+
+    async def several() -> tuple[int, int]:
+        await desk.call("bash", command="true")
+        before = psutil.Process().num_fds()
+        for _ in range(5):
+            await desk.call("bash", command="echo x")
+        return before, psutil.Process().num_fds()
+
+    before, after = asyncio.run(several())
+    assert before == after

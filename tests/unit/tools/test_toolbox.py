@@ -1,0 +1,101 @@
+"""The toolbox: who holds which tools, and that a model can read its every mistake."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agiraph.errors import InvalidInput
+from agiraph.tools.table import TOOLS
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import ToolCall
+from tests.unit.tools.desk import Desk
+
+
+def test_a_worker_publishes_and_only_a_coordinator_finishes() -> None:
+    worker, lead = Toolbox.for_entity("worker").names, Toolbox.for_entity("coordinator").names
+    assert "publish" in worker
+    assert "finish" not in worker
+    assert "finish" in lead
+    assert "publish" not in lead
+    assert "bash" in worker
+    assert "bash" in lead
+
+
+def test_every_tool_has_a_runbook_and_a_plain_schema() -> None:
+    for tool in TOOLS:
+        assert len(tool.guidance()) > 80
+        schema = tool.schema()
+        assert schema.parameters["type"] == "object"
+        assert "anyOf" not in str(schema.parameters)
+        assert "title" not in str(schema.parameters)
+        assert len({one.name for one in TOOLS}) == len(TOOLS)
+
+
+def test_every_parameter_is_described() -> None:
+    for tool in TOOLS:
+        for name, schema in tool.schema().parameters["properties"].items():
+            assert schema.get("description"), f"{tool.name}.{name}"
+
+
+def test_the_guidance_names_only_the_tools_held() -> None:
+    text = Toolbox.for_entity("worker", ("bash",)).guidance()
+    assert "### bash" in text
+    assert "### publish" in text
+    assert "### write_file" not in text
+
+
+def test_allowed_tools_narrow_the_box_but_not_below_what_ends_the_work() -> None:
+    assert Toolbox.for_entity("worker", ("bash",)).names == ("publish", "bash")
+    assert Toolbox.for_entity("coordinator", ()).names == ("finish",)
+
+
+def test_an_allowed_tool_that_does_not_exist_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown tool 'sehll' .known: .*bash"):
+        Toolbox.for_entity("worker", ("sehll",))
+
+
+def test_an_unknown_tool_is_an_answer_that_lists_the_known(tmp_path: Path) -> None:
+    result = asyncio.run(Desk(tmp_path).call("sehll"))
+    assert result.is_error
+    assert "unknown tool 'sehll'" in result.content
+    assert "bash" in result.content
+
+
+def test_wrong_arguments_are_an_answer_that_says_what_is_possible(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    missing = asyncio.run(desk.call("write_file", path="x.md"))
+    extra = asyncio.run(desk.call("read_file", path="x.md", encoding="utf-8"))
+    assert missing.is_error
+    assert "write_file(path, content)" in missing.content
+    assert extra.is_error
+    assert "encoding" in extra.content
+    assert "offset?" in extra.content
+
+
+def test_malformed_arguments_are_shown_back(tmp_path: Path) -> None:
+    call = ToolCall(id="c", name="bash", malformed='{"command": "ls')
+    desk = Desk(tmp_path)
+    result = asyncio.run(desk.toolbox.run(call, desk.context()))
+    assert result.is_error
+    assert '{"command": "ls' in result.content
+
+
+def test_a_refusal_of_the_team_is_an_answer(tmp_path: Path) -> None:
+    result = asyncio.run(Desk(tmp_path).call("send_message", to="nobody", content="hi"))
+    assert result.is_error
+    assert "known: ada" in result.content
+
+
+def test_a_fault_of_ours_is_not_hidden_from_the_supervisor(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.team.fault = TypeError("ours")
+    with pytest.raises(TypeError, match="ours"):
+        asyncio.run(desk.call("check_messages"))
+
+
+def test_only_a_shell_command_may_not_simply_be_run_again() -> None:
+    boxes = [Toolbox.for_entity("worker"), Toolbox.for_entity("coordinator")]
+    again = {name: box.is_idempotent(name) for box in boxes for name in box.names}
+    assert [name for name, may in again.items() if not may] == ["bash"]
+    assert boxes[0].is_idempotent("never-heard-of")

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from types import TracebackType
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
@@ -18,6 +19,7 @@ Door = Callable[[], tuple[str, str]]
 PATIENCE_SECONDS = 10.0
 RETRY_SECONDS = 0.2
 OPEN_SECONDS = 5.0
+LARGEST_FRAME = 32 * 1024 * 1024
 
 
 class Follower:
@@ -36,6 +38,7 @@ class Follower:
         self._path = path
         self._patience = patience_seconds
         self._connection: ClientConnection | None = None
+        self._open_things = ExitStack()
 
     def next(self, within_seconds: float | None = None) -> Event | None:
         """Return the next event, or None if none came in time (None: wait for ever).
@@ -68,9 +71,8 @@ class Follower:
 
     def close(self) -> None:
         """Drop the connection; a further `next` makes it again."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        self._connection = None
+        self._open_things.close()
 
     def __enter__(self) -> "Follower":
         """Return the follower itself."""
@@ -103,14 +105,15 @@ class Follower:
 
     def _open(self) -> ClientConnection:
         url, token = self._door()
-        return connect(
+        connecting = connect(
             f"ws{url.removeprefix('http')}{self._path}?after={self.seq}",
             additional_headers={"Authorization": f"Bearer {token}"},
             open_timeout=OPEN_SECONDS,
             close_timeout=1,
             proxy=None,
-            max_size=16 * 1024 * 1024,
+            max_size=LARGEST_FRAME,
         )
+        return self._open_things.enter_context(connecting)
 
 
 def _denied(error: InvalidStatus) -> ApiError:

@@ -110,7 +110,6 @@ async def follow(
     bells: Bells,
     agent: AgentId,
     after: int,
-    stall_seconds: float = STALL_SECONDS,
 ) -> None:
     """Send every event after `after`, each as one JSON text, until the gateway stops.
 
@@ -122,7 +121,7 @@ async def follow(
             events = log.page(cursor, PAGE)
             for event in events:
                 try:
-                    async with asyncio.timeout(stall_seconds):
+                    async with asyncio.timeout(STALL_SECONDS):
                         await socket.send_text(event.model_dump_json())
                 except TimeoutError:
                     await _part(socket, TRY_AGAIN, f"too slow: come back with after={cursor}")

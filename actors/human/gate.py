@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from actors.human.access import Names, bearer, cookie, header, is_same_token
 from agiraph.api import ApiError
 
@@ -81,7 +83,8 @@ class Gate:
             message = await receive()
             taken += len(message.get("body", b""))
             if taken > BODY_LIMIT:
-                raise _too_large()
+                # FastAPI takes any other error while it reads a body for malformed JSON.
+                raise HTTPException(413, _too_large().detail)
             return message
 
         async def with_headers(message: Message) -> None:

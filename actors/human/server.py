@@ -88,6 +88,7 @@ async def serving(app: App, listener: socket.socket) -> AsyncIterator["asyncio.T
             server_header=False,
             ws="websockets-sansio",
             ws_max_size=FRAME_LIMIT,
+            ws_per_message_deflate=False,
             limit_concurrency=MOST_CONNECTIONS,
             backlog=BACKLOG,
             proxy_headers=False,

@@ -1,0 +1,225 @@
+"""Who may come in: token, Host, Origin, cookies, size; and what is left on disk."""
+
+import json
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from actors.human.app import build_app
+from actors.human.gate import BODY_LIMIT
+from tests.fakes.gateway import AGENT, World, gateway_world
+
+ROUTES = [
+    ("GET", "/agents"),
+    ("POST", "/agents"),
+    ("GET", "/agents/survey"),
+    ("DELETE", "/agents/survey"),
+    ("POST", "/agents/survey/pause"),
+    ("POST", "/agents/survey/send"),
+    ("GET", "/agents/survey/conversation"),
+    ("GET", "/agents/survey/board"),
+    ("GET", "/agents/survey/workspace/x"),
+    ("GET", "/agents/survey/events"),
+    ("GET", "/questions"),
+    ("POST", "/questions/q1/respond"),
+    ("GET", "/entities"),
+    ("POST", "/entities/survey/kill"),
+    ("GET", "/models"),
+    ("GET", "/usage"),
+    ("POST", "/consoles"),
+    ("GET", "/health"),
+    ("GET", "/openapi.json"),
+    ("GET", "/nothing/here"),
+]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with gateway_world(tmp_path / "home") as world:
+        world.add_agent()
+        yield world
+
+
+@pytest.fixture
+def url(world: World) -> str:
+    return str(json.loads(world.home.human.address.read_text())["url"])
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    return world.home.system.token.read_text().strip()
+
+
+def call(url: str, method: str = "GET", path: str = "/health", **named: object) -> httpx.Response:
+    with httpx.Client(trust_env=False) as http:
+        return http.request(method, url + path, **named)  # type: ignore[arg-type]
+
+
+def bearer(token: str, **others: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}", **others}
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_every_route_needs_the_token(url: str, method: str, path: str) -> None:
+    for headers in ({}, bearer("wrong"), {"Authorization": "Basic eDp5"}, {"Cookie": "x=y"}):
+        answer = call(url, method, path, headers=headers)
+        assert answer.status_code == 401
+        assert "token" in answer.json()["detail"]
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_no_route_is_missing_from_the_gate(world: World) -> None:
+    app = build_app(world.line, "t" * 43, "127.0.0.1")  # type: ignore[arg-type]
+    assert type(app).__name__ == "Gate"
+
+
+def test_a_token_in_the_url_opens_nothing(url: str, token: str) -> None:
+    for name in ("token", "access_token", "agiraph_token"):
+        assert call(url, path=f"/health?{name}={token}").status_code == 401
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", ""])
+def test_a_foreign_host_name_is_refused_even_with_the_token(
+    url: str, token: str, host: str
+) -> None:
+    answer = call(url, headers=bearer(token, Host=host))
+    assert answer.status_code in (400, 403)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "LOCALHOST:80", "[::1]:9"])
+def test_the_loopback_names_are_ours(url: str, token: str, host: str) -> None:
+    assert call(url, headers=bearer(token, Host=host)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://localhost"]
+)
+def test_a_foreign_origin_is_refused_even_with_the_token(url: str, token: str, origin: str) -> None:
+    answer = call(url, headers=bearer(token, Origin=origin))
+    assert answer.status_code == 403
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_our_own_origin_is_welcome_and_no_answer_invites_others(url: str, token: str) -> None:
+    answer = call(url, headers=bearer(token, Origin=url))
+    assert answer.status_code == 200
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    preflight = call(
+        url, "OPTIONS", headers={"Origin": url, "Access-Control-Request-Method": "POST"}
+    )
+    assert preflight.status_code == 401
+
+
+def test_a_cookie_opens_but_changes_nothing_without_our_origin(url: str, token: str) -> None:
+    cookie = {"Cookie": f"a=b; agiraph_token={token}"}
+    assert call(url, headers=cookie).status_code == 200
+    body = {"message": "hello"}
+    path = "/agents/survey/nudge"
+    assert call(url, "POST", path, headers=cookie, json=body).status_code == 403
+    own = cookie | {"Origin": url}
+    assert call(url, "POST", path, headers=own, json=body).status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_declared_or_not(url: str, token: str) -> None:
+    large = b'{"message": "' + b"x" * BODY_LIMIT + b'"}'
+    path, headers = "/agents/survey/nudge", bearer(token, **{"Content-Type": "application/json"})
+    assert call(url, "POST", path, headers=headers, content=large).status_code == 413
+
+    def in_pieces() -> Iterator[bytes]:
+        for start in range(0, len(large), 65536):
+            yield large[start : start + 65536]
+
+    answer = call(url, "POST", path, headers=headers, content=in_pieces())
+    assert answer.status_code == 413
+    assert "larger" in answer.json()["detail"]
+
+
+def test_a_form_that_a_foreign_page_could_send_is_not_taken_for_json(url: str, token: str) -> None:
+    headers = bearer(token, **{"Content-Type": "text/plain"})
+    answer = call(url, "POST", "/agents/survey/nudge", headers=headers, content=b'{"message": "x"}')
+    assert answer.status_code == 422
+
+
+def test_two_host_headers_are_refused(url: str, token: str) -> None:
+    name, port = url.removeprefix("http://").rsplit(":", 1)
+    with socket.create_connection((name, int(port)), timeout=5) as raw:
+        raw.sendall(
+            b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n"
+            b"Authorization: Bearer " + token.encode() + b"\r\n\r\n"
+        )
+        assert raw.recv(64).split()[1] in (b"400", b"403")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": "Bearer {token}", "Origin": "http://evil.example"}, 403),
+        ({"Cookie": "agiraph_token={token}"}, 403),
+    ],
+)
+def test_a_websocket_is_refused_before_its_handshake(
+    url: str, token: str, headers: dict[str, str], status: int
+) -> None:
+    given = {name: value.format(token=token) for name, value in headers.items()}
+    with (
+        pytest.raises(InvalidStatus) as refused,
+        connect(
+            f"ws{url[4:]}/agents/{AGENT}/events",
+            additional_headers=given,
+            proxy=None,
+            open_timeout=5,
+        ),
+    ):
+        pass
+    assert refused.value.response.status_code == status
+
+
+def test_a_websocket_opens_with_a_cookie_from_our_own_page(url: str, token: str) -> None:
+    with connect(
+        f"ws{url[4:]}/agents/{AGENT}/events",
+        additional_headers={"Cookie": f"agiraph_token={token}", "Origin": url},
+        proxy=None,
+    ):
+        pass
+
+
+def test_the_token_is_for_this_user_alone_and_stays_the_same(tmp_path: Path) -> None:
+    with gateway_world(tmp_path) as world:
+        path = world.home.system.token
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        token = path.read_text()
+        path.chmod(0o644)
+    with gateway_world(tmp_path) as world:
+        assert path.read_text() == token
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_every_change_is_in_the_audit_and_the_token_is_not(
+    world: World, url: str, token: str
+) -> None:
+    call(url, "POST", "/agents/survey/nudge", headers=bearer(token), json={"message": "secret"})
+    call(url, "GET", "/agents", headers=bearer(token))
+    text = world.home.human.audit.read_text()
+    records = [json.loads(line) for line in text.splitlines()]
+    assert [(r["method"], r["path"], r["status"]) for r in records] == [
+        ("POST", "/agents/survey/nudge", 200)
+    ]
+    assert token not in text
+    assert "secret" not in text
+
+
+def test_no_answer_and_no_log_repeats_the_token(world: World, url: str, token: str) -> None:
+    for headers in (bearer(token), bearer(token, Origin="http://evil.example")):
+        assert token not in call(url, path="/agents/nobody", headers=headers).text
+    assert token not in "".join(world.line.log.lines)

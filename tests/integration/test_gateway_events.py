@@ -1,0 +1,217 @@
+"""Following events over a real WebSocket: from a cursor, without gap or repeat, to a clean end."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from actors.human import followers
+from agiraph.api import ApiError
+from agiraph.client import Client, NotReachable, read_door
+from agiraph.following import Follower
+from agiraph.messages import EventAppended
+from agiraph.models import Event
+from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.line import arrived
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with gateway_world(tmp_path / "home") as world:
+        world.add_agent()
+        yield world
+
+
+@pytest.fixture
+def client(world: World) -> Iterator[Client]:
+    with world.client() as client:
+        yield client
+
+
+def ring(world: World) -> None:
+    """Let the recorder say that something was appended."""
+    world.arrive(arrived(EventAppended(event=Event(type="x", agent_id=AGENT, ts=1.0)), "recorder"))
+
+
+def take(follower: Follower, count: int) -> list[int]:
+    seqs = []
+    while len(seqs) < count:
+        event = follower.next(within_seconds=10)
+        assert event is not None, f"only {seqs} came"
+        seqs.append(event.seq)
+    return seqs
+
+
+def test_events_are_paged_by_a_cursor(world: World, client: Client) -> None:
+    world.log_events(*(f"e{number}" for number in range(1, 8)))
+    page = client.events(AGENT, limit=3)
+    assert [event.seq for event in page.events] == [1, 2, 3]
+    page = client.events("survey", after=page.next, limit=3)
+    assert [event.type for event in page.events] == ["e4", "e5", "e6"]
+    last = client.events(AGENT, after=6)
+    assert (len(last.events), last.next) == (1, 7)
+    assert client.events(AGENT, after=7) == last.model_copy(update={"events": ()})
+
+
+@pytest.mark.parametrize("query", ["after=-1", "after=x", "limit=0", "limit=1000000", "after=1e99"])
+def test_a_wrong_cursor_is_refused(client: Client, query: str) -> None:
+    assert client._http.get(f"/agents/{AGENT}/events?{query}").status_code == 422
+
+
+def test_a_follower_gets_the_log_then_what_is_appended(world: World, client: Client) -> None:
+    world.log_events("a", "b", "c")
+    with client.follow_events("survey", after=1) as follower:
+        assert take(follower, 2) == [2, 3]
+        world.log_events("d")
+        ring(world)
+        assert take(follower, 1) == [4]
+        assert follower.next(within_seconds=0) is None
+
+
+def test_a_lost_bell_loses_no_event(world: World, client: Client) -> None:
+    with client.follow_events(AGENT) as follower:
+        assert follower.next(within_seconds=0) is None
+        world.log_events("a", "b")
+        assert take(follower, 2) == [1, 2]
+
+
+def test_a_half_written_line_is_not_an_event_yet(world: World, client: Client) -> None:
+    world.log_events("a")
+    path = world.home.agent(AGENT).events
+    whole = path.read_bytes()
+    with path.open("ab") as file:
+        file.write(whole[:30])
+    with client.follow_events(AGENT) as follower:
+        assert take(follower, 1) == [1]
+        ring(world)
+        assert follower.next(within_seconds=0) is None
+        path.write_bytes(whole)
+        world.log_events("b")
+        ring(world)
+        assert take(follower, 1) == [2]
+
+
+def test_many_followers_of_a_busy_log_see_every_event_once_in_order(world: World) -> None:
+    total, seen = 600, [[], [], []]  # type: tuple[int, list[list[int]]]
+
+    def read(into: list[int]) -> None:
+        with world.client() as client, client.follow_events(AGENT) as follower:
+            into.extend(take(follower, total))
+
+    readers = [threading.Thread(target=read, args=(into,)) for into in seen]
+    for reader in readers:
+        reader.start()
+    for _ in range(total // 50):
+        world.log_events(*["e"] * 50)
+        ring(world)
+    for reader in readers:
+        reader.join(20)
+    assert seen == [list(range(1, total + 1))] * 3
+
+
+def test_an_unknown_agent_cannot_be_followed(client: Client) -> None:
+    with client.follow_events("nobody") as follower, pytest.raises(ApiError) as refused:
+        follower.next(within_seconds=5)
+    assert refused.value.status == 404
+    assert "survey" in refused.value.detail
+
+
+def test_a_follower_lives_through_a_restart_of_the_gateway(tmp_path: Path) -> None:
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        world.log_events("a", "b")
+        follower = world.client().follow_events(AGENT)
+        assert take(follower, 2) == [1, 2]
+    with gateway_world(tmp_path) as world:
+        world.log_events("c")
+        assert take(follower, 1) == [3]
+        follower.close()
+
+
+def test_a_gateway_that_stays_away_is_told(tmp_path: Path) -> None:
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        door = read_door(tmp_path)
+    follower = Follower(lambda: door, f"/agents/{AGENT}/events", patience_seconds=0)
+    with follower, pytest.raises(NotReachable):
+        follower.next()
+
+
+def test_followers_of_an_archived_agent_are_let_go(world: World, client: Client) -> None:
+    world.log_events("a")
+    with raw(world) as connection:
+        connection.recv(timeout=5)
+        client.archive("survey")
+        with pytest.raises(ConnectionClosed) as closed:
+            connection.recv(timeout=5)
+    assert closed.value.rcvd is not None
+    assert "archived" in closed.value.rcvd.reason
+
+
+def test_stopping_tells_open_followers_and_does_not_wait_for_idle_ones(tmp_path: Path) -> None:
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        world.log_events("a")
+        stack = ExitStack()
+        connections = [stack.enter_context(raw(world)) for _ in range(5)]
+        for connection in connections:
+            connection.recv(timeout=5)
+        url, _ = read_door(tmp_path)
+        name, port = url.removeprefix("http://").rsplit(":", 1)
+        idle = socket.create_connection((name, int(port)))
+    for connection in connections:
+        with pytest.raises(ConnectionClosed) as closed:
+            connection.recv(timeout=5)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == followers.GOING_AWAY
+    stack.close()
+    idle.close()
+
+
+def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followers, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(followers, "FAREWELL_SECONDS", 30.0)
+    parting, part = threading.Event(), followers._part
+
+    async def watched(socket: followers.Socket, code: int, reason: str) -> None:
+        parting.set()
+        await part(socket, code, reason)
+
+    monkeypatch.setattr(followers, "_part", watched)
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        world.log_events(*["big"] * 400, text="x" * 100_000)
+        with raw(world) as connection:
+            assert parting.wait(20)
+            seqs = read_to_the_end(connection)
+            last = seqs[-1]
+            assert seqs == list(range(1, last + 1))
+            assert connection.close_code == followers.TRY_AGAIN
+            assert connection.close_reason == f"too slow: come back with after={last}"
+        with world.client() as client, client.follow_events(AGENT, after=last) as follower:
+            assert take(follower, 1) == [last + 1]
+
+
+def read_to_the_end(connection: ClientConnection) -> list[int]:
+    seqs = []
+    try:
+        while True:
+            seqs.append(Event.model_validate_json(connection.recv(timeout=20)).seq)
+    except ConnectionClosed:
+        return seqs
+
+
+def raw(world: World) -> ClientConnection:
+    url, token = read_door(world.home.path)
+    return connect(
+        f"ws{url[4:]}/agents/{AGENT}/events",
+        additional_headers={"Authorization": f"Bearer {token}"},
+        proxy=None,
+    )

@@ -7,6 +7,7 @@ by pid alone; shells of a model by the variable they were given and the folder t
 
 import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from actors.supervisor.table import ProcessBegan
 
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 START_SLACK_SECONDS = 0.05
+GONE_SECONDS = 2.0
 SHELL_MARK = "AGIRAPH_RUN"
 
 
@@ -90,8 +92,15 @@ def sweep_leftovers(home: Path, processes: Iterable[ProcessBegan]) -> list[int]:
     for process in left:
         kill_group(process.pid)
     kill_all(victims)
-    psutil.wait_procs(victims, timeout=2)
+    _wait_gone(victims)
     return [process.pid for process in victims]
+
+
+def _wait_gone(victims: list[psutil.Process]) -> None:
+    """Wait (a little) for killed processes, so that the new ones do not meet them."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while any(map(_is_alive, victims)) and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def _same_process(began: ProcessBegan, boot: str) -> psutil.Process | None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from tests.integration.probe import FAILED, ORDERS
+from tests.integration.probe import FAILED, orders_socket
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30.0
@@ -61,7 +61,7 @@ class House:
         """Ask something on the bus as the human gateway."""
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(DEADLINE_SECONDS)
-            link.connect(str(self.home / ORDERS))
+            link.connect(str(orders_socket(self.home)))
             link.sendall(json.dumps({"to": to, "type": type_, "body": body}).encode() + b"\n")
             answer: dict[str, Any] = json.loads(link.makefile().readline())
         return answer
@@ -129,7 +129,8 @@ def running(home: Path, *options: str, **environ: str) -> Iterator[House]:
             family = house.descendants()
             house.process.kill()
         house.process.communicate()
-        psutil.wait_procs(family, timeout=5)
+        until(lambda: all_gone(family), "what the test left is gone")
+        orders_socket(home).unlink(missing_ok=True)
 
 
 def is_gone(process: psutil.Process) -> bool:

@@ -5,11 +5,13 @@ Run as a program this is `agiraph-supervisor` with these kinds in place of the r
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,6 @@ KINDS = {
     "coordinator": "tests.integration.probe:main",
     "worker": "tests.integration.probe:main",
 }
-ORDERS = "orders.sock"
 FAILED = "failed.jsonl"
 BODIES = {body.TYPE: body for body in MESSAGES}
 
@@ -64,6 +65,12 @@ async def serve(runtime: Runtime) -> None:
     while True:
         received = await runtime.receive()
         runtime.done(received)
+
+
+def orders_socket(home: Path) -> Path:
+    """Return where the human probe of a home takes orders; short, however deep the home is."""
+    name = hashlib.blake2b(os.fsencode(home), digest_size=8).hexdigest()
+    return Path(tempfile.gettempdir()) / f"agiraph-orders-{name}"
 
 
 def hang() -> None:
@@ -117,7 +124,7 @@ async def take_orders(runtime: Runtime) -> None:
         await writer.drain()
         writer.close()
 
-    path = runtime.launch.home / ORDERS
+    path = orders_socket(runtime.launch.home)
     path.unlink(missing_ok=True)
     server = await asyncio.start_unix_server(answer, str(path))
     await runtime.ready()
@@ -130,6 +137,7 @@ async def take_orders(runtime: Runtime) -> None:
             runtime.done(received)
     finally:
         server.close()
+        path.unlink(missing_ok=True)
 
 
 async def carry_out(runtime: Runtime, order: dict[str, Any]) -> dict[str, Any]:

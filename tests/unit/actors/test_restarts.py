@@ -79,8 +79,8 @@ def test_a_missing_router_is_nobodys_fault() -> None:
     for _ in range(50):
         verdict = after(PERMANENT, history, Exit(code=76), 100, ready=False)
         assert isinstance(verdict, Restart)
-        history = verdict.history
-    assert verdict.delay_seconds == PERMANENT.max_backoff_seconds
+        history, delay = verdict.history, verdict.delay_seconds
+    assert delay == PERMANENT.max_backoff_seconds
 
 
 def test_being_ready_once_clears_the_failed_starts() -> None:

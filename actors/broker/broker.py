@@ -7,6 +7,7 @@ does not come back within ORPHAN_SECONDS, is dropped.
 """
 
 import asyncio
+import hashlib
 from collections import OrderedDict
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ class CallInFlight:
     """One call: its newest question, its task, and the timer that runs while nobody asks for it."""
 
     asked: Received
-    request: ModelRequest
+    digest: bytes
     task: "asyncio.Task[None]" = field(init=False)
     orphaned: asyncio.TimerHandle | None = None
 
@@ -64,7 +65,7 @@ class Broker:
         self._calls = calls
         self._ledger = ledger
         self._in_flight: dict[bytes, CallInFlight] = {}
-        self._answers: OrderedDict[bytes, tuple[ModelRequest, ModelAnswer]] = OrderedDict()
+        self._answers: OrderedDict[bytes, tuple[bytes, ModelAnswer]] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
@@ -114,38 +115,38 @@ class Broker:
     # --- calls -----------------------------------------------------------------------------------
 
     def _call(self, received: Received, request: ModelRequest) -> None:
-        id = received.header.id
+        id, digest = received.header.id, _digest(request)
         remembered = self._answers.get(id)
-        if remembered is not None and remembered[0] == request:
+        if remembered is not None and remembered[0] == digest:
             self._start(self._reply(received, remembered[1]))
             return
         running = self._in_flight.get(id)
-        if running is not None and running.request == request:
+        if running is not None and running.digest == digest:
             running.asked = received
             self._keep(running)
             return
         if running is not None:
             running.task.cancel()
-        call = CallInFlight(received, request)
+        call = CallInFlight(received, digest)
         self._in_flight[id] = call
-        call.task = self._start(self._run(id, call))
+        call.task = self._start(self._run(id, call, request))
 
     def _cancel(self, received: Received, id: bytes) -> None:
         call = self._in_flight.get(id)
         if call is not None and call.asked.header.sender == received.header.sender:
             call.task.cancel()
 
-    async def _run(self, id: bytes, call: CallInFlight) -> None:
+    async def _run(self, id: bytes, call: CallInFlight, request: ModelRequest) -> None:
         deltas = Deltas(lambda delta: self._post_delta(id, call, delta))
         try:
-            answer = await self._answer(call.request, deltas)
+            answer = await self._answer(request, deltas)
         finally:
             deltas.flush()
             self._keep(call)
             if self._in_flight.get(id) is call:
                 del self._in_flight[id]
         if isinstance(answer, ModelAnswer):
-            self._remember(id, call.request, answer)
+            self._remember(id, call.digest, answer)
         await self._reply(call.asked, answer)
 
     async def _answer(self, request: ModelRequest, deltas: Deltas) -> ModelAnswer | ModelFailed:
@@ -163,8 +164,8 @@ class Broker:
             return ModelFailed(kind="internal", message=f"{type(error).__name__}: {error}")
         return ModelAnswer(response=response)
 
-    def _remember(self, id: bytes, request: ModelRequest, answer: ModelAnswer) -> None:
-        self._answers[id] = (request, answer)
+    def _remember(self, id: bytes, digest: bytes, answer: ModelAnswer) -> None:
+        self._answers[id] = (digest, answer)
         while len(self._answers) > REMEMBERED_ANSWERS:
             self._answers.popitem(last=False)
 
@@ -231,3 +232,8 @@ class Broker:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _digest(request: ModelRequest) -> bytes:
+    """Return what tells one question from another, without keeping its long transcript."""
+    return hashlib.blake2b(request.model_dump_json().encode(), digest_size=16).digest()

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from agiraph.providers.anthropic_wire import Answer, body_of
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
+from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.turns import ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-
-CONNECT_SECONDS = 10.0
 
 
 class AnthropicProvider:
@@ -28,11 +27,15 @@ class AnthropicProvider:
         self._url = base_url
         self._key = key
         self._sdk = anthropic
+        timeout = anthropic.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
         self._client: AsyncAnthropic = anthropic.AsyncAnthropic(
             api_key=key,
             base_url=base_url,
             max_retries=0,  # the broker tries again, for all who call this provider together
-            timeout=anthropic.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            timeout=timeout,
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                timeout=timeout, mounts=mounts_for(base_url)
+            ),
         )
 
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:

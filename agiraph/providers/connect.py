@@ -37,7 +37,10 @@ def connect(
         from agiraph.providers.anthropic import AnthropicProvider
 
         return AnthropicProvider(
-            name, base_url=url, key=key or "none", timeout_seconds=timeout_seconds
+            name,
+            base_url=url,
+            key=key or "none",
+            timeout_seconds=timeout_seconds,
         )
     from agiraph.providers.openai import OpenAIProvider
 

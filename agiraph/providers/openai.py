@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
+from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.providers.openai_wire import Answer, body_of
 from agiraph.turns import ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-CONNECT_SECONDS = 10.0
+OPENAI = "openai"
 NO_KEY = "none"  # the SDK insists on a key; local services do not look at it
 
 
@@ -38,12 +39,19 @@ class OpenAIProvider:
         self._key = key or ""
         self._max_tokens_field = max_tokens_field
         self._sdk = openai
+        timeout = openai.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
         self._client: AsyncOpenAI = openai.AsyncOpenAI(
             api_key=key or NO_KEY,
             base_url=base_url,
             max_retries=0,  # the broker tries again, for all who call this provider together
-            timeout=openai.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            timeout=timeout,
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, mounts=mounts_for(base_url)
+            ),
         )
+        if name != OPENAI:  # the SDK reads these from the environment, for whatever base_url
+            self._client.organization = None
+            self._client.project = None
 
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""

@@ -196,3 +196,11 @@ def test_an_interrupted_turn_is_shown_as_such_and_is_no_step(
     generate(server, api, brain, UserTurn(content="a"), cut, UserTurn(content="no, b"))
     assert seen[0].step == 0
     assert "[interrupted]" in repr(seen[0].turns)
+
+
+def test_a_service_on_this_machine_is_called_past_any_proxy(
+    server: FakeModelServer, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert generate(server, api, lambda seen: say("direct")).text == "direct"

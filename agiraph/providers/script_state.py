@@ -21,7 +21,11 @@ INPUT_LINE = "The input folder is mounted"
 MARK = "script_step"
 
 _WHO = re.compile(r"You are (?P<me>.+?), (?:the (?P<lead>coordinator)|an? (?P<role>[^.\n]+)\.)")
-_MESSAGE = re.compile(r"\[Message from (?P<sender>[^\]\n]+)\]: (?P<text>.*)", re.DOTALL)
+_MESSAGE = re.compile(
+    r"^\[Message from (?P<sender>[^\]\n]+)\]: (?P<text>.*?)(?=^\[Message from |\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+CHECK_MESSAGES = "check_messages"
 _REF = re.compile(r"^- (?P<name>[^:\n]+): (?P<path>nodes/.+)$", re.MULTILINE)
 
 
@@ -114,7 +118,7 @@ def read_state(turns: Sequence[Turn], role: str) -> ScriptState:
     first = since[0] if since else None
     given = first.content if isinstance(first, UserTurn) else ""
     spoken = [at for at, turn in enumerate(since) if _is_whole_answer(turn)]
-    heard = [(at, said) for at, turn in enumerate(since) if (said := _message(turn))]
+    heard = [(at, said) for at, turn in enumerate(since) for said in _messages(turn)]
     last_answer = spoken[-1] if spoken else -1
     return ScriptState(
         goal=_goal(given),
@@ -144,9 +148,15 @@ def _is_whole_answer(turn: Turn) -> bool:
     return isinstance(turn, AssistantTurn) and not turn.interrupted
 
 
-def _message(turn: Turn) -> Said | None:
-    found = _MESSAGE.match(turn.content) if isinstance(turn, UserTurn) else None
-    return Said(found["sender"], found["text"].strip()) if found else None
+def _messages(turn: Turn) -> list[Said]:
+    """Return the messages that a turn brought: itself one, or what `check_messages` gave."""
+    is_message = isinstance(turn, UserTurn) and turn.content.startswith("[Message from ")
+    is_check = isinstance(turn, ToolTurn) and turn.name == CHECK_MESSAGES
+    if not (is_message or is_check) or isinstance(turn, AssistantTurn):
+        return []
+    return [
+        Said(found["sender"], found["text"].strip()) for found in _MESSAGE.finditer(turn.content)
+    ]
 
 
 def _goal(text: str) -> str:

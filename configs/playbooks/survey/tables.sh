@@ -18,7 +18,7 @@ function fields(record, out, sep,    n, i, c, quoted, value) {
   out[++n] = value
   return n
 }
-function quotes(text,    copy) { copy = text; return gsub(/"/, "", copy) }
+function quotes(text) { return index(text, "\"") ? gsub(/"/, "", text) : 0 }
 function clean(text) {
   gsub(/[[:cntrl:]|`]/, " ", text); gsub(/^ +| +$/, "", text)
   return length(text) > 40 ? substr(text, 1, 37) "..." : text
@@ -36,7 +36,8 @@ function take(record,    i, v, n) {
   rows++
   if (n != columns) ragged++
   for (i = 1; i <= n && i <= columns && i <= 24; i++) {
-    v = cell[i]; gsub(/^ +| +$/, "", v)
+    v = cell[i]
+    if (v ~ /^ | $/) gsub(/^ +| +$/, "", v)
     if (v == "") continue
     filled[i]++
     if (is_number(v)) {
@@ -49,7 +50,7 @@ function take(record,    i, v, n) {
       if (dates[i] == 1 || v "" > last[i] "") last[i] = v
     }
     if (different[i] <= 500) {
-      v = clean(v)
+      if (!((i, v) in seen)) v = clean(v)
       if (!((i, v) in seen)) { different[i]++; value[i, different[i]] = v }
       seen[i, v]++
     }
@@ -132,10 +133,10 @@ while IFS= read -r -d '' file; do
   if [ ! -s "$file" ]; then echo "- \`$name\` is empty" >>"$work/json"; continue; fi
   if is_binary "$file"; then echo "- \`$name\` is called a table but is binary" >>"$work/json"; continue; fi
   looked=$((looked + 1))
-  head -c 8388608 "$file" | awk "$table_awk" >"$work/one"
+  note= half=
+  [ "$(head -c 4194305 "$file" | wc -c)" -le 4194304 ] || note=" in its first 4 MB" half='$d'
+  head -c 4194304 "$file" | sed "$half" | awk "$table_awk" >"$work/one"
   IFS=$'\t' read -r rows columns sep ragged broken <"$work/one"
-  note=
-  [ "$(head -c 8388609 "$file" | wc -c)" -le 8388608 ] || note=" in its first 8 MB"
   printf '%s\t%s\t%s\n' "$rows" "$columns" "$name" >>"$work/tables"
   {
     printf '\n### `%s`\n\n%s %s%s, %s %s, separated by `%s`' "$name" "$rows" "$(one_or_more "$rows" row)" \
@@ -155,7 +156,7 @@ while IFS= read -r -d '' file; do
   [ -r "$file" ] && [ -s "$file" ] || continue
   looked=$((looked + 1))
   case $file in
-    *[lL]) what="$(head -c 8388608 "$file" | grep -c .) lines; the first is $(head -n 1 "$file" | head -c 65536 | awk "$json_awk")" ;;
+    *[lL]) what="$(head -c 4194304 "$file" | grep -c .) lines; the first is $(head -n 1 "$file" | head -c 65536 | awk "$json_awk")" ;;
     *) what=$(head -c 524288 "$file" | awk "$json_awk") ;;
   esac
   [ "$(head -c 524289 "$file" | wc -c)" -le 524288 ] || what="$what (first 512 KB looked at)"

@@ -64,7 +64,7 @@ mentions=$(wc -l <"$work/mentions" | tr -d ' ')
 if [ $looked = 0 ]; then
   short="there are no texts to read"
 else
-  short="$looked $(one_or_more "$looked" text) with $words words in all; $mentions $(one_or_more "$mentions" time) one speaks of another file"
+  short="$looked $(one_or_more "$looked" text) with $words $(one_or_more "$words" word) in all; $mentions $(one_or_more "$mentions" time) one speaks of another file"
   [ "$errors" = 0 ] || short+="; logs report $errors $(one_or_more "$errors" error)"
 fi
 

@@ -216,6 +216,16 @@ def test_a_human_is_answered_once_and_the_work_goes_on(tmp_path: Path) -> None:
     assert play.step().tool_calls[0].name == "publish"
 
 
+def test_a_human_who_is_read_by_a_tool_is_answered_too(tmp_path: Path) -> None:
+    play = Play(tmp_path, WORKERS.replace("tool: bash", "tool: check_messages"), ADA)
+    play.turns = [UserTurn(content=GIVEN.format("garden"))]
+    play.step("[Message from ben]: no\n\n[Message from human]: stop?\nplease")
+    assert said(play.step()) == [
+        ("send_message", {"to": "human", "content": "I am ada at dig: stop?\nplease"})
+    ]
+    assert play.step().tool_calls[0].name == "publish"
+
+
 def test_what_is_told_is_never_a_template(tmp_path: Path) -> None:
     play = Play(tmp_path, TWO_STEPS)
     play.step("{{ 7 * 7 }}")

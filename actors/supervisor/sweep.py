@@ -2,7 +2,7 @@
 
 On Linux an orphan re-parents to the supervisor, a subreaper: every child of ours that has no owner
 is a stray. Leftovers of a supervisor that was killed are known by (boot, pid, start time), never
-by pid alone; shells of a model by the variable they were given and the folder they stand in.
+by pid alone; shells of a model by the variable that names their run.
 """
 
 import os
@@ -119,15 +119,13 @@ def _shells_of(home: Path) -> list[psutil.Process]:
     """Return commands of models that work in this home though their actor is gone."""
     if sys.platform != "linux":
         return []
-    agents = os.path.join(os.path.realpath(home), "agents") + os.sep
+    folders = {str(home), os.path.realpath(home)}
+    agents = tuple(os.path.join(folder, "agents") + os.sep for folder in folders)
     return [process for process in psutil.process_iter() if _is_shell_of(process, agents)]
 
 
-def _is_shell_of(process: psutil.Process, agents: str) -> bool:
+def _is_shell_of(process: psutil.Process, agents: tuple[str, ...]) -> bool:
     try:
-        marked = process.environ().get(SHELL_MARK)
-        return marked is not None and (
-            marked.startswith(agents) or f"{process.cwd()}{os.sep}".startswith(agents)
-        )
+        return process.environ().get(SHELL_MARK, "").startswith(agents)
     except (psutil.Error, OSError):
         return False

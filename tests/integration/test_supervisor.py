@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -265,6 +266,22 @@ def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path, launch: st
         until(lambda: all_gone(family), "the children die with the supervisor")
     with running(tmp_path) as house:
         house.await_row("shop/ada", state="ready", incarnation=2)
+
+
+@linux_only
+def test_a_shell_that_a_killed_supervisor_left_is_swept_by_the_next(tmp_path: Path) -> None:
+    run = tmp_path / "agents" / "shop" / "runs" / "r1"
+    with (
+        subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": str(run)}) as ours,
+        subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": "/elsewhere"}) as other,
+    ):
+        try:
+            with running(tmp_path):
+                assert ours.wait(timeout=30) == -signal.SIGKILL
+                assert other.poll() is None
+        finally:
+            ours.kill()
+            other.kill()
 
 
 @linux_only

@@ -15,6 +15,7 @@ from agiraph.providers.base import FailureKind, OnText, Provider, ProviderError
 from agiraph.providers.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.providers.registry import ModelName
 from agiraph.providers.retry import RetryPolicy
+from agiraph.providers.text_tools import TextTools
 from agiraph.turns import ModelRequest, ModelResponse, Usage
 
 CHARACTERS_PER_TOKEN = 4
@@ -66,6 +67,8 @@ class Calls:
         request = request.model_copy(update={"model": str(name)})
         price = self._price(name)
         provider = await self._services.provider(name.provider)
+        if name.in_text:
+            provider = TextTools(provider)
         async with self._budgets.reserved(request, price) as max_tokens:
             request = request.model_copy(update={"max_tokens": max_tokens})
             attempt = 1
@@ -78,7 +81,7 @@ class Calls:
                 attempt += 1
 
     def _price(self, name: ModelName) -> Price | None:
-        known = price_of(str(name), self._prices)
+        known = price_of(name.plain, self._prices)
         return FREE if known is None and self._services.is_free(name.provider) else known
 
     async def _wait_for_turn(self, provider: str) -> None:

@@ -16,6 +16,7 @@ from agiraph.errors import InvalidInput, unknown
 
 JsonObject = dict[str, Any]
 FALLBACK_MODEL = "script/survey"
+TEXT_PREFIX = "text:"
 
 
 class Preset(Section):
@@ -45,14 +46,23 @@ class Preset(Section):
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A model's full name: which provider, and what that provider calls it."""
+    """A model's full name: which provider, and what that provider calls it.
+
+    `in_text`: it has no tool calling of its own, and is asked by way of `text_tools`.
+    """
 
     provider: str
     name: str
+    in_text: bool = False
+
+    @property
+    def plain(self) -> str:
+        """The name as prices have it: `provider/name`."""
+        return f"{self.provider}/{self.name}"
 
     def __str__(self) -> str:
-        """Return `provider/name`."""
-        return f"{self.provider}/{self.name}"
+        """Return `provider/name`, or `text:provider/name`."""
+        return f"{TEXT_PREFIX}{self.plain}" if self.in_text else self.plain
 
 
 def load_presets(*files: Path) -> dict[str, Preset]:
@@ -91,19 +101,21 @@ def read_table(file: Path) -> JsonObject:
 
 
 def parse_model(text: str, presets: Mapping[str, Preset]) -> ModelName:
-    """Return the model that `provider/name` (or `provider` alone) names.
+    """Return the model that `provider/name` (or `provider` alone) names, with `text:` or without.
 
     Raises InvalidInput for an unknown provider, listing the known ones, or a missing name.
     """
-    provider, _, name = text.strip().partition("/")
+    full = text.strip().removeprefix(TEXT_PREFIX)
+    provider, _, name = full.partition("/")
     if provider not in presets:
-        hint = f" in model '{text}' (a model is named provider/name)" if provider != text else ""
+        hint = f" in model '{text}' (a model is named provider/name)" if provider != full else ""
         error = unknown("provider", provider, list(presets))
         raise InvalidInput(f"{error}{hint}")
     name = name or presets[provider].default_model or ""
     if not name:
         raise InvalidInput(f"model '{text}': which one? write {provider}/NAME")
-    return ModelName(provider, name)
+    in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api != "script"
+    return ModelName(provider, name, in_text)
 
 
 def usable(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> tuple[JsonObject, ...]:

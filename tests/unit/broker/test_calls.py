@@ -197,3 +197,13 @@ def test_all_callers_of_a_provider_keep_the_pause_that_one_was_told(tmp_path: Pa
         ledger.close()
 
     asyncio.run(main())
+
+
+def test_a_model_without_tool_calling_is_asked_in_words_at_the_same_price(tmp_path: Path) -> None:
+    stub = StubProvider(answer('<tool_call>{"name": "bash"}</tool_call>'))
+    calls, ledger = calls_of(stub, tmp_path)
+    with ledger:
+        response = asyncio.run(make(calls, ask(model=f"text:{MODEL}")))
+    assert [call.name for call in response.tool_calls] == ["bash"]
+    assert response.usage.cost_usd is not None
+    assert stub.requests[0].tools == ()

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
@@ -54,7 +54,7 @@ class Follower:
                 frame = connection.recv(timeout=left)
             except TimeoutError:
                 return None
-            except ConnectionClosed:
+            except (ConnectionClosed, OSError):
                 self.close()
                 continue
             event = Event.model_validate(json.loads(frame))
@@ -72,7 +72,8 @@ class Follower:
     def close(self) -> None:
         """Drop the connection; a further `next` makes it again."""
         self._connection = None
-        self._open_things.close()
+        with suppress(ConnectionClosed, OSError):  # it may break while it says goodbye
+            self._open_things.close()
 
     def __enter__(self) -> "Follower":
         """Return the follower itself."""

@@ -8,7 +8,7 @@ from actors.human.entities import AT_WORK, children
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for, deliver
 from agiraph.api import Acted, ActedOn, ApiError, Archived, EntityAct
-from agiraph.ids import COORDINATOR_NAME, SUPERVISOR, coordinator_address, message_id
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, SUPERVISOR, coordinator_address, message_id
 from agiraph.messages import ChildInfo, ChildStopped, Pause, Resume, StopChild
 from agiraph.models import Agent
 
@@ -33,18 +33,18 @@ async def act_on(gateway: Gateway, named: str, act: EntityAct) -> Acted:
 
 async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Acted:
     """Act on an agent's coordinator and all its workers, the coordinator first."""
-    team = _team(await children(gateway), agent)
-    acted = await _act(gateway, team, act)
-    if act == "stop" and team:
-        data = {"by": "human", "entities": [child.address for child in team]}
+    if act != "stop":
+        return await _act(gateway, _team(await children(gateway), agent), act)
+    entities = await _stop_team(gateway, agent, "stop")
+    if entities:
+        data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
         await gateway.telling.tell("agent.stopped", agent.id, message_id(), data)
-    return acted
+    return Acted(act=act, entities=tuple(entities))
 
 
 async def archive(gateway: Gateway, agent: Agent) -> Archived:
     """Stop an agent for good, withdraw its questions and move its folder away."""
-    for child in _team(await children(gateway), agent):
-        await _stop(gateway, child, "forget")
+    await _stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
     gateway.questions.withdraw(agent.id)
     gateway.forget(agent)
@@ -114,6 +114,19 @@ async def _act(gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct) -
         case "resume":
             entities = [await _resume(gateway, child) for child in targets]
     return Acted(act=act, entities=tuple(entities))
+
+
+async def _stop_team(gateway: Gateway, agent: Agent, how: How) -> list[ActedOn]:
+    """Stop an agent's processes, those too that its coordinator started just before its end."""
+    stopped: dict[str, ActedOn] = {}
+    while True:
+        team = _team(await children(gateway), agent)
+        left = [child for child in team if child.address not in stopped]
+        if not left:
+            return list(stopped.values())
+        is_first = not stopped and left[0].address == coordinator_address(agent.id)
+        acted = await _stop_all(gateway, left[:1] if is_first else left, how)
+        stopped |= {entity.address: entity for entity in acted}
 
 
 async def _stop_all(gateway: Gateway, targets: Sequence[ChildInfo], how: How) -> list[ActedOn]:

@@ -1,0 +1,132 @@
+"""The gateway and the recorder under a real supervisor, on the real bus, and killed on the way."""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agiraph.api import AgentSummary, CreateAgent
+from agiraph.client import Client, NotReachable
+from agiraph.following import Follower
+from agiraph.models import Event
+from tests.integration.commands import Commands
+
+DEADLINE_SECONDS = 60.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    commands = Commands(tmp_path / "home")
+    with commands.supervisor():
+        yield commands.home
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    (folder / "b.md").write_text("# Notes\n\nsee a.csv\n")
+    return folder
+
+
+def create(client: Client, folder: Path) -> AgentSummary:
+    request = CreateAgent(goal="Survey these papers", model="script/survey", input=str(folder))
+    return client.create_agent(request)
+
+
+def kill(client: Client, address: str) -> None:
+    row = next(row for row in client.entities() if row.address == address)
+    assert row.pid is not None
+    os.kill(row.pid, signal.SIGKILL)
+
+
+def read_until(follower: Follower, type: str) -> list[Event]:
+    events: list[Event] = []
+    while not events or events[-1].type != type:
+        event = follower.next(within_seconds=DEADLINE_SECONDS)
+        assert event is not None, f"no {type} came after {[event.type for event in events[-5:]]}"
+        events.append(event)
+    return events
+
+
+def test_a_run_is_followed_without_gap_or_repeat_while_gateway_and_recorder_are_killed(
+    home: Path, folder: Path
+) -> None:
+    with Client.for_home(home) as client:
+        agent = create(client, folder)
+        assert agent.status in ("idle", "working")
+        follower = client.follow_events(agent.id)
+        events = read_until(follower, "worker.spawned")
+        kill(client, "recorder")
+        kill(client, "human")
+    with follower:
+        events += read_until(follower, "agent.completed")
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    counts = Counter(event.type for event in events)
+    assert counts["agent.created"] == counts["agent.completed"] == 1
+    with Client.for_home(home) as client:
+        assert client.agent(agent.id).status == "completed"
+        board = client.board(agent.id)
+        assert counts["node.completed"] == len(board.nodes) == 4
+        assert {node.status for node in board.nodes} == {"completed"}
+        assert "a.csv" in client.read_file(agent.id, "_output.md").content
+        sent = counts["message.sent"]
+        messages = client.messages(agent.id)
+        assert len(messages) == len({message.id for message in messages}) == sent
+        assert [message.seq for message in messages] == list(range(1, sent + 1))
+        folder_of_messages = client.list_files(agent.id, "_messages").entries
+        assert len([e for e in folder_of_messages if e.name.endswith(".md")]) == sent
+
+
+def test_the_gateway_comes_back_at_its_old_address(home: Path) -> None:
+    with Client.for_home(home) as client:
+        before = client.health()
+        kill(client, "human")
+        follower = client.follow_events("nobody")
+        with follower, pytest.raises(Exception, match="unknown agent"):
+            follower.next(within_seconds=DEADLINE_SECONDS)
+    with Client.for_home(home) as again:
+        assert again.health().pid != before.pid
+        assert again.url == client.url
+
+
+def test_an_agent_is_stopped_started_again_and_archived(home: Path, folder: Path) -> None:
+    with Client.for_home(home) as client:
+        agent = create(client, folder)
+        with client.follow_events(agent.id) as follower:
+            read_until(follower, "worker.spawned")
+            client.stop(agent.id)
+            rows = [row for row in client.entities() if row.address.startswith(agent.id)]
+            assert {row.state for row in rows} == {"stopped"}
+            assert client.agent(agent.id).status == "stopped"
+            client.resume(agent.id)
+            read_until(follower, "agent.completed")
+        archived = client.archive(agent.id)
+        assert client.agents() == []
+        assert (Path(archived.path) / "events.jsonl").exists()
+        assert not [row for row in client.entities() if row.address.startswith(agent.id)]
+
+
+def test_text_to_a_live_agent_is_journaled_by_the_bus_and_logged(home: Path, folder: Path) -> None:
+    with Client.for_home(home) as client:
+        agent = create(client, folder)
+        with client.follow_events(agent.id) as follower:
+            client.send(agent.id, "hello there")
+            read_until(follower, "message.sent")
+        sent = [m for m in client.conversation(agent.id).messages if m.sender == "human"]
+        assert [m.content for m in sent] == ["hello there"]
+
+
+def test_stopping_the_supervisor_ends_the_gateway_with_open_followers(tmp_path: Path) -> None:
+    commands = Commands(tmp_path / "home")
+    with commands.supervisor(), Client.for_home(commands.home) as client:
+        agent = create(client, tmp_path)
+        follower = client.follow_events(agent.id)
+        assert follower.next(within_seconds=DEADLINE_SECONDS) is not None
+    follower.close()
+    with pytest.raises(NotReachable):
+        Client.for_home(commands.home)

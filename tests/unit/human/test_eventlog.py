@@ -1,0 +1,57 @@
+"""Paging a growing log: by line, from anywhere, only what is whole."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.human.eventlog import STRIDE, EventLog
+
+
+def write(path: Path, first: int, count: int) -> None:
+    with path.open("ab") as file:
+        for seq in range(first, first + count):
+            line = {"type": "t", "agent_id": "a-1", "ts": 1.0, "seq": seq, "data": {"n": "ü" * seq}}
+            file.write(json.dumps(line).encode() + b"\n")
+
+
+def seqs(log: EventLog, after: int, limit: int) -> list[int]:
+    return [event.seq for event in log.page(after, limit)]
+
+
+@pytest.mark.parametrize("after", [0, 1, STRIDE - 1, STRIDE, STRIDE + 1, 2 * STRIDE, 700])
+def test_a_page_begins_after_its_cursor_wherever_that_is(tmp_path: Path, after: int) -> None:
+    write(tmp_path / "log", 1, 702)
+    log = EventLog(tmp_path / "log")
+    assert seqs(log, after, 5) == list(range(after + 1, min(after + 6, 703)))
+
+
+def test_no_log_and_a_cursor_beyond_the_end_give_nothing(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "log")
+    assert seqs(log, 0, 5) == []
+    write(tmp_path / "log", 1, 3)
+    assert seqs(log, 3, 5) == seqs(log, 99, 5) == []
+    assert seqs(log, 0, 0) == []
+    assert log.last() == 3
+
+
+def test_a_line_counts_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write(path, 1, 2)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    log = EventLog(path)
+    assert seqs(log, 0, 9) == [1]
+    path.write_bytes(whole)
+    assert seqs(log, 1, 9) == [2]
+
+
+def test_a_log_that_was_replaced_by_a_shorter_one_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write(path, 1, 300)
+    log = EventLog(path)
+    assert log.last() == 300
+    path.unlink()
+    assert log.last() == 0
+    write(path, 1, 4)
+    assert seqs(log, 0, 9) == [1, 2, 3, 4]

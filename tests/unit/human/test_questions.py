@@ -1,0 +1,99 @@
+"""The book of questions: asked once, answered once, delivered until it is ticked off."""
+
+from pathlib import Path
+
+import pytest
+
+from actors.human.questions import Questions
+from agiraph.api import ApiError
+from agiraph.errors import Corrupt
+from agiraph.ids import AgentId, QuestionId
+from agiraph.messages import AskQuestion
+
+
+def body(id: str = "q1", agent: str = "shop-1") -> AskQuestion:
+    return AskQuestion(
+        question_id=QuestionId(id), agent=AgentId(agent), from_name="Ada", question="Which?"
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "questions.jsonl"
+
+
+def reopened(book: Questions, path: Path) -> Questions:
+    book.close()
+    return Questions(path)
+
+
+def test_a_question_asked_again_by_the_same_message_is_not_new(path: Path) -> None:
+    book = Questions(path)
+    assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is not None
+    assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is None
+    again = reopened(book, path)
+    assert again.ask(body(), "shop-1/ada-1", "01", 1.0) is None
+    assert len(again.all()) == 1
+    again.close()
+
+
+def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages(
+    path: Path,
+) -> None:
+    book = Questions(path)
+    book.ask(body(), "shop-1/ada-1", "01", 1.0)
+    assert book.ask(body(), "shop-1/ada-1", "02", 2.0) is None
+    book.answer("q1", "this", "human", 3.0)
+    assert book.undelivered()[0].undelivered == ("01", "02")
+    book.delivered("q1", "01")
+    book = reopened(book, path)
+    assert book.undelivered()[0].undelivered == ("02",)
+    book.delivered("q1", "02")
+    assert book.undelivered() == []
+    book.close()
+
+
+def test_two_askers_may_use_the_same_id(path: Path) -> None:
+    book = Questions(path)
+    first = book.ask(body(), "shop-1/ada-1", "01", 1.0)
+    second = book.ask(body(agent="mill-2"), "mill-2/ada-1", "02", 1.0)
+    assert first is not None
+    assert second is not None
+    assert (first.id, second.id) == ("q1", "q1-2")
+    book.answer("q1-2", "that", "human", 2.0)
+    case = book.undelivered()[0]
+    assert (case.asker, case.asked_as) == ("mill-2/ada-1", "q1")
+    book.close()
+
+
+def test_the_first_answer_holds_and_the_second_is_told_who_and_when(path: Path) -> None:
+    book = Questions(path)
+    book.ask(body(), "shop-1/ada-1", "01", 1.0)
+    book.answer("q1", "this", "human", 1000.0)
+    book = reopened(book, path)
+    with pytest.raises(
+        ApiError, match="answered by human at 1970-01-01T00:16:40Z: this"
+    ) as refused:
+        book.answer("q1", "that", "human", 2000.0)
+    assert refused.value.status == 409
+    assert book.all()[0].answer == "this"
+    book.close()
+
+
+def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(path: Path) -> None:
+    book = Questions(path)
+    book.ask(body("q1"), "shop-1/ada-1", "01", 1.0)
+    book.ask(body("q2"), "shop-1/ada-1", "02", 1.0)
+    book.answer("q1", "this", "human", 2.0)
+    book.withdraw("shop-1")
+    assert [question.status for question in book.all()] == ["answered", "withdrawn"]
+    with pytest.raises(ApiError) as refused:
+        book.answer("q2", "late", "human", 3.0)
+    assert refused.value.status == 409
+    book.close()
+
+
+def test_a_record_that_cannot_have_been_written_is_told_with_its_place(path: Path) -> None:
+    path.write_text('{"type":"answered","id":"q9","answer":"x","by":"h","at":1}\n')
+    with pytest.raises(Corrupt, match="record 1"):
+        Questions(path)

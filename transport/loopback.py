@@ -157,12 +157,12 @@ class LoopbackRouter:
             for blob in wire.up.take():
                 self.switch.receive(rid, blob)
         while frames := self.switch.settle():
-            for frame in frames:
-                target = self._wires.get(frame.rid)
+            for rid, blob, _ in frames:
+                target = self._wires.get(rid)
                 if target is None:
-                    self.switch.gone(frame.rid)
+                    self.switch.gone(rid)
                 elif target.is_connected:
-                    target.down.put(frame.blob)
+                    target.down.put(blob)
         for wire in list(self._wires.values()):
             wire.deliver()
 

@@ -10,12 +10,16 @@ Rules, which every implementation keeps:
   then acknowledges and delivers.
 """
 
+from bisect import bisect_right
 from collections import OrderedDict
+from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 MAX_MESSAGES = 10_000
 MAX_BYTES = 64 * 1024 * 1024
 KNOWN_DONE = 100_000
+COMPACT_FROM = 512
 
 DUPLICATE = 0
 FULL = -1
@@ -79,30 +83,19 @@ class MemoryMailboxes:
         if len(box.waiting) >= self._max_messages or box.size + len(blob) > self._max_bytes:
             return FULL
         self._position += 1
-        box.waiting[id] = Stored(self._position, id, blob)
-        box.size += len(blob)
+        box.put(Stored(self._position, id, blob))
         return self._position
 
     def undone(self, address: str, limit: int, after: int = 0) -> list[Stored]:
         """Return at most `limit` waiting messages behind position `after`, oldest first."""
         box = self._boxes.get(address)
-        found: list[Stored] = []
-        if box is None:
-            return found
-        for stored in box.waiting.values():
-            if len(found) >= limit:
-                break
-            if stored.position > after:
-                found.append(stored)
-        return found
+        return box.following(limit, after) if box is not None else []
 
     def done(self, address: str, id: bytes) -> bool:
         """Take a message out for good; False if it did not wait there."""
         box = self._boxes.get(address)
-        stored = box.waiting.pop(id, None) if box is not None else None
-        if box is None or stored is None:
+        if box is None or not box.take(id):
             return False
-        box.size -= len(stored.blob)
         self._done[address, id] = None
         if len(self._done) > self._known_done:
             self._done.popitem(last=False)
@@ -121,10 +114,43 @@ class MemoryMailboxes:
 
 
 class _Box:
-    """What waits for one address, in the order of arrival."""
+    """What waits for one address. `_order` has ids by position, taken ones too for a while.
 
-    __slots__ = ("size", "waiting")
+    A dict alone would do, were it not that a dict emptied from its front is walked from where its
+    front once was.
+    """
+
+    __slots__ = ("_order", "size", "waiting")
 
     def __init__(self) -> None:
         self.waiting: dict[bytes, Stored] = {}
         self.size = 0
+        self._order: list[tuple[int, bytes]] = []
+
+    def put(self, stored: Stored) -> None:
+        """Append a message that is not there."""
+        self.waiting[stored.id] = stored
+        self.size += len(stored.blob)
+        self._order.append((stored.position, stored.id))
+
+    def take(self, id: bytes) -> bool:
+        """Take a message out; False if it is not there."""
+        stored = self.waiting.pop(id, None)
+        if stored is None:
+            return False
+        self.size -= len(stored.blob)
+        if len(self._order) > COMPACT_FROM and len(self._order) > 2 * len(self.waiting):
+            self._order = [entry for entry in self._order if entry[1] in self.waiting]
+        return True
+
+    def following(self, limit: int, after: int) -> list[Stored]:
+        """Return at most `limit` messages behind a position."""
+        found: list[Stored] = []
+        start = bisect_right(self._order, after, key=itemgetter(0))
+        for _, id_ in islice(self._order, start, None):
+            if len(found) >= limit:
+                break
+            stored = self.waiting.get(id_)
+            if stored is not None:
+                found.append(stored)
+        return found

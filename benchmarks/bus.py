@@ -1,0 +1,304 @@
+"""How fast the router passes messages, against what ZeroMQ alone can do on the same machine.
+
+Each broker stands in a process of its own, a source and a sink are two more, on ipc with 200-byte
+bodies. All brokers are measured in turn, round after round, in one run: only the ratios mean
+something, as the machine's mood moves all of them together.
+
+    c_proxy   zmq.proxy, in C: no routing at all
+    bare      a Python loop on raw frames that reads the receiver from the header and sends on
+    router    transport.router.Router with all it does, for passing messages
+    durable   the same for durable ones: mailbox, accepted, done (each acknowledged in batches)
+    recorded  durable, with the recorder's copy of each message delivered too
+
+Run it as `python -m benchmarks.bus`; `run()` returns the rows.
+"""
+
+import gc
+import multiprocessing
+import secrets
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier as BarrierType
+
+import msgpack
+import zmq
+
+from transport import protocol, sockets, tickets
+from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
+from transport.mailboxes import MemoryMailboxes
+from transport.protocol import link_frame
+from transport.router import LAST, MORE, Router
+
+BODY = bytes(200)
+MESSAGES = 20_000
+ROUND_TRIPS = 1_000
+IN_FLIGHT = 750
+RECEIPT_EVERY = 250
+ROUNDS = 5
+KEY = bytes(tickets.KEY_BYTES)
+ACK_EVERY = 64
+MODES = ("c_proxy", "bare", "router", "durable", "recorded")
+
+Socket = zmq.Socket[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One broker: medians over the rounds, ratios taken within each round."""
+
+    mode: str
+    messages_per_second: float
+    of_bare: float
+    of_c_proxy: float
+    round_trip_us: float
+    round_trip_of_bare: float
+
+
+# --- the brokers ---------------------------------------------------------------------------------
+
+
+def _serve_proxy(folder: str) -> None:
+    """Pass everything between two sides, in C."""
+    context = zmq.Context[Socket]()
+    front, back = context.socket(zmq.DEALER), context.socket(zmq.DEALER)
+    front.bind(f"ipc://{folder}/source")
+    back.bind(f"ipc://{folder}/sink")
+    zmq.proxy(front, back)
+
+
+def _serve_bare(folder: str) -> None:
+    """Read the receiver from each header and send the blob there; nothing else."""
+    context = zmq.Context[Socket]()
+    socket = sockets.router_socket(context)
+    socket.bind(f"ipc://{folder}/bus")
+    poller = zmq.Poller()
+    poller.register(socket, zmq.POLLIN)
+    receive, send, option = socket.recv, socket.send, socket.getsockopt
+    while True:
+        poller.poll()
+        for _ in range(256):
+            try:
+                rid = receive(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            blob = receive(zmq.NOBLOCK)
+            if option(zmq.RCVMORE):
+                continue
+            end = 2 + (blob[0] << 8 | blob[1])
+            header = msgpack.unpackb(blob[2:end], use_list=False)
+            rid = _rid(header[3])
+            try:
+                send(rid, MORE)
+            except zmq.ZMQError:
+                continue  # the other end is not there yet
+            send(blob, LAST)
+
+
+def _serve_router(folder: str, tap: str | None = None) -> None:
+    """Our router."""
+    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), tap=tap)
+    router.bind()
+    router.run()
+
+
+def _serve_recorded(folder: str) -> None:
+    """Our router, with copies for the recorder."""
+    _serve_router(folder, protocol.RECORDER)
+
+
+SERVERS: dict[str, Callable[[str], None]] = {
+    "c_proxy": _serve_proxy,
+    "bare": _serve_bare,
+    "router": _serve_router,
+    "durable": _serve_router,
+    "recorded": _serve_recorded,
+}
+
+
+# --- the two ends --------------------------------------------------------------------------------
+
+
+class _End:
+    """A raw synchronous peer: as cheap as it can be, so that the broker is what is measured."""
+
+    def __init__(self, mode: str, folder: str, address: str) -> None:
+        self._context = zmq.Context[Socket]()
+        self._socket = self._context.socket(zmq.DEALER)
+        self._socket.setsockopt(zmq.ROUTING_ID, _rid(address))
+        self._socket.setsockopt(zmq.SNDHWM, 0)
+        self._socket.setsockopt(zmq.RCVHWM, 0)
+        side = f"{address}" if mode == "c_proxy" else "bus"
+        self._socket.connect(f"ipc://{folder}/{side}")
+        self._poller = zmq.Poller()
+        self._poller.register(self._socket, zmq.POLLIN)
+        self._mode = mode
+        self._address = address
+        self._done: list[bytes] = []
+        self._is_durable = mode in ("durable", "recorded")
+        if mode not in ("c_proxy", "bare"):
+            self._hello()
+
+    def send(self, to: str, kind: str, id: bytes) -> None:
+        """Send one message."""
+        flags = int(Flag.DURABLE) if self._is_durable else 0
+        fields = (VERSION, id, kind, to, self._address, 1, None, 1.0, flags, None)
+        self._socket.send(pack_fields(fields, BODY))
+
+    def meet(self) -> None:
+        """Exchange messages with the sink until one came back, and then no more come."""
+        self.send("sink", "trip", secrets.token_bytes(16))
+        while not self.take(50):
+            self.send("sink", "trip", secrets.token_bytes(16))
+        while self.take(200):
+            pass
+
+    def take(self, within_ms: int | None = None) -> list[tuple[str, bytes]]:
+        """Wait, then return (type, id) of every message that is there; answer what must be."""
+        self._poller.poll(within_ms)
+        found = []
+        for _ in range(ACK_EVERY):
+            try:
+                blob = self._socket.recv(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            header = msgpack.unpackb(blob[2 : 2 + (blob[0] << 8 | blob[1])], use_list=False)
+            if header[2] == protocol.NACK:
+                raise RuntimeError(f"refused: {read_map(body_of(blob))}")
+            if not header[2].startswith(protocol.LINK_PREFIX):
+                found.append((header[2], header[1]))
+                if self._is_durable:
+                    self._done.append(header[1])
+        if self._done:
+            body = {"ids": self._done, "stage": protocol.DONE}
+            self._socket.send(link_frame(protocol.ACK, body, sender=self._address, incarnation=1))
+            self._done = []
+        return found
+
+    def close(self) -> None:
+        """Let go."""
+        self._context.destroy(linger=0)
+
+    def _hello(self) -> None:
+        body = {
+            "address": self._address,
+            "incarnation": 1,
+            "ticket": tickets.make_ticket(KEY, self._address, 1),
+            "pid": 1,
+            "version": protocol.PROTOCOL_VERSION,
+        }
+        frame = link_frame(protocol.HELLO, body, sender=self._address, incarnation=1)
+        self._socket.send(frame)
+        self._socket.recv()
+
+
+def _sink(mode: str, folder: str, barrier: BarrierType) -> None:
+    """Send a receipt for every RECEIPT_EVERY messages of the load, and each `trip` back."""
+    end = _End(mode, folder, "sink")
+    barrier.wait()
+    seen = 0
+    while True:
+        for kind, id_ in end.take():
+            seen += kind == "load"
+            if kind == "trip" or seen % RECEIPT_EVERY == 0:
+                end.send("source", kind, bytes(reversed(id_)))
+
+
+def _record(mode: str, folder: str, barrier: BarrierType) -> None:
+    end = _End(mode, folder, protocol.RECORDER)
+    barrier.wait()
+    while True:
+        end.take()
+
+
+def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float]:
+    """Return messages per second (windowed) and the median round trip in microseconds."""
+    end = _End(mode, folder, "source")
+    barrier.wait()
+    end.meet()
+    ids = [secrets.token_bytes(16) for _ in range(MESSAGES)]
+    sent = back = 0
+    started = time.perf_counter()
+    while back < MESSAGES:
+        while sent < MESSAGES and sent - back < IN_FLIGHT:
+            end.send("sink", "load", ids[sent])
+            sent += 1
+        back += RECEIPT_EVERY * len(end.take())
+    rate = MESSAGES / (time.perf_counter() - started)
+    trips = []
+    for _ in range(ROUND_TRIPS):
+        started = time.perf_counter()
+        end.send("sink", "trip", secrets.token_bytes(16))
+        while not end.take():
+            pass
+        trips.append(time.perf_counter() - started)
+    end.close()
+    return rate, statistics.median(trips) * 1e6
+
+
+def _round(mode: str) -> tuple[float, float]:
+    """Start a broker and its ends, measure once, end them all."""
+    fork = multiprocessing.get_context("spawn")
+    has_recorder = mode == "recorded"
+    barrier = fork.Barrier(3 if has_recorder else 2)
+    with tempfile.TemporaryDirectory(prefix="agiraph-") as folder:
+        processes = [fork.Process(target=SERVERS[mode], args=(folder,), daemon=True)]
+        processes.append(fork.Process(target=_sink, args=(mode, folder, barrier), daemon=True))
+        if has_recorder:
+            args = (mode, folder, barrier)
+            processes.append(fork.Process(target=_record, args=args, daemon=True))
+        for process in processes:
+            process.start()
+        gc.collect()
+        try:
+            return _measure(mode, folder, barrier)
+        finally:
+            for process in processes:
+                process.kill()
+                process.join()
+
+
+def run(rounds: int = ROUNDS) -> list[Row]:
+    """Measure every broker `rounds` times in turn and return one row each."""
+    seen: dict[str, list[tuple[float, float]]] = {mode: [] for mode in MODES}
+    for _ in range(rounds):
+        for mode in MODES:
+            seen[mode].append(_round(mode))
+    return [_row(mode, seen) for mode in MODES]
+
+
+def _row(mode: str, seen: dict[str, list[tuple[float, float]]]) -> Row:
+    mine = seen[mode]
+
+    def ratio(other: str, index: int) -> float:
+        pairs = zip(mine, seen[other], strict=True)
+        return statistics.median(one[index] / two[index] for one, two in pairs)
+
+    return Row(
+        mode,
+        statistics.median(one[0] for one in mine),
+        ratio("bare", 0),
+        ratio("c_proxy", 0),
+        statistics.median(one[1] for one in mine),
+        ratio("bare", 1),
+    )
+
+
+def _rid(address: str) -> bytes:
+    return b"a" + address.encode()
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"{'broker':10} {'msgs/s':>9} {'x bare':>7} {'x C':>6} {'rtt us':>8} {'x bare':>7}")
+    for row in run():
+        print(
+            f"{row.mode:10} {row.messages_per_second:9,.0f} {row.of_bare:7.2f} "
+            f"{row.of_c_proxy:6.2f} {row.round_trip_us:8.0f} {row.round_trip_of_bare:7.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The router's socket: taken once, private, deaf to odd shapes, and it imports little."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import zmq
+
+from actors.launch import Launch
+from actors.router import BAD_CONFIG, main
+from transport import protocol, tickets
+from transport.envelope import read_header
+from transport.errors import BindRefused
+from transport.mailboxes import MemoryMailboxes
+from transport.protocol import link_frame
+from transport.router import Router
+
+KEY = b"k" * 32
+
+
+def make_router(url: str) -> Router:
+    """Return a router that is not bound."""
+    return Router(url, KEY, MemoryMailboxes())
+
+
+@contextmanager
+def running(url: str) -> Iterator[Router]:
+    """Run a router in a thread."""
+    router = make_router(url)
+    router.bind()
+    thread = threading.Thread(target=router.run)
+    thread.start()
+    try:
+        yield router
+    finally:
+        router.stop()
+        thread.join()
+        router.close()
+
+
+@contextmanager
+def peer(url: str) -> Iterator["zmq.Socket[bytes]"]:
+    """Connect a bare socket."""
+    context = zmq.Context[zmq.Socket[bytes]]()
+    socket = context.socket(zmq.DEALER)
+    socket.setsockopt(zmq.RCVTIMEO, 10_000)
+    socket.connect(url)
+    try:
+        yield socket
+    finally:
+        context.destroy(linger=0)
+
+
+def hello(address: str) -> bytes:
+    """Return a good hello."""
+    body = {
+        "address": address,
+        "incarnation": 1,
+        "ticket": tickets.make_ticket(KEY, address, 1),
+        "pid": 1,
+        "version": protocol.PROTOCOL_VERSION,
+    }
+    return link_frame(protocol.HELLO, body, sender=address, incarnation=1)
+
+
+def test_a_socket_has_one_router(tmp_path: Path) -> None:
+    url = f"ipc://{tmp_path}/run/bus"
+    with running(url):
+        second = make_router(url)
+        with pytest.raises(BindRefused, match="another router"):
+            second.bind()
+        second.close()
+        with peer(url) as socket:  # the first one still has its path
+            socket.send(hello("ada"))
+            assert read_header(socket.recv()).type == protocol.WELCOME
+    with running(url):
+        pass  # and gives it back
+
+
+def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    router = make_router(f"ipc://{tmp_path}/{'x' * 120}")
+    with pytest.raises(BindRefused, match="107"):
+        router.bind()
+    router.close()
+
+
+def test_a_folder_that_is_open_to_others_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(0o755)
+    router = make_router(f"ipc://{folder}/bus")
+    with pytest.raises(BindRefused, match="open to others"):
+        router.bind()
+    router.close()
+
+
+def test_the_folder_is_made_private(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        with running(f"ipc://{tmp_path}/run/bus"):
+            assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(old)
+
+
+def test_messages_of_another_shape_are_thrown_away(tmp_path: Path) -> None:
+    url = f"ipc://{tmp_path}/run/bus"
+    with running(url), peer(url) as socket:
+        socket.send_multipart([b"one", b"two", b"three"])
+        socket.send_multipart([b"", b""])
+        socket.send(hello("ada"))
+        assert read_header(socket.recv()).type == protocol.WELCOME
+
+
+def test_a_peer_that_does_not_read_loses_passing_messages_and_blocks_nobody(
+    tmp_path: Path,
+) -> None:
+    url = f"ipc://{tmp_path}/run/bus"
+    flood = link_frame("test.flood", {"data": bytes(20_000)}, to="bob", sender="ada", incarnation=1)
+    with running(url) as router, peer(url) as ada, peer(url) as bob:
+        for socket, address in ((ada, "ada"), (bob, "bob")):
+            socket.send(hello(address))
+            assert read_header(socket.recv()).type == protocol.WELCOME
+        for _ in range(8_000):
+            ada.send(flood)
+        beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="ada", incarnation=1)
+        ada.send(beat)
+        assert read_header(ada.recv()).type == protocol.ALIVE
+        assert any(backlog.dropped for backlog in router._backlogs.values())
+        assert read_header(bob.recv()).type == "test.flood"
+
+
+def test_the_process_refuses_to_route_without_a_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launch = Launch(
+        address="router",
+        kind="router",
+        incarnation=1,
+        ticket=b"",
+        router_url=f"ipc://{tmp_path}/run/bus",
+        home=tmp_path,
+        args={},
+        config={},
+    )
+    assert main(launch) == BAD_CONFIG
+    assert "key" in capsys.readouterr().err
+
+
+def test_the_router_process_imports_neither_models_nor_the_domain() -> None:
+    program = (
+        "import sys; import actors.router;"
+        "sys.exit(bool({'pydantic', 'agiraph', 'asyncio'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,7 +1,9 @@
 # What is there: how many files, of which types, how big; which are the same; what is odd.
 
-# One line a file: size, tab, name. `ls -q` writes a ? for what could break the line.
-find . -type f -exec env LC_ALL=C.UTF-8 ls -dlnq {} + 2>"$work/errors" | awk '{
+# One line a file: size, tab, name. `ls -q` writes a ? for what could break the line (the small ls
+# of busybox does so by itself).
+ls -dlnq . >/dev/null 2>&1 && quiet=-q || quiet=-d
+find . -type f -exec env LC_ALL=C.UTF-8 ls -dln "$quiet" {} + 2>"$work/errors" | awk '{
   size = $5; name = $0
   sub(/^[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ /, "", name)
   sub(/^\.\//, "", name); gsub(/[`|\t]/, "?", name)

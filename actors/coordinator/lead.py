@@ -79,8 +79,9 @@ class CoordinatorLead:
         ended = asyncio.ensure_future(self._office.changes.until(lambda: self._have_ended(ids)))
         arrival = asyncio.ensure_future(self._coordinator.inbox.arrived.wait())
         try:
-            await asyncio.wait({ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            interrupted = not ended.done()
+            if not self._coordinator.transcript.has_unread:
+                await asyncio.wait({ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
+            interrupted = not self._have_ended(ids)
         finally:
             for task in (ended, arrival):
                 task.cancel()

@@ -69,7 +69,12 @@ class WorkerBench:
         return {"node_id": created.node_id, "name": created.name, "status": created.status}
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
-        """Wait until the nodes have ended or a message arrives; the deadline stands still."""
+        """Wait until the nodes have ended or a message arrives; the deadline stands still.
+
+        With nothing to wait for, wait for a message; that time counts.
+        """
+        if self._worker.transcript.has_unread:
+            return WaitOutcome(nodes=(), interrupted_by_message=True)
         self._worker.show("waiting_for_nodes", "wait")
         waiter = self._assignment.node.id
         asking = asyncio.ensure_future(
@@ -82,7 +87,9 @@ class WorkerBench:
             if asking.done():
                 ended = asking.result()
                 assert isinstance(ended, NodesEnded)
-                return WaitOutcome(nodes=ended.nodes)
+                if not ended.nodes:
+                    await arrival
+                return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
             await self._tell_going_on(call_id)
             state = await self.view_board()
             rows = [row for row in state["nodes"] if {row["id"], row["name"]} & set(nodes)]

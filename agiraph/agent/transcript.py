@@ -74,6 +74,11 @@ class Transcript:
         return bool(self.turns) and not isinstance(self.turns[-1], AssistantTurn)
 
     @property
+    def has_unread(self) -> bool:
+        """Whether something was heard that the model is shown only after the open calls' results."""
+        return bool(self._held_back)
+
+    @property
     def is_published(self) -> bool:
         """Whether the current assignment's result is published."""
         return self.summary is not None

@@ -1,0 +1,145 @@
+"""House: a home of its own for one scenario, driven through the command line as a person would."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.fakes.model_server import Brain, FakeModelServer
+
+ROOT = Path(__file__).parents[2]
+RUN_SECONDS = 120
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one `agiraph run --json` left."""
+
+    code: int
+    result: JsonObject
+    progress: str
+    agent: Path
+    run: Path
+
+    def events(self, type_: str | None = None) -> list[JsonObject]:
+        """The agent's events, of one type if named."""
+        events = _lines(self.agent / "events.jsonl")
+        return [event for event in events if type_ in (None, event["type"])]
+
+    def types(self) -> list[str]:
+        """The types of all events, in order."""
+        return [event["type"] for event in self.events()]
+
+    def published(self, node: str) -> dict[str, str]:
+        """Published file name to content, of the node with this name."""
+        folder = next(path for path in (self.run / "nodes").iterdir() if path.name.startswith(node))
+        files = (folder / "published").rglob("*")
+        return {file.name: file.read_text() for file in files if file.is_file()}
+
+    def messages(self) -> list[str]:
+        """The message log's file names, in order."""
+        return sorted(path.name for path in (self.run / "_messages").glob("*.md"))
+
+    def completions(self) -> list[str]:
+        """The nodes that were completed, in order: each once, whatever was killed."""
+        journal = _lines(self.run / "journal.jsonl")
+        return [record["node_id"] for record in journal if record["type"] == "node.completed"]
+
+    def conversation(self) -> list[JsonObject]:
+        """The coordinator's journal."""
+        return _lines(self.agent / "conversation.jsonl")
+
+
+class House:
+    """A home, a fake model server with a brain, and the command line between them."""
+
+    def __init__(self, home: Path, brain: Brain) -> None:
+        self.home = home
+        self.server = FakeModelServer(brain)
+        self.environ = {**_clean_environ(), **self.server.env(), "AGIRAPH_HOME": str(home)}
+
+    def close(self) -> None:
+        """Let the server go; whatever still runs on this home is a failure, and is ended."""
+        self.server.close()
+        leftovers = processes_of(self.home)
+        for process in leftovers:
+            process.kill()
+        assert not leftovers, f"left behind: {leftovers}"
+
+    def start(self, *args: str) -> "subprocess.Popen[str]":
+        """Start `agiraph ARGS...`."""
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "agiraph", *args],
+            cwd=self.home,
+            env={**self.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, goal: str, *args: str, meanwhile: Callable[[], None] | None = None) -> Outcome:
+        """Run a goal to its end; `meanwhile` is called while it runs."""
+        process = self.start("run", goal, "--json", *args)
+        try:
+            if meanwhile is not None:
+                meanwhile()
+            out, err = process.communicate(timeout=RUN_SECONDS)
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            print(process.communicate(timeout=30))
+            raise
+        assert out.strip(), f"exit {process.returncode}: {err}"
+        result: JsonObject = json.loads(out)
+        agent = self.home / "agents" / result["agent"]
+        run = agent / "runs" / result["run"]
+        assert not self.server.problems, self.server.problems
+        return Outcome(process.returncode, result, err, agent, run)
+
+    def kill(self, title: str) -> int:
+        """kill -9 the process of this home whose title ends with `title`; return its pid."""
+        found = [p for p in processes_of(self.home) if _title(p).endswith(title)]
+        assert found, f"no process {title!r} among {[_title(p) for p in processes_of(self.home)]}"
+        os.kill(found[0].pid, signal.SIGKILL)
+        return int(found[0].pid)
+
+
+def processes_of(home: Path) -> list[psutil.Process]:
+    """Every process that holds a file of this home open: all of ours do, by their logs."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            paths = [file.path for file in process.open_files()]
+        except psutil.Error:
+            continue
+        if any(path.startswith(f"{home}/") for path in paths):
+            found.append(process)
+    return found
+
+
+def _lines(path: Path) -> list[JsonObject]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _title(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline()).strip()
+    except psutil.Error:
+        return ""
+
+
+def _clean_environ() -> dict[str, str]:
+    """The caller's environment without a provider's key or address in it."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.endswith(("_API_KEY", "_BASE_URL")) and not name.startswith("AGIRAPH_")
+    }

@@ -1,0 +1,132 @@
+"""A team that must talk to get its work right (test 10): code, tests, docs, and a bug between."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from agiraph.turns import AssistantTurn
+from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls
+from tests.scenarios.house import House
+
+MakeHouse = Callable[[Brain], House]
+
+BROKEN = "def reverse_words(text):\n    return text[::-1]\n"
+MENDED = "def reverse_words(text):\n    return ' '.join(reversed(text.split()))\n"
+TESTS = (
+    "from strutils import reverse_words\n\n"
+    "def test_words_are_reversed():\n    assert reverse_words('a bc') == 'bc a'\n\n"
+    "test_words_are_reversed()\nprint('passed')\n"
+)
+
+
+BUG = "Found a bug in reverse_words()"
+
+
+def has_written(seen: SeenRequest, content: str) -> bool:
+    """Whether this conversation has a call with this content."""
+    said = (turn.tool_calls for turn in seen.turns if isinstance(turn, AssistantTurn))
+    return any(made.arguments.get("content") == content for calls in said for made in calls)
+
+
+def coder(seen: SeenRequest) -> Reply:
+    """Write the module, tell the tester, mend what the tester finds."""
+    if "Found a bug" in seen.said and not has_written(seen, MENDED):
+        return calls(
+            call("write_file", path="strutils.py", content=MENDED),
+            call("send_message", to="tess", content=f"Mended. The module:\n{MENDED}"),
+        )
+    if "All green" in seen.said:
+        return call("publish", summary="strutils.py with reverse_words")
+    if seen.step == 0:
+        return calls(
+            call("write_file", path="strutils.py", content=BROKEN),
+            call("send_message", to="tess", content=f"The module:\n{BROKEN}"),
+        )
+    return call("wait")
+
+
+def examiner(seen: SeenRequest) -> Reply:
+    """Test each module that arrives; say what is wrong with it, or that it is green."""
+    modules = seen.said.count("[Message from cody]")
+    runs = seen.results("bash")
+    if runs and "passed" in runs[-1] and has_written(seen, "All green."):
+        return call("publish", summary="tests that pass")
+    if runs and "passed" in runs[-1]:
+        return call("send_message", to="cody", content="All green.")
+    if len(runs) < modules:
+        module = MENDED if modules > 1 else BROKEN
+        return calls(
+            call("write_file", path="strutils.py", content=module),
+            call("write_file", path="test_strutils.py", content=TESTS),
+            call("bash", command="python3 -B test_strutils.py"),
+        )
+    if len(runs) == 1 and not has_written(seen, BUG):
+        assert "AssertionError" in runs[0]
+        return call("send_message", to="cody", content=BUG)
+    return call("wait")
+
+
+WRITER = [
+    calls(call("read_ref", ref_name="code"), call("read_ref", ref_name="tests")),
+    lambda seen: call(
+        "write_file",
+        path="README.md",
+        content="# strutils\n\n" + "\n".join(seen.results("read_ref")),
+    ),
+    call("publish", summary="the README"),
+]
+
+COORDINATOR = [
+    calls(
+        call("spawn_worker", name="cody", role="coder"),
+        call("spawn_worker", name="tess", role="tester"),
+        call("spawn_worker", name="dot", role="writer"),
+    ),
+    calls(
+        call("create_work_node", name="module", task="Write strutils; talk to tess", worker="cody"),
+        call("create_work_node", name="tests", task="Test strutils; talk to cody", worker="tess"),
+    ),
+    call(
+        "create_work_node",
+        name="docs",
+        task="Write the README",
+        worker="dot",
+        refs={"code": "module", "tests": "tests"},
+    ),
+    call("wait"),
+    call("finish", summary="Code, tests and docs are published."),
+]
+
+
+def test_coder_and_tester_find_and_mend_a_bug_by_message(house: MakeHouse, tmp_path: Path) -> None:
+    brain = Script({"coordinator": COORDINATOR, "cody": coder, "tess": examiner, "dot": WRITER})
+    outcome = house(brain).run(
+        "Make a package with code, tests and docs",
+        "--model",
+        "anthropic/fake",
+        "--worker-model",
+        "openai/fake",
+    )
+    assert outcome.code == 0
+    log = outcome.messages()
+    assert [name.split("_", 1)[1] for name in log] == [
+        "cody_to_tess.md",
+        "tess_to_cody.md",
+        "cody_to_tess.md",
+        "tess_to_cody.md",
+    ]
+    files = outcome.published("module") | outcome.published("tests")
+    assert files["strutils.py"] == MENDED
+    assert "from strutils import" in files["test_strutils.py"]
+    assert "reverse_words" in outcome.published("docs")["README.md"]
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    tested = subprocess.run(
+        [sys.executable, "test_strutils.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert tested.stdout == "passed\n"

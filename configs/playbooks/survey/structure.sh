@@ -20,10 +20,12 @@ bytes=$(awk -F '\t' '{ n += $1 } END { printf "%.0f", n }' "$work/inventory")
 awk -F '\t' '$1 > 0 && $1 <= 67108864 { n[$1]++ } END { for (s in n) if (n[s] > 1) print s, n[s] }' \
   "$work/inventory" | sort -n | head -n 400 |
   awk '{ read += $1 * $2; if (read <= 1000000000) print $1 }' >"$work/sizes"
-sizes=()
+sizes=() compared=yes
 while read -r size; do sizes+=(-o -size "${size}c"); done <"$work/sizes"
 if [ ${#sizes[@]} -gt 0 ]; then
-  find . -type f \( "${sizes[@]:1}" \) -exec cksum {} + 2>/dev/null | awk '
+  find . -type f \( "${sizes[@]:1}" \) -exec cksum {} + 2>/dev/null >"$work/sums"
+  [ -s "$work/sums" ] || compared=no
+  awk '
     /^\\?[0-9]+ [0-9]+ \.\// { sub(/^\\/, ""); key = $1 " " $2; n++; keys[n] = key
       name = $0; sub(/^[0-9]+ [0-9]+ \.\//, "", name); names[n] = name; next }
     n { names[n] = names[n] "?" $0 }
@@ -35,7 +37,7 @@ if [ ${#sizes[@]} -gt 0 ]; then
         else { same[keys[i]] = line; many[keys[i]] = 1 }
       }
       for (key in same) if (many[key] > 1) { split(key, part, " "); print same[key] " (" part[2] " bytes each)" }
-    }' | sort >"$work/same"
+    }' "$work/sums" | sort >"$work/same"
 else
   : >"$work/same"
 fi
@@ -81,7 +83,9 @@ if [ "$files" = 0 ]; then
   short="the folder holds no files"
 else
   short="$files $(one_or_more "$files" file), $folders $(one_or_more "$folders" folder) below the top, $(human "$bytes") in all; the biggest is \`$biggest\`; "
-  [ "$groups" = 0 ] && short+="no two files are the same" || short+="$groups $(one_or_more "$groups" group) of identical files"
+  if [ $compared = no ]; then short+="whether files are the same could not be seen"
+  elif [ "$groups" = 0 ]; then short+="no two files are the same"
+  else short+="$groups $(one_or_more "$groups" group) of identical files"; fi
 fi
 
 {

@@ -113,7 +113,7 @@ def test_a_folder_that_is_gone_ends_in_a_report_that_says_so(tmp_path: Path) -> 
 def test_tables_with_quotes_other_separators_and_line_breaks_are_counted_right(
     tmp_path: Path,
 ) -> None:
-    files = {
+    files: dict[str, str | bytes] = {
         "a.csv": 'name,"amount, EUR"\n"Doe, ""JD""",1.5\n"two\nlines",-3e2\nplain,\n',
         "b.csv": "x;y\n1,5;2\n2,5;3\n",
         "c.TSV": "p\tq\n1\t2024-02-01\n2\t2023-01-09\n",
@@ -122,7 +122,7 @@ def test_tables_with_quotes_other_separators_and_line_breaks_are_counted_right(
         "open.csv": 'a,b\n"never closed,1\n' + "x,2\n" * 700,
         "wide.csv": ",".join(f"c{i}" for i in range(200)) + "\n" + ",".join(["1"] * 200) + "\n",
     }
-    _, report = survey(tmp_path, make(tmp_path / "in", dict(files)))
+    _, report = survey(tmp_path, make(tmp_path / "in", files))
     for fact in (
         "| amount, EUR | number | 2 of 3 | -3e2 to 1.5 |",
         "2 rows, 2 columns, separated by `;`",
@@ -210,6 +210,16 @@ def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
     assert "files that may not be read: 1 (`secret.csv`)" in report
     assert "places that could not be looked into: 1" in report
     assert "`open.txt`: 1 line, 1 word" in report
+
+
+def test_without_cksum_no_claim_about_identical_files_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = make(tmp_path / "bin", {"cksum": "#!/bin/sh\nexit 127\n"})
+    (tools / "cksum").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    _, report = survey(tmp_path, make(tmp_path / "in", {"a": "same", "b": "same"}))
+    assert "whether files are the same could not be seen" in report
 
 
 def test_a_big_file_is_looked_at_in_part(tmp_path: Path) -> None:

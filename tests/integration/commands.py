@@ -1,0 +1,110 @@
+"""The real command line in processes of its own, and what of it is left on the machine."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agiraph.home import Home
+from cli.checkup import is_held
+
+DEADLINE_SECONDS = 60.0
+KEYS = ("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "MOONSHOT_", "MINIMAX_", "AGIRAPH_")
+
+
+class Commands:
+    """Runs `agiraph` on one home, with the keys of `environ` and no others."""
+
+    def __init__(self, home: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(KEYS)}
+        self.environ = kept | {"AGIRAPH_HOME": str(home)} | dict(environ or {})
+
+    def start(self, *args: str, **options: Any) -> "subprocess.Popen[str]":
+        """Start a command and return its process."""
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "agiraph", *args],
+            env=self.environ,
+            stdin=options.pop("stdin", subprocess.DEVNULL),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+
+    @contextmanager
+    def running(self, *args: str) -> "Iterator[subprocess.Popen[str]]":
+        """Keep a command running; it is killed at the end, or when it takes too long."""
+        process = self.start(*args)
+        watchdog = threading.Timer(DEADLINE_SECONDS, process.kill)
+        watchdog.start()
+        try:
+            yield process
+        finally:
+            watchdog.cancel()
+            process.kill()
+            process.communicate()
+
+    def run(self, *args: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+        """Run a command to its end."""
+        pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+        process = self.start(*args, stdin=pipe)
+        try:
+            out, err = process.communicate(stdin, timeout=DEADLINE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"{args} did not end:\n{out}\n{err}") from None
+        return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+    def json(self, *args: str) -> Any:
+        """Run a command with --json and return its one value."""
+        done = self.run(*args, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    @contextmanager
+    def supervisor(self) -> Iterator[None]:
+        """Keep a supervisor running on the home."""
+        process = self.start("_supervisor", "--until-eof", stdin=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            assert "ready" in process.stdout.readline()
+            yield
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.stdin = None
+            _, err = process.communicate(timeout=DEADLINE_SECONDS)
+            assert process.returncode == 0, err
+
+
+def processes_of(home: Path) -> dict[int, str]:
+    """Return the processes that have a file of this home open: each of ours has its log."""
+    found = {}
+    for fds in Path("/proc").glob("[0-9]*/fd"):
+        pid = int(fds.parent.name)
+        try:
+            targets = [os.readlink(fd) for fd in fds.iterdir()]
+            if any(target.startswith(f"{home}/") for target in targets):
+                found[pid] = (fds.parent / "cmdline").read_text().replace("\0", " ").strip()
+        except OSError:
+            continue  # it has just ended
+    return found
+
+
+def await_nothing_left(home: Path) -> None:
+    """Wait until no process of this home lives and its lock is free."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        left = processes_of(home)
+        if not left and not is_held(Home(home).system.lock):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"still there: {left}")

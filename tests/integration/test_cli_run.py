@@ -1,0 +1,167 @@
+"""`agiraph run` for real: a supervisor for the length of the run, and nothing left of it."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import FakeModelServer, Reply, Script, call
+from tests.integration.commands import (
+    DEADLINE_SECONDS,
+    Commands,
+    await_nothing_left,
+    processes_of,
+)
+
+REPORT = "# Report\nfour\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def held() -> Iterator[FakeModelServer]:
+    """A model that never answers until the test is over."""
+    gate = threading.Event()
+    with FakeModelServer(lambda _seen: Reply(text="too late", gate=gate)) as server:
+        yield server
+        gate.set()
+
+
+def team() -> Script:
+    """A coordinator that has one worker write a file and ask the human."""
+    return Script(
+        {
+            "coordinator": [
+                call("create_work_node", name="sums", task="Write sums.md"),
+                call("wait"),
+                call("finish", summary=REPORT),
+            ],
+            "*": [
+                call("bash", command="echo four > sums.md"),
+                call("ask_human", question="Which number?"),
+                lambda seen: call("publish", summary=f"the human said {seen.result('ask_human')}"),
+            ],
+        }
+    )
+
+
+def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "my folder"
+    folder.mkdir()
+    (folder / "prices.csv").write_text("item,price\nbell,7\nlamp,19\n")
+    done = Commands(home).run("run", "Survey this folder", "--input", str(folder), "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["status"] == "completed"
+    assert "prices.csv" in told["result"]
+    assert Path(told["output"]).read_text().strip() == told["result"].strip()
+    assert "model script/survey: no provider key is set" in done.stderr
+    assert "new worker" in done.stderr
+    await_nothing_left(home)
+
+
+def test_a_question_is_answered_from_another_terminal(home: Path) -> None:
+    with FakeModelServer(team()) as server:
+        commands = Commands(home, server.env())
+        shown = ""
+        with commands.running("run", "Find the number", "--model", "anthropic/fake") as running:
+            assert running.stderr is not None
+            assert running.stdout is not None
+            for line in running.stderr:
+                shown += line
+                if "agiraph respond" in line:
+                    question = line.split()[line.split().index("respond") + 1]
+                    answered = commands.run("respond", question, "forty-two")
+                    assert answered.returncode == 0, answered.stderr
+            assert running.stdout.read() == REPORT, shown
+            assert running.wait(DEADLINE_SECONDS) == 0
+        assert not server.problems
+    assert "asks: Which number?" in shown
+    assert "bash echo four > sums.md" in shown
+    assert "the human said" in shown
+    await_nothing_left(home)
+
+
+def test_a_timeout_stops_everything_and_is_exit_1(home: Path, held: FakeModelServer) -> None:
+    done = Commands(home, held.env()).run(
+        "run", "Wait", "--model", "openai/fake", "--timeout", "1", "--json"
+    )
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["status"] == "stopped"
+    assert "not done within 1 seconds" in done.stderr
+    await_nothing_left(home)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_everything_and_is_exit_130(
+    home: Path, held: FakeModelServer, number: signal.Signals
+) -> None:
+    commands = Commands(home, held.env())
+    with commands.running("run", "Wait", "--model", "openai/fake") as running:
+        held.wait_for(lambda _seen: True)
+        running.send_signal(number)
+        out, err = running.communicate(timeout=DEADLINE_SECONDS)
+    assert (running.returncode, out) == (130, ""), err
+    assert err.strip().endswith("agiraph: interrupted")
+    await_nothing_left(home)
+    assert json.loads(next(home.glob("agents/*/agent.json")).read_text())["status"] != "completed"
+
+
+def test_a_killed_command_takes_its_supervisor_with_it(home: Path, held: FakeModelServer) -> None:
+    with Commands(home, held.env()).running("run", "Wait", "--model", "openai/fake"):
+        held.wait_for(lambda _seen: True)
+        assert len(processes_of(home)) > 3
+    await_nothing_left(home)
+
+
+def test_a_bad_key_is_a_failed_run_that_says_so(home: Path) -> None:
+    with FakeModelServer(team()) as server:
+        commands = Commands(home, server.env() | {"ANTHROPIC_API_KEY": "sk-wrong-0123456789"})
+        done = commands.run("run", "Find", "--model", "anthropic/fake", "--json")
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["status"] == "failed"
+    assert "bad_key" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "sk-wrong-0123456789" not in done.stderr
+    await_nothing_left(home)
+
+
+def test_a_spent_budget_is_exit_3(home: Path) -> None:
+    with FakeModelServer(team()) as server:
+        done = Commands(home, server.env()).run(
+            "run", "Find", "--model", "anthropic/claude-sonnet-4-6", "--budget", "0.000001"
+        )
+    assert done.returncode == 3, done.stderr
+    assert "out of budget" in done.stderr
+    await_nothing_left(home)
+
+
+def test_a_supervisor_that_cannot_start_says_why(home: Path) -> None:
+    home.mkdir()
+    (home / "agiraph.yaml").write_text("run:\n  max_nodez: 3\n")
+    done = Commands(home).run("run", "Survey")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "agiraph.yaml:2: unknown key 'run.max_nodez'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_model_is_exit_2(home: Path) -> None:
+    done = Commands(home).run("run", "Survey", "--model", "nope/x", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nope" in done.stderr
+    await_nothing_left(home)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_home_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    done = Commands(tmp_path / "home").run("run", "Survey")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

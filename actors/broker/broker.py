@@ -54,6 +54,10 @@ class CallInFlight:
     task: "asyncio.Task[None]" = field(init=False)
     orphaned: asyncio.TimerHandle | None = None
 
+    def can_answer(self, digest: bytes) -> bool:
+        """Whether this is the same question, and its task is on its way to an answer."""
+        return self.digest == digest and not (self.task.done() or self.task.cancelling())
+
 
 class Broker:
     """The shell round Calls."""
@@ -121,7 +125,7 @@ class Broker:
             self._start(self._reply(received, remembered[1]))
             return
         running = self._in_flight.get(id)
-        if running is not None and running.digest == digest:
+        if running is not None and running.can_answer(digest):
             running.asked = received
             self._keep(running)
             return
@@ -130,6 +134,13 @@ class Broker:
         call = CallInFlight(received, digest)
         self._in_flight[id] = call
         call.task = self._start(self._run(id, call, request))
+        # A callback: a task that is cancelled before its first step never gets to a `finally`.
+        call.task.add_done_callback(lambda task: self._forget(id, call))
+
+    def _forget(self, id: bytes, call: CallInFlight) -> None:
+        self._keep(call)
+        if self._in_flight.get(id) is call:
+            del self._in_flight[id]
 
     def _cancel(self, received: Received, id: bytes) -> None:
         call = self._in_flight.get(id)
@@ -142,9 +153,6 @@ class Broker:
             answer = await self._answer(request, deltas)
         finally:
             deltas.flush()
-            self._keep(call)
-            if self._in_flight.get(id) is call:
-                del self._in_flight[id]
         if isinstance(answer, ModelAnswer):
             self._remember(id, call.digest, answer)
         await self._reply(call.asked, answer)

@@ -220,6 +220,49 @@ def test_a_cancelled_call_is_dropped(tmp_path: Path) -> None:
     play(tmp_path, StubProvider(answer()), scene)
 
 
+def test_a_call_cancelled_at_once_can_be_made_again(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        call, body = message_id(), CallModel(request=ask(model=MODEL))
+        asking = asyncio.create_task(ada.ask(BROKER, body, id=call))
+        await asyncio.sleep(0)  # the question is on its way, and the order to drop it behind it
+        ada.post(BROKER, CancelCall(call=call))
+        asking.cancel()
+        await asyncio.wait([asking])
+        got = await ada.ask(BROKER, body, id=call)
+        assert isinstance(got.body, ModelAnswer)
+        await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_a_call_that_is_being_dropped_is_not_joined(tmp_path: Path) -> None:
+    dropped = asyncio.Event()
+
+    async def die_slowly(request: ModelRequest, on_text: OnText) -> ModelResponse:
+        on_text("x")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await dropped.wait()
+        return answer()
+
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        call, body = message_id(), CallModel(request=ask(model=MODEL))
+        asking = asyncio.create_task(ada.ask(BROKER, body, id=call))
+        await ada.receive()
+        ada.post(BROKER, CancelCall(call=call))
+        asking.cancel()
+        await asyncio.wait([asking])
+        got = await ada.ask(BROKER, body, id=call)
+        assert isinstance(got.body, ModelAnswer)
+        dropped.set()
+        await ada.close()
+
+    play(tmp_path, StubProvider(die_slowly, answer()), scene)
+
+
 def test_the_same_call_asked_again_in_flight_is_one_call(tmp_path: Path) -> None:
     async def scene(place: Office) -> None:
         held = Held("once")

@@ -74,6 +74,7 @@ class ScriptTeam:
         self.nodes: dict[str, Node] = {}
         self.sent: list[tuple[str, str, str]] = []
         self.log: list[tuple[str, str, ToolTurn]] = []
+        self.letters: dict[str, str] = {}
         self.result: str | None = None
         self.tasks: list[asyncio.Task[None]] = []
 
@@ -195,6 +196,8 @@ class Desk:
         self.team.entities[worker.name] = Entity(
             worker.name, "worker", worker.role or "worker", system
         )
+        if letter := self.team.letters.get(worker.name):
+            self.team.entities[worker.name].mailbox.append(letter)
         return {"worker_id": f"{worker.name}-1", "name": worker.name}
 
     async def publish(self, call_id: str, summary: str) -> tuple[str, ...]:

@@ -74,11 +74,18 @@ def test_four_workers_share_the_work_and_tell_each_other_what_they_saw(tmp_path:
         ("ben", "cleo"),
         ("cleo", "ben"),
     }
-    told = team.run.node("tables-surveyor-000002").published / "colleagues.md"
-    assert "ada: Identical files, count them once: `sales/customers.csv`" in told.read_text()
+    assert "count them once: `sales/customers.csv` = " in str(team.sent)
     for node in team.nodes.values():
         assert not list(node.home.scratch.iterdir())
     assert "## Stage 2" in team.run.plan.read_text()
+
+
+def test_what_a_colleague_told_is_published_too(tmp_path: Path) -> None:
+    team = ScriptTeam(tmp_path / "home", SAMPLE)
+    team.letters["ben"] = "[Message from ada]: two of the tables are the same"
+    asyncio.run(team.play("Survey"))
+    told = team.run.node("tables-surveyor-000002").published / "colleagues.md"
+    assert "- ada: two of the tables are the same\n" in told.read_text()
 
 
 def test_the_human_is_answered_and_the_survey_goes_on(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ class Runtime:
         )
         while True:
             try:
-                await self.endpoint.ask(SUPERVISOR, body, within_seconds=ANNOUNCE_SECONDS)
+                asked = self.endpoint.ask(SUPERVISOR, body, within_seconds=ANNOUNCE_SECONDS)
+                self.endpoint.done(await asked)
                 return
             except TransportError as error:
                 self.log.warning("the supervisor does not answer", reason=str(error))

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from agiraph.plans.plan import parse_plan, plan_commands
-
 from actors.coordinator.counter import Counter
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.lead import CoordinatorLead
@@ -37,6 +35,7 @@ from agiraph.errors import ModelFailure, Refused
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
 from agiraph.messages import Text
 from agiraph.models import Event, StageContract
+from agiraph.plans.plan import parse_plan, plan_commands
 from agiraph.scopes.scope import Scope
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
@@ -75,7 +74,7 @@ class CoordinatorActor:
         self._answers = Answers()
         self._gate = Gate()
         self._mind = BrokerMind(runtime, self.transcript)
-        self._talk = Talk(self, runtime, self.conversation, self.inbox, self._answers)
+        self._talk = Talk(self, self._answers)
         self._lead = CoordinatorLead(self, self.office, self._talk)
         self._toolbox = Toolbox.for_entity("coordinator", args.tools)
         self._noticed = self.transcript.board_seq

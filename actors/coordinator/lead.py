@@ -1,11 +1,12 @@
 """CoordinatorLead: what the coordinator's tools do, on the board that stands in this process."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from actors.coordinator.office import Office
 from actors.entity.asking import ask_until_answered
-from actors.entity.talk import Talk
+from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import Effects
 from agiraph.board import commands as c
 from agiraph.board.names import find_node, find_worker
@@ -17,14 +18,19 @@ from agiraph.models import DeliveryMode
 from agiraph.tools.ports import NewNode, NewWorker, WaitOutcome
 from agiraph.turns import JsonObject
 
-if TYPE_CHECKING:
-    from actors.coordinator.coordinator import CoordinatorActor
+
+class Leader(Speaker, Protocol):
+    """The coordinator, as far as its tools need to know it."""
+
+    def waiting_for_human(self) -> AbstractContextManager[None]:
+        """Let the agent's status say, inside this block, that it waits for the human."""
+        ...
 
 
 class CoordinatorLead:
     """The team as the coordinator's tools see it."""
 
-    def __init__(self, coordinator: "CoordinatorActor", office: Office, talk: Talk) -> None:
+    def __init__(self, coordinator: Leader, office: Office, talk: Talk) -> None:
         """Lead the team of `office`, talking through `talk`."""
         self._coordinator = coordinator
         self._office = office

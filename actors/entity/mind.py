@@ -1,10 +1,10 @@
 """BrokerMind: thinks by asking the broker, and asks again when the broker or the router died."""
 
 import asyncio
-from collections.abc import Callable
 
 from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
+from agiraph.agent.loop import Partial
 from agiraph.agent.transcript import Transcript
 from agiraph.errors import ModelFailure, Unavailable
 from agiraph.ids import BROKER, derived_message_id
@@ -20,14 +20,18 @@ class BrokerMind:
         self._runtime = runtime
         self._transcript = transcript
         self._interruptions = 0
-        self._listeners: dict[bytes, Callable[[str], None]] = {}
+        self._partials: dict[bytes, Partial] = {}
 
     def hear_delta(self, delta: ModelDelta) -> None:
-        """Pass on a piece of streamed text to whoever waits for that call."""
-        if listener := self._listeners.get(delta.call):
-            listener(delta.text)
+        """Add a piece of streamed text to the answer that is being waited for."""
+        partial = self._partials.get(delta.call)
+        if partial is None:
+            return
+        if delta.restarted:
+            partial.clear()
+        partial.add(delta.text)
 
-    async def think(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelResponse:
+    async def think(self, request: ModelRequest, partial: Partial) -> ModelResponse:
         """Return the model's answer; raise ModelFailure when it cannot be had.
 
         The call's id follows from the place in the conversation, so a caller that comes back
@@ -35,7 +39,7 @@ class BrokerMind:
         """
         position = f"think.{self._transcript.position}"
         call = derived_message_id(self._runtime.address, position, self._interruptions)
-        self._listeners[call] = on_text
+        self._partials[call] = partial
         try:
             body = CallModel(request=request)
             answer = await ask_until_answered(self._runtime, BROKER, body, id=call)
@@ -46,7 +50,7 @@ class BrokerMind:
             self._runtime.post(BROKER, CancelCall(call=call))
             raise
         finally:
-            del self._listeners[call]
+            del self._partials[call]
         match answer.body:
             case ModelAnswer(response=response):
                 return response

@@ -8,7 +8,6 @@ from agiraph.agent.conversation import Conversation
 from agiraph.ids import HUMAN, AgentId, QuestionId, derived_id, derived_message_id
 from agiraph.messages import AskQuestion, QuestionAnswered
 
-
 ASK_HUMAN = "ask_human"
 
 

@@ -8,6 +8,7 @@ from actors.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import Effects
+from agiraph.agent.transcript import Transcript
 from agiraph.errors import InvalidInput, Refused, unknown
 from agiraph.ids import (
     COORDINATOR_NAME,
@@ -28,10 +29,18 @@ SHOWN_CHARACTERS = 2000
 
 
 class Speaker(Protocol):
-    """The entity that talks."""
+    """The entity that talks, as far as its tools need to know it."""
 
     name: str
     agent: AgentId
+    runtime: Runtime
+    inbox: Inbox
+    conversation: Conversation
+
+    @property
+    def transcript(self) -> Transcript:
+        """Return what the entity has been through."""
+        ...
 
     async def roster(self) -> dict[str, Address]:
         """Return the addresses of the team's workers, under their names and their ids."""
@@ -53,19 +62,12 @@ class Speaker(Protocol):
 class Talk:
     """How one entity talks."""
 
-    def __init__(
-        self,
-        speaker: Speaker,
-        runtime: Runtime,
-        conversation: Conversation,
-        inbox: Inbox,
-        answers: Answers,
-    ) -> None:
+    def __init__(self, speaker: Speaker, answers: Answers) -> None:
         """Talk for `speaker`."""
         self._speaker = speaker
-        self._runtime = runtime
-        self._conversation = conversation
-        self._inbox = inbox
+        self._runtime = speaker.runtime
+        self._conversation = speaker.conversation
+        self._inbox = speaker.inbox
         self._answers = answers
         self._shown: list[str] = []
 

@@ -1,13 +1,14 @@
 """WorkerBench: what a worker's tools do, by asking its coordinator."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pydantic import BaseModel
 
 from actors.entity.asking import ask_until_answered
-from actors.entity.talk import Talk
+from actors.entity.talk import Speaker, Talk
 from agiraph.errors import Refused
+from agiraph.home import NodeHome
 from agiraph.ids import coordinator_address, derived_message_id
 from agiraph.messages import (
     AwaitNodes,
@@ -21,19 +22,24 @@ from agiraph.messages import (
     Suggest,
     ViewBoard,
 )
-from agiraph.models import Assignment, DeliveryMode
+from agiraph.models import Assignment, DeliveryMode, WorkNode
 from agiraph.scopes.publishing import publish_files
 from agiraph.tools.ports import NewNode, WaitOutcome
 from agiraph.turns import JsonObject
 
-if TYPE_CHECKING:
-    from actors.worker.worker import WorkerActor
+
+class Holder(Speaker, Protocol):
+    """The worker, as far as its tools need to know it."""
+
+    def node_home(self, node: WorkNode) -> NodeHome:
+        """Return the folder of truth of a node."""
+        ...
 
 
 class WorkerBench:
     """The team as one worker's tools see it."""
 
-    def __init__(self, worker: "WorkerActor", talk: Talk) -> None:
+    def __init__(self, worker: Holder, talk: Talk) -> None:
         """Work for `worker`, talking through `talk`."""
         self._worker = worker
         self._talk = talk

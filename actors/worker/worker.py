@@ -67,7 +67,7 @@ class WorkerActor:
         self._cancel_reason = ""
         self._deadline: Deadline | None = None
         self._mind = BrokerMind(runtime, self.transcript)
-        self._talk = Talk(self, runtime, self.conversation, self.inbox, self._answers)
+        self._talk = Talk(self, self._answers)
         self._bench = WorkerBench(self, self._talk)
         self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
         self._system = worker_system(

@@ -9,7 +9,7 @@ what is in flight, keeps the partial text, and enters at the next yield point, w
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -66,11 +66,35 @@ def next_step(transcript: Transcript) -> Think | Act | Rest:
     return Rest()
 
 
+class Partial:
+    """What has streamed in of an answer so far."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._pieces: list[str] = []
+
+    def add(self, piece: str) -> None:
+        """Take a piece of text."""
+        self._pieces.append(piece)
+
+    def clear(self) -> None:
+        """Forget it all: the call is being tried again."""
+        self._pieces.clear()
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._pieces)
+
+
 class Mind(Protocol):
     """Whoever answers: the broker in a process, a fake in a test."""
 
-    async def think(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelResponse:
-        """Answer a request, whatever it takes. Raises ModelFailure when that is hopeless."""
+    async def think(self, request: ModelRequest, partial: Partial) -> ModelResponse:
+        """Answer a request, whatever it takes, filling `partial` as text streams in.
+
+        Raises ModelFailure when that is hopeless.
+        """
         ...
 
 
@@ -213,10 +237,10 @@ class AgentLoop:
             return
         request = self._entity.request()
         self._entity.show("busy", f"thinking ({request.model})")
-        pieces: list[str] = []
-        response = await self._unless_interrupted(self._mind.think(request, pieces.append))
+        partial = Partial()
+        response = await self._unless_interrupted(self._mind.think(request, partial))
         if response is None:
-            self._record_partial("".join(pieces), request.model)
+            self._record_partial(partial.text, request.model)
             return
         self._conversation.append(
             Said(

@@ -75,7 +75,7 @@ class Transcript:
 
     @property
     def has_unread(self) -> bool:
-        """Whether something was heard that the model is shown only after the open calls' results."""
+        """Whether something was heard that is shown only after the open calls' results."""
         return bool(self._held_back)
 
     @property

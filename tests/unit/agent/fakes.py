@@ -7,7 +7,7 @@ from typing import Any
 
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox, Incoming
-from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.loop import AgentLoop, Effects, Gate, Partial
 from agiraph.agent.records import Heard
 from agiraph.clock import SystemClock
 from agiraph.config import load_config
@@ -52,12 +52,12 @@ class FakeMind:
         self.asked = asyncio.Event()
         self.gate: asyncio.Event | None = None
 
-    async def think(self, request: ModelRequest, on_text: Callable[[str], None]) -> ModelResponse:
+    async def think(self, request: ModelRequest, partial: Partial) -> ModelResponse:
         self.requests.append(request)
         self.asked.set()
         answer = self.answers[len(self.requests) - 1]
         if answer.text:
-            on_text(answer.text)
+            partial.add(answer.text)
         if self.gate is not None:
             await self.gate.wait()
         return answer

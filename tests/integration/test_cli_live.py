@@ -1,0 +1,174 @@
+"""The command line against a supervisor that keeps running: listings, acts, and a console."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.model_server import FakeModelServer, Reply, Script, SeenRequest, call, say
+from tests.integration.commands import Commands, await_nothing_left
+from tests.integration.house import until
+
+
+def lead(seen: SeenRequest) -> Reply:
+    """Let one worker work, finish, and answer whatever the human says after that."""
+    steps = [
+        call("spawn_worker", name="ada"),
+        call("create_work_node", name="sums", task="Write sums.md", worker="ada"),
+        call("wait"),
+        call("finish", summary="# Report\nfour\n"),
+    ]
+    return steps[seen.step] if seen.step < len(steps) else say("All is well, human.")
+
+
+@dataclass
+class Place:
+    """A running supervisor with one agent that has done its work."""
+
+    commands: Commands
+    agent: str
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("live") / "home"
+    worker = [
+        call("bash", command="echo four > sums.md"),
+        call("send_message", to="human", content="nearly there"),
+        call("publish", summary="2 + 2 = 4"),
+    ]
+    with FakeModelServer(Script({"coordinator": lead, "ada": worker})) as server:
+        commands = Commands(home, server.env())
+        with commands.supervisor():
+            done = commands.run("run", "Find the sum", "--name", "summer", "--json")
+            assert done.returncode == 0, done.stderr
+            told = json.loads(done.stdout)
+            assert told["result"] == "# Report\nfour\n"
+            assert "ANTHROPIC_API_KEY is set" in done.stderr
+            yield Place(commands, told["agent"])
+        await_nothing_left(home)
+        assert not server.problems
+
+
+def test_the_run_left_the_supervisor_and_the_coordinator_alone(place: Place) -> None:
+    rows = {row["address"]: row for row in place.commands.json("ps")}
+    assert {"supervisor", "router", "recorder", "broker", "human"} <= set(rows)
+    assert rows[f"{place.agent}/coordinator"]["pid"]
+    assert rows[f"{place.agent}/coordinator"]["tokens"] > 0
+
+
+def test_agents_and_show(place: Place) -> None:
+    [row] = place.commands.json("agents")
+    assert (row["id"], row["name"], row["status"]) == (place.agent, "summer", "completed")
+    assert place.commands.json("show", "summer")["result"] == "# Report\nfour\n"
+
+
+def test_board_workers_messages_and_files(place: Place) -> None:
+    commands = place.commands
+    [node] = commands.json("board", "summer")
+    assert (node["name"], node["status"], node["summary"]) == ("sums", "completed", "2 + 2 = 4")
+    [worker] = commands.json("workers", "summer")
+    assert worker["name"] == "ada"
+    assert ("ada", "human", "nearly there") in [
+        (m["from"], m["to"], m["content"]) for m in commands.json("messages", "summer")
+    ]
+    names = {row["name"] for row in commands.json("files", "summer")}
+    assert {"_output.md", "nodes", "workers"} <= names
+    assert commands.run("files", "summer", "_output.md").stdout == "# Report\nfour\n"
+    outside = commands.run("files", "summer", "../../../../system/token")
+    assert outside.returncode == 1
+    assert outside.stdout == ""
+
+
+def test_events_from_the_log_and_as_they_come(place: Place) -> None:
+    commands = place.commands
+    found = commands.json("events", "summer")
+    assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
+    assert {"agent.created", "node.completed", "tool.called"} <= {e["type"] for e in found}
+    followed = commands.run("events", "summer", "-f", "--limit", "5", "--json")
+    assert [json.loads(line)["seq"] for line in followed.stdout.splitlines()] == [1, 2, 3, 4, 5]
+    assert "ada: completed sums: 2 + 2 = 4" in commands.run("events", "summer").stdout
+
+
+def test_models_and_doctor(place: Place) -> None:
+    rows = {row["name"]: row for row in place.commands.json("models")}
+    assert rows["anthropic"]["usable"] is True
+    told = place.commands.json("doctor")
+    [check] = [check for check in told["checks"] if check["name"] == "supervisor"]
+    assert (check["status"], "holds the home" in check["detail"]) == ("ok", True)
+
+
+def test_unknown_names_list_the_known(place: Place) -> None:
+    for args in (
+        ("show", "nobody"),
+        ("board", "nobody"),
+        ("stop", "nobody"),
+        ("send", "nobody", "x"),
+    ):
+        done = place.commands.run(*args)
+        assert (done.returncode, done.stdout) == (1, ""), args
+        assert place.agent in done.stderr
+        assert "Traceback" not in done.stderr
+    done = place.commands.run("send", "summer", "x", "--to", "nobody")
+    assert (done.returncode, "ada" in done.stderr) == (1, True)
+
+
+def test_a_console_says_a_line_and_shows_the_answer(place: Place) -> None:
+    done = place.commands.run("console", "summer", stdin="How are you?\n")
+    assert done.returncode == 0, done.stderr
+    assert "→ coordinator" in done.stdout
+    assert done.stdout.rstrip().endswith("coordinator: All is well, human.")
+
+
+def test_a_console_can_look_and_leave(place: Place) -> None:
+    done = place.commands.run("console", stdin="/board\n@nobody hi\n/quit\n")
+    assert done.returncode == 0, done.stderr
+    assert "completed" in done.stdout
+    assert "unknown recipient 'nobody'" in done.stdout
+
+
+def test_a_console_leaves_nothing_behind(place: Place) -> None:
+    place.commands.run("console", "summer", stdin="/quit\n")
+    states = [r["state"] for r in place.commands.json("ps") if r["kind"] == "console"]
+    assert "ready" not in states
+
+
+def test_a_killed_broker_is_back_under_a_new_number(place: Place) -> None:
+    commands = place.commands
+
+    def broker() -> dict[str, Any]:
+        [row] = [row for row in commands.json("ps") if row["kind"] == "broker"]
+        return dict(row)
+
+    before = broker()
+    assert commands.run("kill", "broker").returncode == 0
+    after = until(lambda: row if (row := broker())["pid"] != before["pid"] else None, "a restart")
+    assert after["incarnation"] > before["incarnation"]
+
+
+def test_detach_starts_and_leaves(place: Place) -> None:
+    done = place.commands.run("run", "Find another sum", "--detach", "--json")
+    assert done.returncode == 0, done.stderr
+    agent = json.loads(done.stdout)["agent"]
+    assert agent in [row["id"] for row in place.commands.json("agents")]
+    stopped = place.commands.json("stop", agent)
+    assert f"{agent}/coordinator" in [row["address"] for row in stopped]
+
+
+def test_without_a_supervisor_every_command_says_so(tmp_path: Path) -> None:
+    commands = Commands(tmp_path / "none")
+    for args in (
+        ("ps",),
+        ("agents",),
+        ("send", "a", "b"),
+        ("console", "a"),
+        ("run", "x", "--detach"),
+    ):
+        done = commands.run(*args)
+        assert (done.returncode, done.stdout) == (4, ""), args
+        assert "agiraph-supervisor" in done.stderr
+    assert not os.path.exists(tmp_path / "none")

@@ -6,11 +6,28 @@ broker speak nothing else.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from agiraph.record import Record
 
 JsonObject = dict[str, Any]
+
+
+def _encodable(value: Any) -> Any:
+    """Replace halves of surrogate pairs, which a model's JSON may hold and UTF-8 cannot."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case dict():
+            return {_encodable(key): _encodable(item) for key, item in value.items()}
+        case list():
+            return [_encodable(item) for item in value]
+        case _:
+            return value
+
+
+SafeText = Annotated[str, AfterValidator(_encodable)]
+SafeObject = Annotated[JsonObject, AfterValidator(_encodable)]
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal", "cancelled"]
 
@@ -20,15 +37,15 @@ class ToolCall(Record):
 
     id: str
     name: str
-    arguments: JsonObject = Field(default_factory=dict)
-    malformed: str | None = None
+    arguments: SafeObject = Field(default_factory=dict)
+    malformed: SafeText | None = None
 
 
 class UserTurn(Record):
     """Text that the model is told: the task, messages from others, notices of the runtime."""
 
     role: Literal["user"] = "user"
-    content: str
+    content: SafeText
 
 
 class AssistantTurn(Record):
@@ -39,7 +56,7 @@ class AssistantTurn(Record):
     """
 
     role: Literal["assistant"] = "assistant"
-    text: str | None = None
+    text: SafeText | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     provider_data: JsonObject | None = None
     interrupted: bool = False
@@ -51,7 +68,7 @@ class ToolTurn(Record):
     role: Literal["tool"] = "tool"
     call_id: str
     name: str
-    content: str
+    content: SafeText
     is_error: bool = False
 
 
@@ -117,7 +134,7 @@ class ModelRequest(Record):
 class ModelResponse(Record):
     """One answer of a model, whole. `model` is the one that answered (it may be a fallback)."""
 
-    text: str | None = None
+    text: SafeText | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     stop_reason: StopReason = "end_turn"
     usage: Usage = Usage()

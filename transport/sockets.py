@@ -1,6 +1,6 @@
 """Every ZeroMQ socket of Agiraph and all of its options, in one place.
 
-Why these values: docs/protocol.md. In short: a ROUTER without MANDATORY loses silently, without
+A ROUTER without MANDATORY loses silently, without
 HANDOVER it never hears a peer that came back, and nothing here may ever block on a send.
 """
 

@@ -26,6 +26,7 @@ from transport.protocol import HELLO, WELCOME, link_frame
 from transport.wire import Wire, ZmqWire
 
 PATIENCE = 20.0
+REPOSITORY = Path(__file__).parents[2]
 BusName = Literal["loopback", "zeromq"]
 
 
@@ -172,7 +173,8 @@ class ZeromqBus:
             args={"key": self.key},
             config={},
         )
-        process = subprocess.Popen([sys.executable, "-c", ROUTER_PROCESS], stdin=subprocess.PIPE)
+        command = [sys.executable, "-c", ROUTER_PROCESS]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=REPOSITORY)
         assert process.stdin is not None
         with process.stdin as stdin:
             stdin.write(launch.pack())

@@ -104,6 +104,7 @@ class SteadyLine(RuleBasedStateMachine):
         self._begin()
         for process in self.processes.values():
             process.start()
+        self.flow(2)
 
     def _begin(self) -> None:
         self.lives += 1
@@ -117,6 +118,15 @@ class SteadyLine(RuleBasedStateMachine):
         process.to_send[id_] = to
         process.submit(id_, to)
         process.flush()
+
+    @rule(rounds=st.integers(1, 3))
+    def flow(self, rounds: int) -> None:
+        """Carry all that is on the lines, both ways."""
+        for _ in range(rounds):
+            for name, process in self.processes.items():
+                self.carry_up(name, len(process.up))
+            for name, process in self.processes.items():
+                self.carry_down(name, len(process.down))
 
     @rule(name=names, count=st.integers(1, 5))
     def carry_up(self, name: str, count: int) -> None:
@@ -136,25 +146,22 @@ class SteadyLine(RuleBasedStateMachine):
         if self.processes[name].inbox:
             self.processes[name].work()
 
-    @rule(name=names)
-    def break_line(self, name: str) -> None:
-        self.processes[name].cut()
-        self.processes[name].connect()
-
-    @rule(name=names, is_seen=st.booleans())
-    def kill(self, name: str, is_seen: bool) -> None:
+    @rule(name=names, what=st.sampled_from(["break", "break", "kill", "vanish", "router"]))
+    def disturb(self, name: str, what: str) -> None:
         process = self.processes[name]
-        if is_seen:
-            self.switch.gone(process.rid)
-            self._settle()
-        process.start()
-
-    @rule()
-    def kill_router(self) -> None:
-        self._begin()
-        for process in self.processes.values():
+        if what == "break":
             process.cut()
             process.connect()
+        elif what == "router":
+            self._begin()
+            for one in self.processes.values():
+                one.cut()
+                one.connect()
+        else:
+            if what == "vanish":
+                self.switch.gone(process.rid)
+                self._settle()
+            process.start()
 
     @invariant()
     def an_effect_happens_once(self) -> None:
@@ -198,26 +205,23 @@ class SteadyLine(RuleBasedStateMachine):
 class BadLine(SteadyLine):
     """A line that also loses, repeats and reorders; order cannot be kept on it."""
 
-    @rule(name=names, is_up=st.booleans(), at=st.integers(0, 5))
-    def lose(self, name: str, is_up: bool, at: int) -> None:
-        lane = self._lane(name, is_up)
-        if at < len(lane):
+    @rule(
+        name=names,
+        is_up=st.booleans(),
+        at=st.integers(0, 3),
+        what=st.sampled_from(["lose", "repeat", "repeat", "overtake"]),
+    )
+    def garble(self, name: str, is_up: bool, at: int, what: str) -> None:
+        process = self.processes[name]
+        lane = process.up if is_up else process.down
+        if at >= len(lane):
+            return
+        if what == "lose":
             del lane[at]
-
-    @rule(name=names, is_up=st.booleans(), at=st.integers(0, 5))
-    def repeat(self, name: str, is_up: bool, at: int) -> None:
-        lane = self._lane(name, is_up)
-        if at < len(lane):
+        elif what == "repeat":
             lane.append(lane[at])
-
-    @rule(name=names, is_up=st.booleans(), at=st.integers(0, 5))
-    def overtake(self, name: str, is_up: bool, at: int) -> None:
-        lane = self._lane(name, is_up)
-        if at < len(lane):
+        else:
             lane.insert(0, lane.pop(at))
-
-    def _lane(self, name: str, is_up: bool) -> list[bytes]:
-        return self.processes[name].up if is_up else self.processes[name].down
 
     def _check_order(self, process: Process) -> None:
         pass

@@ -174,7 +174,7 @@ def test_a_message_that_is_not_accepted_for_long_means_a_new_greeting() -> None:
 def test_a_refused_hello_and_a_follower_end_the_link() -> None:
     link = Link("ada", 1, bytes(32), 1)
     link.connected(0.0)
-    nack = {"id": NO_ID, "reason": "not_allowed", "detail": "no"}
+    nack: dict[str, Any] = {"id": NO_ID, "reason": "not_allowed", "detail": "no"}
     assert hear(link, protocol.NACK, nack) == [Ended(LinkState.REFUSED, "not_allowed", "no")]
     link.connected(1.0)
     assert link.state is LinkState.REFUSED

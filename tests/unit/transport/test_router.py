@@ -157,4 +157,7 @@ def test_the_router_process_imports_neither_models_nor_the_domain() -> None:
         "import sys; import actors.router;"
         "sys.exit(bool({'pydantic', 'agiraph', 'asyncio'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, cwd=Path(__file__).parents[3]
+    )
+    assert done.returncode == 0

@@ -112,7 +112,7 @@ async def _act(gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct) -
         case "pause":
             entities = await _pause_all(gateway, targets)
         case "resume":
-            entities = [await _resume(gateway, child) for child in targets]
+            entities = await _resume_all(gateway, targets)
     return Acted(act=act, entities=tuple(entities))
 
 
@@ -158,14 +158,24 @@ async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[Act
     return [ActedOn(address=child.address, state="pausing") for child in at_work]
 
 
-async def _resume(gateway: Gateway, child: ChildInfo) -> ActedOn:
-    """Let a child go on; one that is down is started again, and told in case it was paused."""
-    _check_can_pause(child)
-    state = "resuming"
-    if child.state in DOWN:
-        state = (await _stop(gateway, child, "restart")).state
-    await deliver(gateway.line, child.address, Resume(), id=message_id())
-    return ActedOn(address=child.address, state=state)
+async def _resume_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[ActedOn]:
+    """Let children go on, and start those again that are down.
+
+    A coordinator that comes back starts its workers itself, those that its board still wants.
+    """
+    for child in targets:
+        _check_can_pause(child)
+    for child in targets:
+        await deliver(gateway.line, child.address, Resume(), id=message_id())
+    entities = []
+    for child in targets:
+        state = "resuming"
+        if child.state in DOWN:
+            state = (await _stop(gateway, child, "restart")).state
+        entities.append(ActedOn(address=child.address, state=state))
+        if child.kind == "coordinator" and child.state in DOWN:
+            break
+    return entities
 
 
 def _check_can_pause(child: ChildInfo) -> None:

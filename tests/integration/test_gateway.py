@@ -122,7 +122,7 @@ def test_agents_can_be_listed_while_the_supervisor_is_away(world: World, client:
     assert refused(client.entities).status == 504
 
 
-def test_stop_begins_with_the_coordinator_and_resume_starts_everything_again(
+def test_stop_begins_with_the_coordinator_and_resume_starts_it_to_start_the_others(
     world: World, client: Client
 ) -> None:
     world.add_agent()
@@ -132,10 +132,18 @@ def test_stop_begins_with_the_coordinator_and_resume_starts_everything_again(
     assert [stop.address for stop in stops] == [COORDINATOR, f"{AGENT}/{worker}"]
     client.resume("survey")
     stops = [body for to, body in world.line.asked if isinstance(body, StopChild)]
-    assert [(stop.address, stop.how) for stop in stops[2:]] == [
-        (COORDINATOR, "restart"),
-        (f"{AGENT}/{worker}", "restart"),
-    ]
+    assert [(stop.address, stop.how) for stop in stops[2:]] == [(COORDINATOR, "restart")]
+    assert world.line.sent_to(f"{AGENT}/{worker}") == [Resume()]
+
+
+def test_a_worker_that_was_stopped_alone_is_started_again_alone(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    client.act("Alice", "stop")
+    assert [row.address for row in client.resume("survey").entities] == [COORDINATOR, worker]
+    assert world.children[worker].state == "ready"
 
 
 def test_pause_and_resume_reach_coordinator_and_workers(world: World, client: Client) -> None:

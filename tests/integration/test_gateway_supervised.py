@@ -14,7 +14,7 @@ from agiraph.following import Follower
 from agiraph.models import Event
 from tests.integration.commands import Commands
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 30.0
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
     Column("ID", "id"),
-    Column("NAME", "name"),
+    Column("NAME", "name", spare=4),
     Column("STATUS", "status"),
-    Column("NODES", "node_count", align="right"),
-    Column("WORKERS", "worker_count", align="right"),
-    Column("MODEL", "model"),
-    Column("CREATED", "created_at", clock_time),
+    Column("NODES", "node_count", align="right", spare=2),
+    Column("WORKERS", "worker_count", align="right", spare=2),
+    Column("MODEL", "model", spare=3),
+    Column("CREATED", "created_at", clock_time, spare=1),
     Column("GOAL", "goal", wide=True),
 )
 

@@ -15,20 +15,20 @@ def _stage(value: Any) -> str:
 
 NODES = (
     Column("NODE", "name"),
-    Column("ID", "id"),
+    Column("ID", "id", spare=3),
     Column("STATUS", "status"),
-    Column("STAGE", "stage", _stage, align="right"),
+    Column("STAGE", "stage", _stage, align="right", spare=2),
     Column("WORKER", "assigned_worker", entity_name),
     Column("SUMMARY", "shown", wide=True),
 )
 
 WORKERS = (
     Column("WORKER", "name"),
-    Column("ID", "id"),
+    Column("ID", "id", spare=3),
     Column("STATUS", "status"),
-    Column("ROLE", "role"),
+    Column("ROLE", "role", spare=2),
     Column("NODE", "node"),
-    Column("MODEL", "model"),
+    Column("MODEL", "model", spare=4),
     Column("STEP", "step", wide=True),
 )
 

@@ -14,6 +14,8 @@ from actors.console.narrate import short_name
 from actors.console.printable import one_line, printable
 
 JsonObject = dict[str, Any]
+WIDE_LEAST = 16
+GAP = 3
 Show = Callable[[Any], str]
 
 
@@ -26,7 +28,8 @@ def as_is(value: Any) -> str:
 class Column:
     """One column: a heading, the row's key, and how its value is shown.
 
-    A `wide` column takes the room that the others leave and is cut to it.
+    A `wide` column takes the room that the others leave and is cut to it. `spare` ones are left
+    out of a table that is too narrow for them, the highest number first; 0 stays.
     """
 
     heading: str
@@ -34,6 +37,7 @@ class Column:
     show: Show = as_is
     align: Literal["left", "right"] = "left"
     wide: bool = False
+    spare: int = 0
 
 
 def to_rows(records: Iterable[BaseModel | JsonObject]) -> list[JsonObject]:
@@ -87,6 +91,8 @@ def _print_table(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    columns = fitting(rows, columns, console.width)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for column in columns:
         table.add_column(
@@ -95,13 +101,32 @@ def _print_table(rows: Sequence[JsonObject], columns: Sequence[Column]) -> None:
             no_wrap=True,
             overflow="ellipsis",
             ratio=1 if column.wide else None,
-            min_width=12 if column.wide else None,
+            min_width=WIDE_LEAST if column.wide else None,
         )
     table.expand = any(column.wide for column in columns)
     for row in rows:
         cells = zip(_cells(row, columns), columns, strict=True)
         table.add_row(*(Text(cell, style=_style(c.key, cell)) for cell, c in cells))
-    Console().print(table)
+    console.print(table)
+
+
+def fitting(rows: Sequence[JsonObject], columns: Sequence[Column], width: int) -> Sequence[Column]:
+    """Return the columns that fit a terminal of `width`, without the spare ones if need be."""
+    left = list(columns)
+    while _width(rows, left) > width and any(column.spare for column in left):
+        left.remove(max(left, key=lambda column: column.spare))
+    return left
+
+
+def _width(rows: Sequence[JsonObject], columns: Sequence[Column]) -> int:
+    """Return how wide a table is, its wide column taken at its least."""
+    table = [[c.heading for c in columns], *(_cells(row, columns) for row in rows)]
+    widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+    needed = (
+        min(width, WIDE_LEAST) if column.wide else width
+        for width, column in zip(widths, columns, strict=True)
+    )
+    return sum(needed) + GAP * (len(columns) - 1)
 
 
 _STYLES = {

@@ -19,7 +19,7 @@ COLUMNS = (
     Column("PROVIDER", "name"),
     Column("USABLE", "usable", _yes),
     Column("DEFAULT MODEL", "default_model"),
-    Column("ENDPOINT", "base_url"),
+    Column("ENDPOINT", "base_url", spare=1),
     Column("REASON", "reason", wide=True),
 )
 

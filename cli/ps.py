@@ -9,13 +9,13 @@ from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
     Column("ADDRESS", "address"),
-    Column("KIND", "kind"),
+    Column("KIND", "kind", spare=5),
     Column("STATE", "state"),
     Column("PID", "pid", align="right"),
-    Column("INC", "incarnation", align="right"),
-    Column("CPU", "cpu", percent, align="right"),
-    Column("MEMORY", "memory_bytes", size, align="right"),
-    Column("MAIL", "mailbox", count, align="right"),
+    Column("INC", "incarnation", align="right", spare=2),
+    Column("CPU", "cpu", percent, align="right", spare=4),
+    Column("MEMORY", "memory_bytes", size, align="right", spare=3),
+    Column("MAIL", "mailbox", count, align="right", spare=1),
     Column("TOKENS", "tokens", count, align="right"),
     Column("COST", "cost_usd", money, align="right"),
     Column("STEP", "step", wide=True),

@@ -58,8 +58,10 @@ class Screen:
         if not self._is_live or self._is_quiet or self._prompt is not None:
             return
         room = shutil.get_terminal_size().columns - 1
-        self._bottom = click.style(one_line(text, room), dim=True)
-        self._put(WIPE + self._bottom)
+        bottom = click.style(one_line(text, room), dim=True)
+        if bottom != self._bottom:
+            self._bottom = bottom
+            self._put(WIPE + bottom)
 
     def close(self) -> None:
         """Take the bottom line away and show what was held back."""

@@ -11,9 +11,9 @@ from cli.options import connect, examples, home_option, json_option, text_argume
 
 COLUMNS = (
     Column("ID", "id"),
-    Column("AGENT", "agent"),
+    Column("AGENT", "agent", spare=2),
     Column("FROM", "from"),
-    Column("ASKED", "asked_at", clock_time),
+    Column("ASKED", "asked_at", clock_time, spare=1),
     Column("STATUS", "status"),
     Column("QUESTION", "question", wide=True),
     Column("ANSWER", "answer"),

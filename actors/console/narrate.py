@@ -170,9 +170,10 @@ def _question(_teller: Narrator, event: Event) -> Told:
     return f"asks you: {text_of(event.data, 'question')}", "ask"
 
 
-def _answered(_teller: Narrator, event: Event) -> Told:
-    by = text_of(event.data, "by", "answered_by") or "the human"
-    return f"{by} answered: {text_of(event.data, 'answer', 'response')}", "voice"
+def _answered(teller: Narrator, event: Event) -> Told:
+    asker = text_of(event.data, "to")
+    to = f" {teller.name(asker)}" if asker else ""
+    return f"answered{to}: {text_of(event.data, 'answer', 'response')}", "voice"
 
 
 def _node_created(teller: Narrator, event: Event) -> Told:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cli.listing import clock_time, count, money, percent, size
+from cli.listing import Column, clock_time, count, fitting, money, percent, size
 from tests.unit.cli.fakes import AGENT, FakeClient, command, event, json_of, question, summary
 
 
@@ -170,3 +170,11 @@ def test_models_without_a_supervisor_are_those_of_this_shell(
 )
 def test_values_are_shown_in_their_units(shown: str, text: str) -> None:
     assert shown == text
+
+
+def test_a_narrow_table_leaves_its_spare_columns_out() -> None:
+    columns = (Column("A", "a"), Column("B", "b", spare=1), Column("C", "c", spare=2))
+    rows = [{"a": "x" * 10, "b": "y" * 10, "c": "z" * 10}]
+    assert [c.key for c in fitting(rows, columns, 100)] == ["a", "b", "c"]
+    assert [c.key for c in fitting(rows, columns, 30)] == ["a", "b"]
+    assert [c.key for c in fitting(rows, columns, 3)] == ["a"]

@@ -115,7 +115,7 @@ def is_failed_tool(event: Event) -> bool:
 
 
 def arguments_of(data: Data) -> str:
-    """Return a tool call's arguments for one line: the command itself for a shell."""
+    """Return a tool call's arguments for one line: a shell's command, or what it says it does."""
     arguments = data.get("arguments", data.get("args"))
     if isinstance(arguments, str):
         return one_line(arguments, ARGUMENT_LIMIT)
@@ -123,9 +123,15 @@ def arguments_of(data: Data) -> str:
         return text_of(data, "preview")
     main = text_of(arguments, "command", "path", "question")
     if main:
-        return one_line(main, ARGUMENT_LIMIT)
+        return one_line(_purpose(main), ARGUMENT_LIMIT)
     shown = (f"{key}={_short(value)}" for key, value in arguments.items() if value is not None)
     return one_line(" ".join(shown), ARGUMENT_LIMIT)
+
+
+def _purpose(command: str) -> str:
+    """Return the comment that a script begins with, or else the whole of it."""
+    first = command.lstrip().partition("\n")[0]
+    return first if first.startswith("# ") else command
 
 
 def _short(value: object) -> str:

@@ -10,6 +10,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,6 +18,7 @@ from actors.event_file import EventFile
 from actors.launch import Launch
 from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
+from agiraph.errors import Corrupt
 from agiraph.home import AgentHome, Home
 from agiraph.ids import COORDINATOR_NAME, HUMAN, HUMAN_NAME, AgentId, agent_of
 from agiraph.messages import EventAppended, ReportEvents, Text
@@ -35,7 +37,7 @@ def main(launch: Launch) -> int:
 
 async def serve(runtime: Runtime) -> None:
     """Record until cancelled."""
-    recorder = Recorder(runtime.home)
+    recorder = Recorder(runtime.home, runtime.log)
     arrived = Arrivals(runtime)
     reading = asyncio.create_task(arrived.read())
     try:
@@ -79,9 +81,10 @@ class Arrivals:
 class Recorder:
     """Turns batches of messages into lines and files. Pure but for the disk."""
 
-    def __init__(self, home: Home) -> None:
-        """Write below `home`."""
+    def __init__(self, home: Home, log: Any) -> None:
+        """Write below `home`; what cannot be written because a file is damaged goes to `log`."""
         self._home = home
+        self._log = log
         self._events: OrderedDict[AgentId, EventFile] = OrderedDict()
         self._messages: OrderedDict[Path, MessageLog] = OrderedDict()
 
@@ -97,8 +100,18 @@ class Recorder:
                 self._record_text(received, received.body)
         new: list[Event] = []
         for agent, events in reported.items():
-            new.extend(self._events_of(agent).append(events) if agent_is_sane(agent) else ())
+            new.extend(self._record_events(agent, events))
         return new
+
+    def _record_events(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
+        if not agent_is_sane(agent):
+            return []
+        try:
+            return self._events_of(agent).append(events)
+        except Corrupt as error:
+            # One agent's damaged log must not keep the recorder from writing everyone else's.
+            self._log.error("events lost", agent=agent, count=len(events), reason=str(error))
+            return []
 
     def close(self) -> None:
         """Close all files."""
@@ -114,7 +127,11 @@ class Recorder:
         run = _current_run(home) if home else None
         if home is None or run is None:
             return
-        log = self._messages_in(home.run(run).messages)
+        try:
+            log = self._messages_in(home.run(run).messages)
+        except Corrupt as error:
+            self._log.error("a message is not logged", agent=agent, reason=str(error))
+            return
         sender = body.from_name or name_of(header.sender)
         to = body.to_name or name_of(header.to)
         log.add(header.id.hex(), sender, to, body.content, header.sent_at)

@@ -38,6 +38,7 @@ class Follower:
         self._path = path
         self._patience = patience_seconds
         self._connection: ClientConnection | None = None
+        self._lost_at: float | None = None
         self._open_things = ExitStack()
 
     def next(self, within_seconds: float | None = None) -> Event | None:
@@ -48,7 +49,9 @@ class Follower:
         """
         deadline = None if within_seconds is None else time.monotonic() + within_seconds
         while True:
-            connection = self._connection or self._connect()
+            connection = self._connection or self._connect(deadline)
+            if connection is None:
+                return None
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
                 frame = connection.recv(timeout=left)
@@ -88,11 +91,12 @@ class Follower:
         """Close it."""
         self.close()
 
-    def _connect(self) -> ClientConnection:
-        give_up_at = time.monotonic() + self._patience
+    def _connect(self, deadline: float | None) -> ClientConnection | None:
+        """Return a connection, None if there is none before the deadline."""
         while True:
             try:
                 self._connection = self._open()
+                self._lost_at = None
                 return self._connection
             except InvalidStatus as refused:
                 if refused.response.status_code < 500:
@@ -100,9 +104,13 @@ class Follower:
                 reason: Exception = refused
             except (OSError, AgiraphError, InvalidHandshake, InvalidURI) as error:
                 reason = error
-            if time.monotonic() >= give_up_at:
+            now = time.monotonic()
+            self._lost_at = now if self._lost_at is None else self._lost_at
+            if now - self._lost_at >= self._patience:
                 raise NotReachable(f"cannot follow {self._path}: {reason}") from reason
-            time.sleep(RETRY_SECONDS)
+            if deadline is not None and now >= deadline:
+                return None
+            time.sleep(RETRY_SECONDS if deadline is None else min(RETRY_SECONDS, deadline - now))
 
     def _open(self) -> ClientConnection:
         url, token = self._door()

@@ -26,27 +26,27 @@ class Agents:
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
 
     def all(self) -> list[Agent]:
-        """Return every agent that has begun, oldest first."""
+        """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
         try:
             folders = [path for path in self._home.agents.iterdir() if path.is_dir()]
         except FileNotFoundError:
             return []
         named = (AgentHome(path) for path in folders if not path.name.startswith("."))
-        found = [agent for home in named if (agent := self._load(home)) is not None]
+        found = [agent for home in named if (agent := self._load_whole(home)) is not None]
         return sorted(found, key=lambda agent: (agent.created_at, agent.id))
 
     def get(self, id: AgentId | str) -> Agent | None:
-        """Return the agent with exactly this id, None if there is none."""
+        """Return the agent with exactly this id, None if there is none; ApiError if damaged."""
         if not id or id.startswith(".") or "/" in id or "\0" in id:
             return None
         return self._load(self._home.agent(id))
 
     def find(self, named: str) -> Agent:
         """Return the agent with this id or name; raise ApiError 404 or, for several, 409."""
+        exact = self.get(named)
+        if exact is not None:
+            return exact
         agents = self.all()
-        for agent in agents:
-            if agent.id == named:
-                return agent
         same = [agent for agent in agents if agent.name == named]
         if len(same) == 1:
             return same[0]
@@ -70,6 +70,12 @@ class Agents:
         archived.parent.mkdir(mode=0o700, exist_ok=True)
         self.home_of(agent).path.rename(archived)
         return archived
+
+    def _load_whole(self, home: AgentHome) -> Agent | None:
+        try:
+            return self._load(home)
+        except ApiError:
+            return None
 
     def _load(self, home: AgentHome) -> Agent | None:
         """Return the agent of a folder; None while its coordinator has not yet written it."""

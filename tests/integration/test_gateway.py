@@ -105,6 +105,16 @@ def test_two_agents_of_one_name_must_be_told_apart_by_id(world: World, client: C
     assert client.agent("a-2").id == "a-2"
 
 
+def test_an_agent_with_a_damaged_record_hides_itself_alone(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_agent("broken-1", "broken")
+    world.home.agent("broken-1").record.write_text("{")
+    assert [agent.id for agent in client.agents()] == [AGENT]
+    assert client.agent("survey").id == AGENT
+    error = refused(client.agent, "broken-1")
+    assert (error.status, "damaged" in error.detail) == (500, True)
+
+
 def test_an_agent_whose_coordinator_is_down_is_shown_as_stopped(
     world: World, client: Client
 ) -> None:

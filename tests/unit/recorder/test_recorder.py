@@ -12,7 +12,7 @@ from agiraph.home import Home
 from agiraph.ids import AgentId, RunId
 from agiraph.messages import EventAppended, ReportEvents, Text
 from agiraph.models import Agent, Event
-from tests.fakes.line import FakeLine, arrived, events_of
+from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
 
 
 @pytest.fixture
@@ -43,10 +43,10 @@ def report(*types: str, agent: str = "survey-abc123") -> ReportEvents:
 
 
 def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: Home) -> None:
-    first = Recorder(home)
+    first = Recorder(home, SilentLog())
     first.record([arrived(report("a", "b"), "x"), arrived(report("c"), "y")])
     first.close()
-    again = Recorder(home)
+    again = Recorder(home, SilentLog())
     new = again.record([arrived(report("d"), "x")])
     again.close()
     assert [(line["seq"], line["type"]) for line in lines(home)] == [
@@ -60,11 +60,11 @@ def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: H
 
 def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
     message = arrived(report("a", "b"), "x")
-    first = Recorder(home)
+    first = Recorder(home, SilentLog())
     first.record([message])
     assert first.record([message]) == []
     first.close()
-    again = Recorder(home)
+    again = Recorder(home, SilentLog())
     assert again.record([message]) == []
     again.close()
     assert len(lines(home)) == 2
@@ -72,13 +72,13 @@ def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
 
 def test_a_report_of_which_a_crash_wrote_only_a_part_is_completed(home: Home) -> None:
     message = arrived(report("a", "b", "c"), "x")
-    first = Recorder(home)
+    first = Recorder(home, SilentLog())
     first.record([message])
     first.close()
     path = home.agent("survey-abc123").events
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(whole[0] + whole[1][:20])
-    again = Recorder(home)
+    again = Recorder(home, SilentLog())
     new = again.record([message])
     again.close()
     assert [(line["seq"], line["type"]) for line in lines(home)] == [(1, "a"), (2, "b"), (3, "c")]
@@ -92,7 +92,7 @@ def test_secrets_in_events_are_blotted_out(home: Home) -> None:
         ts=1.0,
         data={"arguments": {"command": "curl -H 'Authorization: Bearer abcdefgh12345678'"}},
     )
-    recorder = Recorder(home)
+    recorder = Recorder(home, SilentLog())
     recorder.record([arrived(ReportEvents(events=(event,)), "x")])
     recorder.close()
     assert "abcdefgh12345678" not in home.agent("survey-abc123").events.read_text()
@@ -100,7 +100,7 @@ def test_secrets_in_events_are_blotted_out(home: Home) -> None:
 
 @pytest.mark.parametrize("odd", ["../evil", ".archive", "", "a/b"])
 def test_an_agent_id_that_is_no_folder_name_writes_nothing(home: Home, odd: str) -> None:
-    recorder = Recorder(home)
+    recorder = Recorder(home, SilentLog())
     assert recorder.record([arrived(report("a", agent=odd), "x")]) == []
     recorder.close()
     assert sorted(path.name for path in home.path.rglob("*.jsonl")) == []
@@ -110,11 +110,24 @@ def test_late_events_of_an_archived_agent_follow_it_into_the_archive(home: Home)
     archive = home.agents / ".archive"
     archive.mkdir()
     home.agent("survey-abc123").path.rename(archive / "survey-abc123")
-    recorder = Recorder(home)
+    recorder = Recorder(home, SilentLog())
     recorder.record([arrived(report("a"), "x")])
     recorder.close()
     assert (archive / "survey-abc123" / "events.jsonl").exists()
     assert not home.agent("survey-abc123").path.exists()
+
+
+def test_a_damaged_log_of_one_agent_does_not_stop_the_others(home: Home) -> None:
+    damaged = home.agent("broken-1").events
+    damaged.parent.mkdir()
+    damaged.write_text("rubbish\nmore rubbish\n")
+    log = SilentLog()
+    recorder = Recorder(home, log)
+    batch = [arrived(report("a", agent="broken-1"), "x"), arrived(report("b"), "x")]
+    assert [event.type for event in recorder.record(batch)] == ["b"]
+    recorder.close()
+    assert "broken-1" in log.lines[0]
+    assert damaged.read_text() == "rubbish\nmore rubbish\n"
 
 
 def text(content: str, sender: str, to: str, **names: str) -> Text:
@@ -122,7 +135,7 @@ def text(content: str, sender: str, to: str, **names: str) -> Text:
 
 
 def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> None:
-    recorder = Recorder(home)
+    recorder = Recorder(home, SilentLog())
     recorder.record(
         [
             arrived(
@@ -154,7 +167,7 @@ def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) ->
         text("two", "Alice", "Bob"), "survey-abc123/a-1", to="survey-abc123/b-2", is_tap=True
     )
     for batch in ([again, again], [again, other]):
-        recorder = Recorder(home)
+        recorder = Recorder(home, SilentLog())
         recorder.record(batch)
         recorder.close()
     folder = home.agent("survey-abc123").run("r1").messages

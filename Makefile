@@ -1,13 +1,19 @@
 # The words of this project: setup, run, test, check, bench. Each sets up what it needs in .venv.
-PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+RUNS := $(VENV)/.runs
+DEVELOPS := $(VENV)/.develops
+
+# The first Python here that is new enough; another one: make run PYTHON=/path/to/python
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
+	echo $$python && break; done)
 
 # What `make run` works on; another folder: make run INPUT=some/dir GOAL="..."
 INPUT ?= configs/sample
 GOAL ?= Survey this folder and report what is in it
 ARGS ?=
+export GOAL INPUT
 
 .PHONY: setup run test check format bench clean help
 
@@ -19,31 +25,45 @@ help:
 	@echo "make format  put the code into shape"
 	@echo "make clean   remove .venv and caches"
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group dev
-	@touch $(STAMP)
+# Some systems ship a Python whose venv has no pip; then pip is put there from outside.
+$(VENV)/bin/python:
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Agiraph needs Python 3.11 or newer; name one: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null && $(PYTHON) -m venv $(VENV) || \
+		{ $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+		$(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip; } || \
+		{ rm -rf $(VENV); exit 1; }
 
-setup: $(STAMP)
+$(RUNS): pyproject.toml | $(VENV)/bin/python
+	@echo "installing Agiraph and what it needs into $(VENV) (once, about a minute)" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
 
-run: $(STAMP)
-	@$(BIN)/agiraph run "$(GOAL)" --input "$(INPUT)" $(ARGS)
+$(DEVELOPS): pyproject.toml $(RUNS)
+	@echo "installing what tests and checks need into $(VENV)" >&2
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
 
-test: $(STAMP)
+setup: $(DEVELOPS)
+
+run: $(RUNS)
+	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" $(ARGS)
+
+test: $(DEVELOPS)
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(STAMP)
+check: $(DEVELOPS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(STAMP)
+format: $(DEVELOPS)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)
+bench: $(DEVELOPS)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:

@@ -105,9 +105,9 @@ class House:
         return Outcome(process.returncode, result, err, agent, run)
 
     def kill(self, title: str) -> int:
-        """kill -9 the process of this home whose title ends with `title`; return its pid."""
-        found = [p for p in processes_of(self.home) if _title(p).endswith(title)]
-        assert found, f"no process {title!r} among {[_title(p) for p in processes_of(self.home)]}"
+        """kill -9 the process of this home with `title` in its title; return its pid."""
+        found = [p for p in processes_of(self.home) if title in title_of(p)]
+        assert found, f"no process {title!r} among {[title_of(p) for p in processes_of(self.home)]}"
         os.kill(found[0].pid, signal.SIGKILL)
         return int(found[0].pid)
 
@@ -129,7 +129,8 @@ def _lines(path: Path) -> list[JsonObject]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _title(process: psutil.Process) -> str:
+def title_of(process: psutil.Process) -> str:
+    """Return what `ps` shows of a process."""
     try:
         return " ".join(process.cmdline()).strip()
     except psutil.Error:

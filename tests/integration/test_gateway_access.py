@@ -1,6 +1,7 @@
 """Who may come in: token, Host, Origin, cookies, size; and what is left on disk."""
 
 import json
+import re
 import socket
 import stat
 from collections.abc import Iterator
@@ -8,40 +9,36 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from actors.human.app import build_app
+from actors.human.app import ROUTERS
 from actors.human.gate import BODY_LIMIT
 from tests.fakes.gateway import AGENT, World, gateway_world
 
+
+def endpoints(family: APIRouter) -> list[tuple[str, str]]:
+    """Return the method and a path of every HTTP endpoint of a family."""
+    return [
+        (method, re.sub(r"{[^}]*}", "x", route.path))
+        for route in family.routes
+        if isinstance(route, APIRoute)
+        for method in sorted(route.methods)
+    ]
+
+
 ROUTES = [
-    ("GET", "/agents"),
-    ("POST", "/agents"),
-    ("GET", "/agents/survey"),
-    ("DELETE", "/agents/survey"),
-    ("POST", "/agents/survey/pause"),
-    ("POST", "/agents/survey/send"),
-    ("GET", "/agents/survey/conversation"),
-    ("GET", "/agents/survey/board"),
-    ("GET", "/agents/survey/workspace/x"),
-    ("GET", "/agents/survey/events"),
-    ("GET", "/questions"),
-    ("POST", "/questions/q1/respond"),
-    ("GET", "/entities"),
-    ("POST", "/entities/survey/kill"),
-    ("GET", "/models"),
-    ("GET", "/usage"),
-    ("POST", "/consoles"),
-    ("GET", "/health"),
+    *((method, path) for family in ROUTERS for method, path in endpoints(family)),
     ("GET", "/openapi.json"),
     ("GET", "/nothing/here"),
 ]
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with gateway_world(tmp_path / "home") as world:
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with gateway_world(tmp_path_factory.mktemp("home")) as world:
         world.add_agent()
         yield world
 
@@ -74,9 +71,9 @@ def test_every_route_needs_the_token(url: str, method: str, path: str) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_no_route_is_missing_from_the_gate(world: World) -> None:
-    app = build_app(world.line, "t" * 43, "127.0.0.1")  # type: ignore[arg-type]
-    assert type(app).__name__ == "Gate"
+def test_the_whole_api_is_among_the_routes_that_were_tried() -> None:
+    assert len(ROUTES) > 25
+    assert ("POST", "/entities/x/x") in ROUTES
 
 
 def test_a_token_in_the_url_opens_nothing(url: str, token: str) -> None:
@@ -212,9 +209,9 @@ def test_every_change_is_in_the_audit_and_the_token_is_not(
     call(url, "GET", "/agents", headers=bearer(token))
     text = world.home.human.audit.read_text()
     records = [json.loads(line) for line in text.splitlines()]
-    assert [(r["method"], r["path"], r["status"]) for r in records] == [
-        ("POST", "/agents/survey/nudge", 200)
-    ]
+    last = records[-1]
+    assert (last["method"], last["path"], last["status"]) == ("POST", "/agents/survey/nudge", 200)
+    assert {record["method"] for record in records} == {"POST"}
     assert token not in text
     assert "secret" not in text
 

@@ -11,7 +11,7 @@ from agiraph.agent.loop import Effects
 from agiraph.board import commands as c
 from agiraph.board.names import find_node, find_worker
 from agiraph.board.view import board_view, node_row
-from agiraph.errors import IllegalTransition, Refused
+from agiraph.errors import IllegalTransition
 from agiraph.ids import BROKER, NodeId
 from agiraph.messages import CheckModel
 from agiraph.models import DeliveryMode
@@ -103,8 +103,6 @@ class CoordinatorLead:
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""
-        if worker.type == "autonomous":
-            raise Refused("autonomous workers cannot be started here yet (possible: harnessed)")
         if worker.model:
             body = CheckModel(model=worker.model)
             await ask_until_answered(self._runtime, BROKER, body)

@@ -77,6 +77,8 @@ class Office:
 
     def execute(self, command: c.Command) -> None:
         """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
+        if isinstance(command, c.SpawnWorker) and command.type == "autonomous":
+            raise Refused(f"worker '{command.name}' is autonomous (possible here: harnessed)")
         self._do(command)
         limits = Limits(max_concurrent=self._runtime.config.run.max_concurrent)
         while actions := plan(self.board, limits):

@@ -7,6 +7,8 @@ from pathlib import Path
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
 from agiraph.api import ApiError, CreateAgent
+from agiraph.board.commands import SpawnWorker
+from agiraph.errors import Refused
 from agiraph.ids import (
     BROKER,
     HUMAN,
@@ -27,6 +29,7 @@ from agiraph.messages import (
     StartChild,
 )
 from agiraph.models import Agent
+from agiraph.plans.plan import parse_plan, plan_commands
 
 UNPROCESSABLE = 422
 ID_WORDS = 24
@@ -45,6 +48,8 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
     """
     if request.input is not None:
         _check_input(request.input)
+    if request.plan is not None:
+        _check_plan(request.plan)
     name = _name_for(gateway, request)
     model, worker_model = await _models_for(gateway, request)
     now = gateway.clock.now()
@@ -68,6 +73,17 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
         within_seconds=START_SECONDS,
     )
     return await _wait_for(gateway, agent)
+
+
+def _check_plan(text: str) -> None:
+    try:
+        commands = plan_commands(parse_plan(text))
+    except Refused as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+    for command in commands:
+        if isinstance(command, SpawnWorker) and command.type == "autonomous":
+            detail = f"worker '{command.name}' of the plan is agentic (possible here: api)"
+            raise ApiError(UNPROCESSABLE, detail)
 
 
 def _check_input(named: str) -> None:

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from tests.fakes.model_server import Brain, Script, SeenRequest, call, calls, say
+from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
 from tests.scenarios.house import House
 
 MakeHouse = Callable[[Brain], House]
@@ -87,7 +87,7 @@ def test_a_script_is_written_run_mended_and_run_again(house: MakeHouse, price_ur
             f"print('bitcoin costs', answer['{key}']['usd'])\n"
         )
 
-    def finish(seen: SeenRequest) -> object:
+    def finish(seen: SeenRequest) -> Reply:
         assert "KeyError" in seen.results("bash")[0]
         return call("finish", summary=f"It works: {seen.result('bash').strip()}")
 
@@ -98,7 +98,7 @@ def test_a_script_is_written_run_mended_and_run_again(house: MakeHouse, price_ur
                 call("bash", command="python3 btc_price.py"),
                 call("write_file", path="btc_price.py", content=script_text("bitcoin")),
                 call("bash", command="python3 btc_price.py"),
-                finish,  # type: ignore[list-item]
+                finish,
             ]
         }
     )

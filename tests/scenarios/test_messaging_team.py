@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agiraph.turns import AssistantTurn
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls
+from tests.fakes.replies import Step
 from tests.scenarios.house import House
 
 MakeHouse = Callable[[Brain], House]
@@ -67,7 +68,7 @@ def examiner(seen: SeenRequest) -> Reply:
     return call("wait")
 
 
-WRITER = [
+WRITER: list[Step] = [
     calls(call("read_ref", ref_name="code"), call("read_ref", ref_name="tests")),
     lambda seen: call(
         "write_file",
@@ -77,7 +78,7 @@ WRITER = [
     call("publish", summary="the README"),
 ]
 
-COORDINATOR = [
+COORDINATOR: list[Step] = [
     calls(
         call("spawn_worker", name="cody", role="coder"),
         call("spawn_worker", name="tess", role="tester"),

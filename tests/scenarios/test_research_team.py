@@ -12,7 +12,7 @@ COMPANIES = {"ada": "NVIDIA", "bob": "AMD", "cleo": "Intel"}
 
 def coordinator(seen: SeenRequest) -> Reply:
     """Lead three researchers on two providers, then a writer."""
-    steps = [
+    steps: list[Callable[[], Reply]] = [
         lambda: calls(
             call("spawn_worker", name="ada", role="researcher", model="anthropic/fake"),
             call("spawn_worker", name="bob", role="researcher", model="openai/fake"),

@@ -15,11 +15,12 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from pydantic import BaseModel
 
 from transport import tickets
+from transport.bus import Bus, Received
 from transport.codec import Codec, is_durable, type_of
 from transport.envelope import ID_BYTES, MAX_BLOB, VERSION, Flag, Header, pack
 from transport.errors import (
@@ -44,63 +45,12 @@ from transport.link import (
 )
 from transport.wire import Wire, ZmqWire
 
+__all__ = ["Bus", "Endpoint", "Received"]
+
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 MAX_UNCLAIMED = 64
 MAX_INBOX = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A message that came in."""
-
-    header: Header
-    body: BaseModel
-
-
-class Bus(Protocol):
-    """What an actor needs of its endpoint; tests may put something simpler in its place."""
-
-    address: str
-
-    async def send(
-        self,
-        to: str,
-        body: BaseModel,
-        *,
-        id: bytes | None = None,
-        reply_to: bytes | None = None,
-        trace: str | None = None,
-    ) -> bytes:
-        """Send a message and return its id."""
-        ...
-
-    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
-        """Send a passing message and forget it."""
-        ...
-
-    async def ask(
-        self,
-        to: str,
-        body: BaseModel,
-        *,
-        id: bytes | None = None,
-        within_seconds: float | None = None,
-    ) -> Received:
-        """Send a request and return its answer."""
-        ...
-
-    async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
-        """Answer a request."""
-        ...
-
-    async def receive(self) -> Received:
-        """Return the next message that is no answer."""
-        ...
-
-    def done(self, received: Received) -> None:
-        """Say that a message has had its effect."""
-        ...
 
 
 @dataclass(slots=True)

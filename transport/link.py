@@ -22,13 +22,15 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeVar
 
 from transport import protocol
 from transport.backlog import Backlog
 from transport.envelope import NO_ID, Header, body_of, read_header, read_map
 from transport.errors import MalformedFrame
 from transport.protocol import link_frame
+
+T = TypeVar("T")
 
 HEARTBEAT_EVERY = 2.0
 SILENCE = 6.0
@@ -233,23 +235,28 @@ class Link:
                 yield from self._said(header.type, read_map(body_of(blob)), now)
             elif header.type == protocol.NACK:
                 yield from self._nacked(read_map(body_of(blob)), header.sender)
-        except (MalformedFrame, KeyError, TypeError):
+        except MalformedFrame:
             self.malformed += 1
 
     def _said(self, type_: str, body: dict[str, Any], now: float) -> Iterator[LinkEvent]:
         if self.state in ENDED:
             return
         if type_ == protocol.WELCOME:
-            yield self._welcome(bytes(body["epoch"]), now)
+            yield self._welcome(_of(bytes, body, "epoch"), now)
         elif type_ == protocol.ACK:
-            for id_ in body["ids"]:
-                if self.unaccepted.pop(id_, None) is not None:
+            for id_ in _of(list, body, "ids"):
+                if type(id_) is bytes and self.unaccepted.pop(id_, None) is not None:
                     yield Accepted(id_)
             self._overdue_at = now + SILENCE if self.unaccepted else None
         elif type_ == protocol.NACK:
             yield from self._nacked(body, protocol.ROUTER)
         elif type_ == protocol.DOWN:
-            yield PeerDown(str(body["address"]), int(body["incarnation"]), body.get("id"))
+            ask = body.get("id")
+            yield PeerDown(
+                _of(str, body, "address"),
+                _of(int, body, "incarnation"),
+                ask if type(ask) is bytes else None,
+            )
         elif type_ == protocol.WHO and self.state is LinkState.UP:
             self._was_cut = True  # whatever was sent since the router forgot us was dropped
             self._greet(now)
@@ -271,7 +278,7 @@ class Link:
         return Welcomed(epoch, is_lossy)
 
     def _nacked(self, body: dict[str, Any], by: str) -> Iterator[LinkEvent]:
-        id_, reason, detail = body["id"], str(body["reason"]), str(body["detail"])
+        id_, reason, detail = body.get("id"), _of(str, body, "reason"), _of(str, body, "detail")
         if by != protocol.ROUTER:
             if type(id_) is bytes:
                 yield Refused(id_, reason, detail, by)
@@ -305,3 +312,11 @@ class Link:
 
     def _frame(self, type_: str, body: dict[str, Any], to: str = protocol.ROUTER) -> bytes:
         return link_frame(type_, body, to=to, sender=self.address, incarnation=self.incarnation)
+
+
+def _of(kind: type[T], body: dict[str, Any], name: str) -> T:
+    """Return a field of exactly this type; raises MalformedFrame."""
+    value = body.get(name)
+    if type(value) is not kind:
+        raise MalformedFrame(f"{name} is not of type {kind.__name__}")
+    return value

@@ -80,10 +80,11 @@ class Router:
         receive, settle = self.switch.receive, self.switch.settle
         while not (self._is_stopped or self.switch.is_stopping):
             for ready, _ in poller.poll(RETRY_MS if self._backlogs else None):
-                if ready == self._woken:
+                if ready is not socket:
                     os.read(self._woken, 4096)
-            for rid, blob in _drain(socket):
-                receive(rid, blob)
+                    continue
+                for rid, blob in _drain(socket):
+                    receive(rid, blob)
             self._flush(socket)
             # Sending may find a peer gone, which is news for the others.
             while frames := settle():
@@ -154,8 +155,6 @@ def _drain(socket: zmq.Socket[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the frames that are there, at most BATCH; messages of another shape are thrown away."""
     receive = socket.recv
     option = cast(Callable[[int], int], _plain(socket).get)
-    if not option(zmq.EVENTS) & zmq.POLLIN:
-        return
     for index in range(BATCH):
         # One question after the first spares a lone message the costly exception.
         if index == 1 and not option(zmq.EVENTS) & zmq.POLLIN:

@@ -1,7 +1,7 @@
 """Every ZeroMQ socket of Agiraph and all of its options, in one place.
 
-A ROUTER without MANDATORY loses silently, without
-HANDOVER it never hears a peer that came back, and nothing here may ever block on a send.
+A ROUTER without MANDATORY loses silently, without HANDOVER it never hears a peer that came back,
+and nothing here may ever block on a send.
 """
 
 import os

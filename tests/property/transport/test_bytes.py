@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -24,6 +24,7 @@ from transport.protocol import HELLO, LINK_PREFIX, PROTOCOL_VERSION, link_frame
 from transport.switch import Switch
 
 KEY = bytes(32)
+RELAXED = settings(deadline=None)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=255)
 ids = st.binary(min_size=16, max_size=16)
 headers = st.builds(
@@ -69,6 +70,7 @@ anythings = st.builds(
 )
 
 
+@RELAXED
 @given(headers, st.binary())
 def test_an_envelope_survives(header: Header, body: bytes) -> None:
     blob = pack(header, body)
@@ -76,11 +78,13 @@ def test_an_envelope_survives(header: Header, body: bytes) -> None:
     assert body_of(blob) == body
 
 
+@RELAXED
 @given(anythings)
 def test_a_body_survives(body: Anything) -> None:
     assert CODEC.decode(Anything.TYPE, CODEC.encode(body)) == body
 
 
+@RELAXED
 @given(st.binary())
 def test_any_bytes_are_a_body_or_malformed(data: bytes) -> None:
     try:
@@ -104,6 +108,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(blob[: draw(st.integers(0, len(blob)))])
 
 
+@RELAXED
 @given(damaged())
 def test_any_bytes_are_an_envelope_or_malformed(blob: bytes) -> None:
     try:
@@ -154,6 +159,7 @@ def greeted(address: str) -> Switch:
     return switch
 
 
+@RELAXED
 @given(st.lists(strange_frames(), max_size=10), st.sampled_from(["ada", "supervisor"]))
 def test_no_frame_breaks_the_switch(frames: list[bytes], address: str) -> None:
     switch = greeted(address)
@@ -165,6 +171,7 @@ def test_no_frame_breaks_the_switch(frames: list[bytes], address: str) -> None:
     assert set(switch.present) <= {"ada", "supervisor"}
 
 
+@RELAXED
 @given(st.lists(strange_frames(), max_size=10))
 def test_no_frame_breaks_the_link(frames: list[bytes]) -> None:
     link = Link("ada", 1, bytes(32), 1)
@@ -175,6 +182,7 @@ def test_no_frame_breaks_the_link(frames: list[bytes]) -> None:
         link.tick(1.0, 0.0)
 
 
+@RELAXED
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_map_or_malformed(data: bytes) -> None:
     try:

@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from transport import protocol, tickets
-from transport.envelope import Flag, Header, body_of, pack, read_header, read_map
+from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
 from transport.mailboxes import MemoryMailboxes
 from transport.protocol import link_frame
 from transport.switch import MAX_HELD, WINDOW, Switch
@@ -56,7 +56,7 @@ class Hall:
             "trace": None,
         }
         header = Header(to=to, sender=sender, **values | fields)
-        self.switch.receive(f"{sender}#1".encode(), pack(header, protocol.pack_map(body or {})))
+        self.switch.receive(f"{sender}#1".encode(), pack(header, pack_map(body or {})))
         return header.id
 
     def done(self, address: str, ids: list[bytes]) -> None:

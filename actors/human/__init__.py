@@ -10,9 +10,10 @@ uvicorn, in the same loop): what the command line, the web and other programs ta
     desk.py            the bus loop: one handler per kind of message
     thread.py          the journal of what was said to and by the person
     questions.py       the journal of questions and answers;  postman.py  carries answers out
+    speaking.py        texts, nudges and answers of the person;  telling.py  events to the recorder
     agents.py          which agents there are, read from their files;  boards.py  their boards
     starting.py        creating an agent;  acting.py  stop, pause, resume, archive
-    entities.py        the rows of `ps`
+    entities.py        the rows of `ps`;  statuses.py  what each entity said last
     eventlog.py        paging through events.jsonl;  followers.py  following it live
     files.py           the confined file browser
     access.py, gate.py who may come in: token, Host, Origin, size of bodies

@@ -188,6 +188,10 @@ class CoordinatorActor:
         """Return False: a coordinator is there for its human as long as its process lives."""
         return False
 
+    def is_between_works(self) -> bool:
+        """Whether the coordinator has nothing left to think about or to do."""
+        return not self.transcript.open_calls and not self.transcript.has_news
+
     def request(self) -> ModelRequest:
         """Return the next question to the model."""
         models = self.runtime.config.models

@@ -227,6 +227,10 @@ class WorkerActor:
         """Whether the node is published and nothing of that answer is left to do."""
         return self.transcript.is_published and not self.transcript.open_calls
 
+    def is_between_works(self) -> bool:
+        """Whether the last node is done and the next one not begun."""
+        return self.transcript.model_turns == 0
+
     def request(self) -> ModelRequest:
         """Return the next question to the model."""
         models = self.runtime.config.models

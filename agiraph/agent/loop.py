@@ -105,6 +105,10 @@ class Entity(Protocol):
         """Whether the loop should return."""
         ...
 
+    def is_between_works(self) -> bool:
+        """Whether messages that wait for the current work to be done may enter now."""
+        ...
+
     def request(self) -> ModelRequest:
         """Return what to ask the model now."""
         ...
@@ -206,7 +210,7 @@ class AgentLoop:
         if self._gate.is_shut:
             self._entity.show("paused", "")
             await self._gate.passed()
-        for incoming in self._inbox.take(with_followups=self._is_between_works()):
+        for incoming in self._inbox.take(with_followups=self._entity.is_between_works()):
             if self._transcript.has_seen(incoming.id):
                 incoming.done()
                 continue
@@ -221,9 +225,6 @@ class AgentLoop:
             )
         for notice in self._entity.notices():
             self._hear(notice)
-
-    def _is_between_works(self) -> bool:
-        return not self._transcript.open_calls and not self._transcript.has_news
 
     def _hear(self, heard: Heard) -> None:
         self._conversation.append(heard)

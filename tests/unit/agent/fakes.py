@@ -112,6 +112,9 @@ class FakeEntity:
             self.conversation.transcript.silences > 0 and not self.conversation.transcript.has_news
         )
 
+    def is_between_works(self) -> bool:
+        return not self.conversation.transcript.turns
+
     def request(self) -> ModelRequest:
         turns = tuple(self.conversation.transcript.turns)
         return ModelRequest(model="fake/one", system="s", turns=turns)

@@ -153,6 +153,11 @@ def test_a_followup_waits_until_the_work_is_done(tmp_path: Path) -> None:
         assert not any("later" in line for line in stage.contents())
         assert stage.inbox.has_followups()
 
+        fresh = Stage(tmp_path / "next", says("done"))
+        fresh.inbox.put(incoming("later", mode="followup"))
+        await fresh.loop.run()
+        assert fresh.contents()[0] == "user: [Message from bob]: later"
+
     run(scene())
 
 

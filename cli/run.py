@@ -3,32 +3,32 @@
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 import click
 
 from actors.console.printable import printable
-from agiraph.api import AgentSummary, ApiError, CreateAgent, NotReachable
+from agiraph.api import AgentSummary, CreateAgent, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
-from agiraph.home import Home, default_home
+from agiraph.home import Home
 from agiraph.models import Mode
 from agiraph.turns import Usage
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.listing import print_json
-from cli.options import connect, examples, face, home_option, json_option, text_argument
-from cli.own_supervisor import OwnSupervisor, SupervisorFailed, sigterm_interrupts
-from cli.progress import Progress, told_seconds, told_usage
-from cli.screen import Screen, can_prompt
-from cli.watch import Ending, Watch, answer_command
+from cli.options import connect, examples, home_option, json_option, text_argument
+from cli.outcome import Outcome, outcome_of
+from cli.own_supervisor import sigterm_interrupts
+from cli.place import supervised
+from cli.progress import told_seconds, told_usage
+from cli.screen import Screen
+from cli.watch import Ending, Watch
 
 if TYPE_CHECKING:
     from agiraph.client import Client
 
 PLAN_LIMIT: Final = 1_000_000
-SETTLE_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +39,6 @@ class Wish:
     request: CreateAgent
     timeout_seconds: float | None
     as_json: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of a run, as `--json` prints it."""
-
-    agent: str
-    run: str | None
-    status: str
-    result: str | None
-    output: str | None
-    usage: Usage
-    seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return {
-            "agent": self.agent,
-            "run": self.run,
-            "status": self.status,
-            "result": self.result,
-            "output": self.output,
-            "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
-            "seconds": round(self.seconds, 3),
-        }
 
 
 @click.command(
@@ -188,7 +163,7 @@ def _start_only(wish: Wish) -> int:
 def _run_to_the_end(wish: Wish) -> int:
     screen = Screen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
-    with sigterm_interrupts(), contextlib.closing(screen), _supervised(wish, screen) as place:
+    with sigterm_interrupts(), contextlib.closing(screen), supervised(wish.home, screen) as place:
         agent = place.client.create_agent(wish.request)
         screen.note(f"agent {agent.id}")
         screen.note(f"model {agent.model}: {_why(place.client, wish, agent)}")
@@ -202,80 +177,6 @@ def _run_to_the_end(wish: Wish) -> int:
             raise
         screen.close()
         return _conclude(wish, watch, ending, started_at, screen, is_ours=place.own is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run happens: a client, and the supervisor if it is our own."""
-
-    home: Path
-    client: "Client"
-    own: OwnSupervisor | None
-    screen: Screen
-
-    def watch(self, agent: AgentSummary) -> Watch:
-        """Return the watch over an agent of this place."""
-        return Watch(
-            self.client,
-            lambda: connect(self.home),
-            agent,
-            self.screen,
-            can_prompt=can_prompt(),
-            answer_command=answer_command(self.home, default_home()),
-            still_possible=self.still_possible,
-        )
-
-    def still_possible(self) -> None:
-        """Raise SupervisorFailed if our own supervisor is gone."""
-        if self.own is not None and self.own.has_ended():
-            raise SupervisorFailed(f"the supervisor ended during the run:\n{self.own.said()}")
-
-
-@contextlib.contextmanager
-def _supervised(wish: Wish, screen: Screen) -> Iterator[Place]:
-    """Hand out a place to run in: on the supervisor of this home, or on one started for us."""
-    try:
-        client = connect(wish.home)
-    except NotReachable:
-        with _own_supervisor(wish.home, screen) as (client, own):
-            yield Place(wish.home, client, own, screen)
-        return
-    with client:
-        yield Place(wish.home, client, None, screen)
-
-
-@contextlib.contextmanager
-def _own_supervisor(home: Path, screen: Screen) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
-    screen.status("starting a supervisor for this run")
-    own = face().supervisor(home)
-    try:
-        own.start()
-    except SupervisorFailed:
-        other = _another(home)
-        if other is None:
-            raise
-        with other:
-            yield other, None
-        return
-    try:
-        with connect(home) as client:
-            yield client, own
-    finally:
-        screen.status("stopping the supervisor")
-        own.stop()
-
-
-def _another(home: Path) -> "Client | None":
-    """Return a client of a supervisor that someone else started on this home meanwhile."""
-    from cli.checkup import is_held
-
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while is_held(Home(home).system.lock) and time.monotonic() < deadline:
-        try:
-            return connect(home)
-        except NotReachable:
-            time.sleep(0.2)
-    return None
 
 
 def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
@@ -317,7 +218,7 @@ def _conclude(
     if ending.how == "timed_out":
         _stop_agent(client, agent)
         agent = agent.model_copy(update={"status": "stopped"})
-    outcome = _outcome(wish, client, agent, watch.progress, time.monotonic() - started_at)
+    outcome = outcome_of(wish.home, client, agent, watch.progress, time.monotonic() - started_at)
     if is_ours and ending.how == "ended":
         _stop_agent(client, agent)
     _show(wish, outcome, screen)
@@ -329,42 +230,6 @@ def _conclude(
     reason = watch.progress.failure
     screen.note(f"{agent.name} {agent.status}" + (f": {reason}" if reason else ""), "bad")
     return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
-
-
-def _outcome(
-    wish: Wish, client: "Client", agent: AgentSummary, progress: Progress, seconds: float
-) -> Outcome:
-    output = Home(wish.home).agent(agent.id).run(agent.run).output if agent.run else None
-    result = _result(client, agent)
-    is_there = output is not None and output.is_file()
-    return Outcome(
-        agent.id,
-        agent.run,
-        agent.status,
-        result,
-        str(output) if is_there else None,
-        _usage(client, agent, progress),
-        seconds,
-    )
-
-
-def _result(client: "Client", agent: AgentSummary) -> str | None:
-    """Return the content of `_output.md`, else the agent's own last word."""
-    from cli.files import pieces
-
-    try:
-        found = client.read_file(agent.id, "_output.md")
-        return b"".join(pieces(client, agent.id, found)).decode("utf-8", "replace")
-    except ApiError:
-        return agent.result
-
-
-def _usage(client: "Client", agent: AgentSummary, progress: Progress) -> Usage:
-    """Return what the broker's books say; if they are closed, what the events told."""
-    try:
-        return client.usage(agent=agent.id).total
-    except (ApiError, NotReachable):
-        return progress.usage
 
 
 def _show(wish: Wish, outcome: Outcome, screen: Screen) -> None:

@@ -1,0 +1,74 @@
+"""What came of a run: its result, where it stands, and what was spent."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agiraph.api import AgentSummary, ApiError, NotReachable
+from agiraph.home import Home
+from agiraph.turns import Usage
+from cli.files import pieces
+from cli.progress import Progress
+
+if TYPE_CHECKING:
+    from agiraph.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run, as `--json` prints it."""
+
+    agent: str
+    run: str | None
+    status: str
+    result: str | None
+    output: str | None
+    usage: Usage
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {
+            "agent": self.agent,
+            "run": self.run,
+            "status": self.status,
+            "result": self.result,
+            "output": self.output,
+            "usage": self.usage.model_dump(mode="json") | {"tokens": self.usage.tokens},
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def outcome_of(
+    home: Path, client: "Client", agent: AgentSummary, progress: Progress, seconds: float
+) -> Outcome:
+    """Return what came of an agent's run, its result read through the gateway."""
+    output = Home(home).agent(agent.id).run(agent.run).output if agent.run else None
+    result = _result(client, agent)
+    is_there = output is not None and output.is_file()
+    return Outcome(
+        agent.id,
+        agent.run,
+        agent.status,
+        result,
+        str(output) if is_there else None,
+        _usage(client, agent, progress),
+        seconds,
+    )
+
+
+def _result(client: "Client", agent: AgentSummary) -> str | None:
+    """Return the content of `_output.md`, else the agent's own last word."""
+    try:
+        found = client.read_file(agent.id, "_output.md")
+        return b"".join(pieces(client, agent.id, found)).decode("utf-8", "replace")
+    except ApiError:
+        return agent.result
+
+
+def _usage(client: "Client", agent: AgentSummary, progress: Progress) -> Usage:
+    """Return what the broker's books say; if they are closed, what the events told."""
+    try:
+        return client.usage(agent=agent.id).total
+    except (ApiError, NotReachable):
+        return progress.usage

@@ -1,0 +1,94 @@
+"""Where a run happens: on the supervisor of its home, or on one started for its length."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agiraph.api import AgentSummary, NotReachable
+from agiraph.home import Home, default_home
+from cli.options import connect, face
+from cli.own_supervisor import OwnSupervisor, SupervisorFailed
+from cli.screen import Screen, can_prompt
+from cli.watch import Watch, answer_command
+
+if TYPE_CHECKING:
+    from agiraph.client import Client
+
+SETTLE_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run happens: a client, and the supervisor if it is our own."""
+
+    home: Path
+    client: "Client"
+    own: OwnSupervisor | None
+    screen: Screen
+
+    def watch(self, agent: AgentSummary) -> Watch:
+        """Return the watch over an agent of this place."""
+        return Watch(
+            self.client,
+            lambda: connect(self.home),
+            agent,
+            self.screen,
+            can_prompt=can_prompt(),
+            answer_command=answer_command(self.home, default_home()),
+            still_possible=self.still_possible,
+        )
+
+    def still_possible(self) -> None:
+        """Raise SupervisorFailed if our own supervisor is gone."""
+        if self.own is not None and self.own.has_ended():
+            raise SupervisorFailed(f"the supervisor ended during the run:\n{self.own.said()}")
+
+
+@contextlib.contextmanager
+def supervised(home: Path, screen: Screen) -> Iterator[Place]:
+    """Hand out a place to run in: on the supervisor of this home, or on one started for us."""
+    try:
+        client = connect(home)
+    except NotReachable:
+        with _own_supervisor(home, screen) as (client, own):
+            yield Place(home, client, own, screen)
+        return
+    with client:
+        yield Place(home, client, None, screen)
+
+
+@contextlib.contextmanager
+def _own_supervisor(home: Path, screen: Screen) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
+    screen.status("starting a supervisor for this run")
+    own = face().supervisor(home)
+    try:
+        own.start()
+    except SupervisorFailed:
+        other = _another(home)
+        if other is None:
+            raise
+        with other:
+            yield other, None
+        return
+    try:
+        with connect(home) as client:
+            yield client, own
+    finally:
+        screen.status("stopping the supervisor")
+        own.stop()
+
+
+def _another(home: Path) -> "Client | None":
+    """Return a client of a supervisor that someone else started on this home meanwhile."""
+    from cli.checkup import is_held
+
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while is_held(Home(home).system.lock) and time.monotonic() < deadline:
+        try:
+            return connect(home)
+        except NotReachable:
+            time.sleep(0.2)
+    return None

@@ -1,0 +1,72 @@
+"""Board: what workers ask of the coordinator."""
+
+from pydantic import Field
+
+from agiraph.ids import NodeId
+from agiraph.messages.body import Body
+from agiraph.turns import JsonObject
+
+
+class ViewBoard(Body):
+    """Show me the board. To a coordinator; answered by `board.state`."""
+
+    TYPE = "board.view"
+
+
+class BoardState(Body):
+    """The board as `check_board` shows it, and the roster by name."""
+
+    TYPE = "board.state"
+    state: JsonObject
+
+
+class CreateNode(Body):
+    """Put a node on the board. Worker to its coordinator; answered by `board.created`."""
+
+    TYPE = "board.create"
+    DURABLE = True
+    cause: str
+    task: str
+    name: str | None = None
+    role: str | None = None
+    refs: dict[str, str] = Field(default_factory=dict)
+    dependencies: tuple[str, ...] = ()
+    worker: str | None = None
+    parent_node: NodeId | None = None
+
+
+class NodeCreatedReply(Body):
+    """The node stands on the board. Coordinator to the one who asked."""
+
+    TYPE = "board.created"
+    DURABLE = True
+    node_id: NodeId
+    name: str
+    status: str
+
+
+class AwaitNodes(Body):
+    """Tell me when these nodes have ended. Worker to coordinator; answered by `board.ended`."""
+
+    TYPE = "board.await"
+    DURABLE = True
+    nodes: tuple[str, ...]
+    waiter: NodeId
+
+
+class NodesEnded(Body):
+    """The awaited nodes have ended: one row each, as in `check_board`."""
+
+    TYPE = "board.ended"
+    DURABLE = True
+    nodes: tuple[JsonObject, ...]
+
+
+class Suggest(Body):
+    """A follow-up that a worker suggests. Worker to its coordinator, who decides."""
+
+    TYPE = "board.suggest"
+    DURABLE = True
+    node_id: NodeId
+    worker_name: str
+    suggestion: str

@@ -1,0 +1,12 @@
+"""Body: the base of all message bodies; each has a TYPE, and is durable or passing."""
+
+from typing import ClassVar
+
+from agiraph.record import Record
+
+
+class Body(Record):
+    """Base of all message bodies."""
+
+    TYPE: ClassVar[str]
+    DURABLE: ClassVar[bool] = False

@@ -1,0 +1,131 @@
+"""Child: the life of processes."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from agiraph.ids import Address
+from agiraph.messages.body import Body
+from agiraph.record import Record
+from agiraph.turns import JsonObject
+
+ChildState = Literal[
+    "starting", "ready", "backing_off", "stopping", "stopped", "failed", "parked", "exited"
+]
+
+
+class ChildSpec(Record):
+    """What the supervisor needs to start a child and to know what to do when it ends.
+
+    `args` is handed to the actor as it is. `owner` is told when the child is given up.
+    More than `intensity` restarts within `period_seconds` mark the child failed.
+    """
+
+    address: Address
+    kind: str
+    args: JsonObject = Field(default_factory=dict)
+    restart: Literal["permanent", "transient", "temporary"] = "transient"
+    owner: Address | None = None
+    intensity: int = 5
+    period_seconds: float = 60.0
+    ready_within_seconds: float = 15.0
+    shutdown_seconds: float = 2.0
+
+
+class ChildInfo(Record):
+    """One row of the process table."""
+
+    address: Address
+    kind: str
+    state: ChildState
+    pid: int | None = None
+    incarnation: int = 0
+    restarts: int = 0
+    started_at: float | None = None
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+    cause: str | None = None
+
+
+class StartChild(Body):
+    """Start this child, or confirm that it runs. To the supervisor; answered by `child.started`."""
+
+    TYPE = "child.start"
+    DURABLE = True
+    spec: ChildSpec
+
+
+class ChildStarted(Body):
+    """The child's process exists. Supervisor to the one who asked."""
+
+    TYPE = "child.started"
+    DURABLE = True
+    address: Address
+    incarnation: int
+
+
+class ChildReady(Body):
+    """I have read my state and take messages. Every actor to the supervisor."""
+
+    TYPE = "child.ready"
+    address: Address
+    incarnation: int
+    pid: int
+
+
+class StopChild(Body):
+    """Stop, kill or restart a child (`forget`: stop it and drop its address). To the supervisor."""
+
+    TYPE = "child.stop"
+    DURABLE = True
+    address: Address
+    how: Literal["stop", "kill", "restart", "forget"] = "stop"
+    reason: str = ""
+
+
+class ChildStopped(Body):
+    """It is down (or, for `restart`, up again). Supervisor to the one who asked."""
+
+    TYPE = "child.stopped"
+    DURABLE = True
+    address: Address
+    state: ChildState
+
+
+class ListChildren(Body):
+    """Which processes are there? To the supervisor; answered by `child.table`."""
+
+    TYPE = "child.list"
+
+
+class ChildTable(Body):
+    """All children, the supervisor itself and the spawner among them."""
+
+    TYPE = "child.table"
+    children: tuple[ChildInfo, ...]
+
+
+class ChildFailed(Body):
+    """A child was given up after too many restarts. Supervisor to the child's owner."""
+
+    TYPE = "child.failed"
+    DURABLE = True
+    address: Address
+    incarnation: int
+    cause: str
+
+
+class Attach(Body):
+    """A person wants a console. Human gateway to supervisor; answered by `child.ticket`."""
+
+    TYPE = "child.attach"
+
+
+class Ticket(Body):
+    """What a console needs to say hello to the router."""
+
+    TYPE = "child.ticket"
+    address: Address
+    incarnation: int
+    ticket: bytes
+    router_url: str

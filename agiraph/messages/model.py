@@ -1,0 +1,82 @@
+"""Model: calls through the broker."""
+
+from agiraph.messages.body import Body
+from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage
+
+
+class CallModel(Body):
+    """Ask a model. Any entity to the broker; answered by `model.answer` or `model.failed`."""
+
+    TYPE = "model.call"
+    request: ModelRequest
+
+
+class ModelAnswer(Body):
+    """The model's whole answer."""
+
+    TYPE = "model.answer"
+    response: ModelResponse
+
+
+class ModelFailed(Body):
+    """The call failed for good (after the broker's own retries); `kind` is a FailureKind."""
+
+    TYPE = "model.failed"
+    kind: str
+    message: str
+    retryable: bool = False
+
+
+class ModelDelta(Body):
+    """A piece of text as it streams in. Broker to the asker; `call` is the request's message id.
+
+    `restarted`: forget what streamed before, the call broke off and is tried again.
+    """
+
+    TYPE = "model.delta"
+    call: bytes
+    text: str
+    restarted: bool = False
+
+
+class CancelCall(Body):
+    """Drop a call in flight. The asker to the broker; `call` is the request's message id."""
+
+    TYPE = "model.cancel"
+    call: bytes
+
+
+class ListModels(Body):
+    """Which providers and models are usable, and why not? To the broker."""
+
+    TYPE = "model.list"
+
+
+class ModelCatalog(Body):
+    """A row a provider: name, usable, reason, default model, base_url; and the default."""
+
+    TYPE = "model.catalog"
+    providers: tuple[JsonObject, ...]
+    default: str
+
+
+class CheckModel(Body):
+    """Could this model be called? To the broker; answered by `control.ok` or `control.refused`."""
+
+    TYPE = "model.check"
+    model: str
+
+
+class AskUsage(Body):
+    """What was spent, per entity of this run (all if empty)? To the broker."""
+
+    TYPE = "model.ask_usage"
+    run_id: str = ""
+
+
+class UsageTable(Body):
+    """Usage by entity address. Broker to the one who asked."""
+
+    TYPE = "model.usage"
+    by_entity: dict[str, Usage]
+    total: Usage

@@ -1,0 +1,63 @@
+"""Node: the life of a piece of work."""
+
+from agiraph.ids import AgentId, NodeId, RunId
+from agiraph.messages.body import Body
+from agiraph.models import Assignment
+
+
+class AssignNode(Body):
+    """Work on this. Coordinator to worker."""
+
+    TYPE = "node.assign"
+    DURABLE = True
+    agent: AgentId
+    run: RunId
+    assignment: Assignment
+
+
+class NodeStarted(Body):
+    """I have begun. Worker to coordinator."""
+
+    TYPE = "node.started"
+    DURABLE = True
+    node_id: NodeId
+    attempt: int
+
+
+class NodeCheckpoint(Body):
+    """A milestone, with a summary; the node goes on. Worker to coordinator."""
+
+    TYPE = "node.checkpoint"
+    DURABLE = True
+    node_id: NodeId
+    summary: str
+
+
+class PublishNode(Body):
+    """The node's files stand in `published/`. Worker to coordinator; answered by `control.ok`."""
+
+    TYPE = "node.publish"
+    DURABLE = True
+    node_id: NodeId
+    attempt: int
+    summary: str
+    files: tuple[str, ...]
+
+
+class FailNode(Body):
+    """I cannot do this node. Worker to coordinator; answered by `control.ok`."""
+
+    TYPE = "node.fail"
+    DURABLE = True
+    node_id: NodeId
+    attempt: int
+    reason: str
+
+
+class CancelNode(Body):
+    """Put this node down, its result is no longer wanted. Coordinator to worker."""
+
+    TYPE = "node.cancel"
+    DURABLE = True
+    node_id: NodeId
+    reason: str = ""

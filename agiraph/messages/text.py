@@ -1,0 +1,15 @@
+"""Text: entities talk."""
+
+from agiraph.messages.body import Body
+from agiraph.models import DeliveryMode
+
+
+class Text(Body):
+    """Free text between entities. `from_name` is how the receiver shows the sender."""
+
+    TYPE = "text"
+    DURABLE = True
+    content: str
+    from_name: str
+    to_name: str = ""
+    mode: DeliveryMode = "steer"

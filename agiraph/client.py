@@ -189,7 +189,7 @@ class Client:
 
     def answer(self, question_id: str, response: str) -> QuestionView:
         """Answer one question by its id; 409 names who answered it before and when."""
-        path = f"/questions/{quote(question_id, safe='')}/respond"
+        path = f"/questions/{_part(question_id)}/respond"
         return self._post(path, Answer(response=response), QuestionView)
 
     def messages(self, agent: str, *, after: int = 0, limit: int = 1000) -> list[MessageView]:
@@ -227,7 +227,7 @@ class Client:
 
     def workspace(self, agent: str, path: str = "", *, offset: int = 0) -> Folder | FileContent:
         """Return the folder or the file at `path` (`/` between parts) under the run's folder."""
-        parts = [quote(part, safe="") for part in path.split("/") if part]
+        parts = [_part(part) for part in path.split("/") if part]
         where = "/".join([_agent(agent, "workspace"), *parts])
         answer = self._exchange("GET", where, {"offset": offset} if offset else None)
         return WORKSPACE.validate_json(answer)
@@ -258,7 +258,7 @@ class Client:
 
         An agent's id or name means its coordinator and all its workers. 404 lists the known.
         """
-        path = f"/entities/{quote(entity)}/{act}"
+        path = "/".join(["/entities", *(_part(part) for part in entity.split("/")), act])
         return self._post(path, None, Acted, timeout_seconds=60.0)
 
     def attach_console(self) -> ConsoleTicket:
@@ -346,7 +346,14 @@ class Client:
 
 
 def _agent(agent: str, *rest: str) -> str:
-    return "/".join(["/agents", *(quote(part, safe="") for part in (agent, *rest))])
+    return "/".join(["/agents", *(_part(part) for part in (agent, *rest))])
+
+
+def _part(name: str) -> str:
+    """Return a name as one part of a URL's path; `.` and `..` would lead to another route."""
+    if name in ("", ".", ".."):
+        raise ApiError(404, f"there is no '{name}'")
+    return quote(name, safe="")
 
 
 def _detail(answer: httpx.Response) -> str:

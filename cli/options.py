@@ -1,5 +1,6 @@
 """Options that many commands share, and how a command reaches its home and its API."""
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,6 +71,23 @@ def json_option(what: str) -> Callable[[Command], Command]:
 def examples(*lines: str) -> str:
     """Return the end of a command's help: one example a line, not re-flowed."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class Positive(click.FloatRange):
+    """A number above zero that can be counted with: neither `nan` nor `inf`."""
+
+    def __init__(self) -> None:
+        """Allow everything above zero."""
+        super().__init__(min=0, min_open=True)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number; refuse what is none."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a number above 0.", param, ctx)
+        return number
 
 
 def text_argument(value: str, name: str) -> str:

@@ -17,7 +17,7 @@ from agiraph.models import Mode
 from agiraph.turns import Usage
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.listing import print_json
-from cli.options import connect, examples, home_option, json_option, text_argument
+from cli.options import Positive, connect, examples, home_option, json_option, text_argument
 from cli.outcome import Outcome, outcome_of
 from cli.own_supervisor import sigterm_interrupts
 from cli.place import supervised
@@ -64,14 +64,8 @@ class Wish:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file with a plan that the coordinator follows.",
 )
-@click.option(
-    "--budget", type=click.FloatRange(min=0, min_open=True), help="What it may cost, in US dollars."
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Stop the team after so many seconds and exit 1.",
-)
+@click.option("--budget", type=Positive(), help="What it may cost, in US dollars.")
+@click.option("--timeout", type=Positive(), help="Stop the team after so many seconds and exit 1.")
 @click.option("--name", help="What the agent is called.")
 @click.option("--detach", is_flag=True, help="Only start it; needs a running agiraph-supervisor.")
 @home_option

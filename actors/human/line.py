@@ -1,5 +1,6 @@
 """What the gateway asks of the bus, and how the bus's failures become HTTP statuses."""
 
+import asyncio
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -8,11 +9,13 @@ from agiraph.api import ApiError
 from agiraph.messages import RefusedReply
 from agiraph.models import Event
 from transport.endpoint import Received
-from transport.errors import DeadlineExceeded, Nacked, TransportError
+from transport.errors import DeadlineExceeded, Nacked, PeerLost, TransportError
 
 REFUSED = 409
 UNAVAILABLE = 503
 TOO_LATE = 504
+RESTART_SECONDS = 5.0
+PAUSE_SECONDS = 0.05
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
@@ -61,11 +64,11 @@ async def ask_for(
 ) -> Reply:
     """Ask `to` and return its reply, which must be an `expected`.
 
-    Raises ApiError: `refused` with the reason if it was refused, 504 if no answer came in time,
-    503 if it cannot be reached now.
+    If `to` is being restarted it is asked again, for a few seconds. Raises ApiError: `refused` with
+    the reason if it was refused, 504 if no answer came in time, 503 if it cannot be reached now.
     """
     try:
-        received = await line.ask(to, body, within_seconds=within_seconds)
+        received = await _ask_again(line, to, body, within_seconds)
     except TransportError as error:
         raise as_api_error(error, to) from error
     line.done(received)
@@ -74,6 +77,19 @@ async def ask_for(
     if not isinstance(received.body, expected):
         raise ApiError(UNAVAILABLE, f"{to} answered with {type(received.body).__name__}")
     return received.body
+
+
+async def _ask_again(line: Line, to: str, body: BaseModel, within_seconds: float) -> Received:
+    """Ask until `to` lives to answer, or has been away for longer than a restart takes."""
+    now = asyncio.get_running_loop().time
+    give_up_at = now() + min(within_seconds, RESTART_SECONDS)
+    while True:
+        try:
+            return await line.ask(to, body, within_seconds=within_seconds)
+        except PeerLost:
+            if now() >= give_up_at:
+                raise
+            await asyncio.sleep(PAUSE_SECONDS)
 
 
 async def deliver(line: Line, to: str, body: BaseModel, *, id: bytes) -> None:

@@ -113,9 +113,11 @@ class House:
 
 
 def processes_of(home: Path) -> list[psutil.Process]:
-    """Every process that holds a file of this home open: all of ours do, by their logs."""
+    """Every process but this that holds a file of this home open: all of ours do, by their logs."""
     found = []
     for process in psutil.process_iter():
+        if process.pid == os.getpid():
+            continue
         try:
             paths = [file.path for file in process.open_files()]
         except psutil.Error:

@@ -22,7 +22,16 @@ class BundleHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         for folder in BUNDLED:
             root = Path(self.root, folder)
+            if not root.is_dir():
+                raise FileNotFoundError(f"{root} is missing: a wheel without it could not run")
             for path in sorted(root.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    inside = path.relative_to(self.root)
+                inside = path.relative_to(self.root)
+                if path.is_file() and not _is_litter(inside):
                     build_data["force_include"][str(path)] = f"agiraph/_bundled/{inside}"
+
+
+def _is_litter(path: Path) -> bool:
+    """Whether a file is a cache's or an editor's; force-included files pass no ignore rules."""
+    return any(part.startswith(".") or part == "__pycache__" for part in path.parts) or (
+        path.suffix in (".pyc", ".swp", ".orig", ".rej") or path.name.endswith("~")
+    )

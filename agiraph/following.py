@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from types import TracebackType
 
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from agiraph.api import ApiError, NotReachable
@@ -102,7 +102,7 @@ class Follower:
                 if refused.response.status_code < 500:
                     raise _denied(refused) from None
                 reason: Exception = refused
-            except (OSError, AgiraphError, InvalidHandshake, InvalidURI) as error:
+            except (OSError, EOFError, AgiraphError, WebSocketException) as error:
                 reason = error
             now = time.monotonic()
             self._lost_at = now if self._lost_at is None else self._lost_at

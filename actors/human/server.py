@@ -1,6 +1,7 @@
 """uvicorn inside our own loop: no signal handlers of its own, and an end that never drags."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -95,6 +96,7 @@ async def serving(app: App, listener: socket.socket) -> AsyncIterator["asyncio.T
             timeout_graceful_shutdown=1,
         )
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_telling)
     task = asyncio.create_task(server.serve([listener]))
     try:
         opened = asyncio.create_task(server.listening.wait())
@@ -104,6 +106,11 @@ async def serving(app: App, listener: socket.socket) -> AsyncIterator["asyncio.T
     finally:
         await _end(server, task)
         listener.close()
+
+
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """Leave out what uvicorn says of each WebSocket that was refused before its handshake."""
+    return "without completing handshake" not in record.getMessage()
 
 
 async def _end(server: _Server, task: "asyncio.Task[None]") -> None:

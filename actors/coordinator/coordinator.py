@@ -98,15 +98,8 @@ class CoordinatorActor:
 
     async def live(self) -> None:
         """Lead until the process is stopped."""
-        reception = Reception(
-            self.runtime,
-            self.conversation,
-            self.inbox,
-            self._gate,
-            self._mind,
-            self._answers,
-            Counter(self.runtime, self.office, self.inbox).take,
-        )
+        counter = Counter(self.runtime, self.office, self.inbox)
+        reception = Reception(self, self._gate, self._mind, self._answers, counter.take)
         self._begin()
         self.office.reconcile()
         await self.runtime.ready()

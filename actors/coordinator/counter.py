@@ -72,7 +72,7 @@ class Counter:
 
     async def _create(self, received: Received, create: CreateNode) -> None:
         command = c.CreateNode(
-            cause=create.cause,
+            cause=f"{received.header.sender}#{create.cause}",
             task=create.task,
             name=create.name,
             role=create.role,
@@ -86,7 +86,7 @@ class Counter:
         except Refused as error:
             await self._refuse(received, error)
             return
-        node = self._office.board.node_by_cause(create.cause)
+        node = self._office.board.node_by_cause(command.cause)
         assert node is not None
         await self._answer(
             received, NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)

@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 from actors.entity.mind import BrokerMind
 from actors.entity.questions import ASK_HUMAN, Answers, question_id
-from actors.runtime import Runtime
-from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import Inbox, Incoming
+from actors.entity.talk import Speaker
+from actors.entity.trust import may_say, shown_name
+from agiraph.agent.inbox import Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
-from agiraph.ids import HUMAN_NAME
-from agiraph.messages import ModelDelta, Pause, QuestionAnswered, Resume, Text
+from agiraph.messages import Body, ModelDelta, Pause, QuestionAnswered, Resume, Text
 from transport.endpoint import Received
 
 Handler = Callable[[Received], Awaitable[None]]
@@ -21,19 +21,11 @@ class Reception:
     """The front desk of one entity; `handler` takes what is particular to its kind."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        conversation: Conversation,
-        inbox: Inbox,
-        gate: Gate,
-        mind: BrokerMind,
-        answers: Answers,
-        handler: Handler,
+        self, speaker: Speaker, gate: Gate, mind: BrokerMind, answers: Answers, handler: Handler
     ) -> None:
-        """Put the parts together; `run` starts it."""
-        self._runtime = runtime
-        self._conversation = conversation
-        self._inbox = inbox
+        """Receive for `speaker`."""
+        self._speaker = speaker
+        self._runtime = speaker.runtime
         self._gate = gate
         self._mind = mind
         self._answers = answers
@@ -45,24 +37,28 @@ class Reception:
             await self._take(await self._runtime.receive())
 
     async def _take(self, received: Received) -> None:
-        if self._conversation.transcript.has_seen(received.header.id.hex()):
+        body, sender = received.body, received.header.sender
+        if self._speaker.transcript.has_seen(received.header.id.hex()):
             self._runtime.done(received)
             return
-        match received.body:
-            case ModelDelta() as delta:
-                self._mind.hear_delta(delta)
-            case Text() as text:
-                self._inbox.put(self._incoming(received, text))
-            case QuestionAnswered() as answered:
-                self._take_answer(received, answered)
+        if not isinstance(body, Body) or not may_say(sender, body, self._speaker.agent):
+            self._runtime.log.warning("not believed", sender=sender, type=received.header.type)
+            self._runtime.done(received)
+            return
+        match body:
+            case ModelDelta():
+                self._mind.hear_delta(body)
+            case Text(content=content, mode=mode, from_name=claimed):
+                name = shown_name(sender, claimed)
+                self._hear(received, Text(content=content, mode=mode, from_name=name))
+            case QuestionAnswered():
+                self._take_answer(received, body)
             case Pause():
-                self._note(received, "paused")
                 self._gate.shut()
-                self._runtime.status("paused")
+                self._note(received, "paused")
             case Resume():
-                self._note(received, "resumed")
                 self._gate.open()
-                self._runtime.status("idle")
+                self._note(received, "resumed")
             case _:
                 await self._handler(received)
 
@@ -70,31 +66,33 @@ class Reception:
         """Give an answer to the call that waits for it; if that was cut off, it is a message."""
         waiting = {
             question_id(self._runtime.address, opened.key)
-            for opened in self._conversation.transcript.open_calls
+            for opened in self._speaker.transcript.open_calls
             if opened.call.name == ASK_HUMAN
         }
         if answered.question_id in waiting:
             self._answers.put(answered, lambda: self._runtime.done(received))
             return
-        text = Text(
-            content=f"(answer to your question {answered.question_id}) {answered.answer}",
-            from_name=HUMAN_NAME,
-        )
-        self._inbox.put(self._incoming(received, text))
-
-    def _incoming(self, received: Received, text: Text) -> Incoming:
-        return Incoming(
-            id=received.header.id.hex(),
-            from_name=text.from_name,
-            content=text.content,
-            mode=text.mode,
-            done=lambda: self._runtime.done(received),
+        content = f"(answer to your question {answered.question_id}) {answered.answer}"
+        self._hear(
+            received, Text(content=content, from_name=shown_name(received.header.sender, ""))
         )
 
-    def _note(self, received: Received, what: str) -> None:
-        note = {"what": what, "message": received.header.id.hex(), "ts": self._runtime.clock.now()}
-        self._conversation.append(Noted.model_validate(note))
+    def _hear(self, received: Received, text: Text) -> None:
+        self._speaker.inbox.put(
+            Incoming(
+                id=received.header.id.hex(),
+                from_name=text.from_name,
+                content=text.content,
+                mode=text.mode,
+                done=lambda: self._runtime.done(received),
+            )
+        )
+
+    def _note(self, received: Received, what: Literal["paused", "resumed"]) -> None:
+        message, now = received.header.id.hex(), self._runtime.clock.now()
+        self._speaker.conversation.append(Noted(what=what, message=message, ts=now))
         self._runtime.done(received)
+        self._speaker.show("paused" if what == "paused" else "idle", "")
 
 
 async def first_to_end(*works: Awaitable[object]) -> None:

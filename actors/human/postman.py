@@ -63,9 +63,7 @@ class Postman:
             by=question.answered_by or HUMAN_NAME,
         )
         try:
-            await self._line.send(
-                case.asker, answered, id=answer_id(case, ask), reply_to=bytes.fromhex(ask)
-            )
+            await self._line.send(case.asker, answered, id=answer_id(case, ask))
         except Nacked as error:
             if error.reason == "mailbox_full":
                 raise

@@ -61,7 +61,7 @@ class WorkerBench:
     async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
         """Put a sub-node on the board."""
         body = CreateNode(
-            cause=f"{self._runtime.address}#{call_id}",
+            cause=call_id,
             task=node.task,
             name=node.name,
             role=node.role,

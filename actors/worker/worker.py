@@ -90,15 +90,7 @@ class WorkerActor:
 
     async def live(self) -> None:
         """Work until the process is stopped."""
-        reception = Reception(
-            self.runtime,
-            self.conversation,
-            self.inbox,
-            self._gate,
-            self._mind,
-            self._answers,
-            self._take,
-        )
+        reception = Reception(self, self._gate, self._mind, self._answers, self._take)
         await self.runtime.ready()
         await first_to_end(reception.run(), self._work())
 

@@ -11,6 +11,7 @@ for.
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -159,7 +160,7 @@ def run_actor(launch: Launch, serve: Serve) -> int:
     try:
         config = Config.model_validate(launch.config)
     except ValidationError as error:
-        logger(address=launch.address).error("settings refused", reason=str(error))
+        _say_refused(error)
         return EXIT_BAD_CONFIG
     set_up_logging(config.log.level, config.log.format)
     return run_loop(_live(launch, config, serve))
@@ -253,12 +254,17 @@ async def _end_of(
     errors = [error for task in broken if (error := task.exception()) is not None]
     for error in errors:
         if isinstance(error, Refused) and not runtime.is_ready:
-            runtime.log.error("refused at start", reason=str(error))
+            _say_refused(error)
             return EXIT_BAD_CONFIG
         if not isinstance(error, Exception):
             raise error
         runtime.log.error("crashed", exc_info=error)
     return EXIT_CRASHED if errors else EXIT_DONE
+
+
+def _say_refused(error: Exception) -> None:
+    """Leave, as the last line of the log, what the supervisor passes on as the cause."""
+    print(" ".join(str(error).split()), file=sys.stderr, flush=True)
 
 
 async def _last_words(runtime: Runtime) -> None:

@@ -137,6 +137,9 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InvalidInput(f"{file}:{line}: is not YAML ({error.reason})") from None
     if values is None:
         return {}, {}
     if not isinstance(values, dict):

@@ -94,8 +94,8 @@ class OwnSupervisor:
             heard += piece
 
     def _failure(self, what: str) -> str:
-        said = self.said()
-        return f"the supervisor on {self.home} {what}" + (f":\n{said}" if said else "")
+        last = self.said().rpartition("\n")[2]
+        return f"the supervisor on {self.home} {what}" + (f": {last}" if last else "")
 
     def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL; its descendants end with it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agiraph.api import AgentSummary, NotReachable
+from agiraph.config import load_config
 from agiraph.home import Home, default_home
 from cli.options import connect, face
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
@@ -62,6 +63,7 @@ def supervised(home: Path, screen: Screen) -> Iterator[Place]:
 
 @contextlib.contextmanager
 def _own_supervisor(home: Path, screen: Screen) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
+    _check_settings(home)
     screen.status("starting a supervisor for this run")
     own = face().supervisor(home)
     try:
@@ -79,6 +81,13 @@ def _own_supervisor(home: Path, screen: Screen) -> "Iterator[tuple[Client, OwnSu
     finally:
         screen.status("stopping the supervisor")
         own.stop()
+
+
+def _check_settings(home: Path) -> None:
+    """Raise InvalidInput for settings that a supervisor on this home would refuse."""
+    own = Home(home).config
+    if own.exists():
+        load_config(own)
 
 
 def _another(home: Path) -> "Client | None":

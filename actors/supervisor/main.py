@@ -95,6 +95,10 @@ def live(options: Options) -> int:
     set_up_logging(options.config.log.level, options.config.log.format)
     try:
         return run_loop(Supervisor(options).run())
-    except (AgiraphError, OSError) as error:
+    except AgiraphError as error:
         click.echo(str(error), err=True)
+        return EXIT_FAILED
+    except OSError as error:
+        place = error.filename or options.home
+        click.echo(f"{place}: {error.strerror or error}", err=True)
         return EXIT_FAILED

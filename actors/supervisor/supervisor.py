@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import signal
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -116,7 +117,7 @@ class Supervisor:
         finally:
             lock.release()
         if self._failure is not None:
-            self.log.error("gave up", reason=self._failure)
+            print(f"gave up: {self._failure}", file=sys.stderr, flush=True)
             return EXIT_GAVE_UP
         return EXIT_DONE
 

@@ -14,16 +14,24 @@ JsonObject = dict[str, Any]
 
 
 def _encodable(value: Any) -> Any:
-    """Replace halves of surrogate pairs, which a model's JSON may hold and UTF-8 cannot."""
+    """Join split surrogate pairs and replace halves: a model's JSON may hold them, UTF-8 cannot."""
     match value:
         case str():
-            return value.encode("utf-8", "replace").decode("utf-8")
+            return _encodable_text(value)
         case dict():
             return {_encodable(key): _encodable(item) for key, item in value.items()}
         case list():
             return [_encodable(item) for item in value]
         case _:
             return value
+
+
+def _encodable_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 SafeText = Annotated[str, AfterValidator(_encodable)]

@@ -16,6 +16,7 @@ from agiraph.ids import BROKER, NodeId
 from agiraph.messages import CheckModel
 from agiraph.models import DeliveryMode
 from agiraph.tools.ports import NewNode, NewWorker, WaitOutcome
+from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import JsonObject
 
 
@@ -103,6 +104,7 @@ class CoordinatorLead:
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""
+        Toolbox.for_entity("worker", worker.tools)  # it raises Refused for a tool that is unknown
         if worker.model:
             body = CheckModel(model=worker.model)
             await ask_until_answered(self._runtime, BROKER, body)

@@ -1,6 +1,6 @@
 """Make the README's picture again: run the survey for real and draw what it printed.
 
-    python docs/pictures.py
+python docs/pictures.py
 """
 
 import subprocess

@@ -112,7 +112,7 @@ class Lead(Team, Protocol):
         ...
 
     async def reconvene(self, call_id: str, assessment: str) -> JsonObject:
-        """Close the stage and write the plan; return {"stage", "nodes": [...]} of the closed one."""
+        """Close the stage, write the plan; return {"stage", "nodes": [...]} of the closed one."""
         ...
 
     async def finish(self, call_id: str, summary: str) -> None:

@@ -146,9 +146,9 @@ class World:
     def add_child(self, address: str, kind: str, state: str = "ready") -> None:
         """Put a process into the supervisor's table."""
         self.children[address] = ChildInfo(
-            address=address,  # type: ignore[arg-type]
+            address=address,
             kind=kind,
-            state=state,  # type: ignore[arg-type]
+            state=state,
             pid=100 + len(self.children),
             incarnation=1,
             started_at=1.0,
@@ -210,7 +210,7 @@ class World:
         answers[StartChild] = self._start_child
         answers[StopChild] = self._stop_child
         answers[Attach] = lambda body: Ticket(
-            address="console/1",  # type: ignore[arg-type]
+            address="console/1",
             incarnation=7,
             ticket=b"\x01\x02",
             router_url="ipc:///x",
@@ -231,7 +231,7 @@ class World:
         self.children[body.address] = known.model_copy(update={"state": state})
         if body.how == "forget":
             del self.children[body.address]
-        return ChildStopped(address=body.address, state=state)  # type: ignore[arg-type]
+        return ChildStopped(address=body.address, state=state)
 
 
 @contextmanager

@@ -146,4 +146,4 @@ class FakeLine:
 
 def events_of(agent: str, types: Iterable[str]) -> tuple[Event, ...]:
     """Return one event of each type."""
-    return tuple(Event(type=type, agent_id=agent, ts=1.0) for type in types)  # type: ignore[arg-type]
+    return tuple(Event(type=type, agent_id=agent, ts=1.0) for type in types)

@@ -251,7 +251,7 @@ def test_a_coordinator_that_was_given_up_is_a_notice_and_an_event(
     world: World, client: Client
 ) -> None:
     world.add_agent()
-    failed = ChildFailed(address=COORDINATOR, incarnation=6, cause="exit 1")  # type: ignore[arg-type]
+    failed = ChildFailed(address=COORDINATOR, incarnation=6, cause="exit 1")
     world.arrive(arrived(failed, "supervisor"))
     assert client.conversation("survey").messages[0].kind == "notice"
     event = world.line.events()[0]

@@ -25,7 +25,7 @@ def endpoints(family: APIRouter) -> list[tuple[str, str]]:
         (method, re.sub(r"{[^}]*}", "x", route.path))
         for route in family.routes
         if isinstance(route, APIRoute)
-        for method in sorted(route.methods)
+        for method in sorted(route.methods or ())
     ]
 
 

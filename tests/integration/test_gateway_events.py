@@ -39,7 +39,7 @@ def ring(world: World) -> None:
 
 
 def take(follower: Follower, count: int) -> list[int]:
-    seqs = []
+    seqs: list[int] = []
     while len(seqs) < count:
         event = follower.next(within_seconds=10)
         assert event is not None, f"only {seqs} came"

@@ -51,7 +51,9 @@ def test_usage_adds_up_and_an_unknown_cost_counts_as_nothing() -> None:
 
 
 def test_half_a_surrogate_pair_from_a_model_becomes_text_that_can_be_stored() -> None:
-    call = ToolCall(id="a", name="write_file", arguments={"content": ["x\ud83d", {"\ud83d": 1}, "\ud83d\ude00"]})
+    call = ToolCall(
+        id="a", name="write_file", arguments={"content": ["x\ud83d", {"\ud83d": 1}, "\ud83d\ude00"]}
+    )
     response = ModelResponse(text="half \ud83d", tool_calls=(call,))
     assert response.model_dump_json()
     assert response.text == "half \ufffd"

@@ -325,7 +325,10 @@ def command(
             raise NotReachable(f"no supervisor runs on home {home}")
         return client
 
-    face = Face(connect=connect, supervisor=lambda _home: supervisor or SimpleNamespace())
+    def own_supervisor(home: Path) -> Any:
+        return supervisor or SimpleNamespace()
+
+    face = Face(connect=connect, supervisor=own_supervisor)
     return CliRunner().invoke(agiraph, list(args), obj=face, input=stdin)
 
 

@@ -27,6 +27,7 @@ REPORT = "# Report\nThree tables, two of them alike.\n"
 def finished(**more: Any) -> FakeClient:
     """Return a client whose team works a little and completes."""
     client = FakeClient(files={"_output.md": REPORT.encode()}, **more)
+    said: dict[str, Any] = {"from": "alice", "to": "bob", "content": "dupes"}
     client.script += [
         event("agent.created", goal="Survey"),
         event("worker.spawned", name="alice", role="surveyor"),
@@ -34,7 +35,7 @@ def finished(**more: Any) -> FakeClient:
         event("node.started", node_id="n1", name="tables", worker="alice"),
         event("tool.called", entity="alice", tool="bash", arguments={"command": "ls -la"}),
         event("tool.result", entity="alice", tool="bash", is_error=False, preview="3 files"),
-        event("message.sent", entity="alice", **{"from": "alice", "to": "bob", "content": "dupes"}),
+        event("message.sent", entity="alice", **said),
         event("model.answered", entity="alice", input_tokens=900, output_tokens=100),
         event("node.completed", node_id="n1", name="tables", worker="alice", summary="3 tables"),
         client.end("completed", "short result"),

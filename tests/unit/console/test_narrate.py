@@ -1,5 +1,7 @@
 """Events told as lines for people."""
 
+from typing import Any
+
 import pytest
 
 from actors.console.narrate import Narrator, short_name
@@ -81,7 +83,7 @@ def test_a_first_start_is_minor_a_restart_is_not() -> None:
     ["node.created", "node.blocked", "tool.called", "message.sent", "child.ready",
      "model.answered", "worker.spawned", "human.question"],
 )  # fmt: skip
-def test_odd_data_never_breaks_the_telling(type: str, data: dict[str, object]) -> None:
+def test_odd_data_never_breaks_the_telling(type: str, data: dict[str, Any]) -> None:
     assert Narrator().tell(event(type, **data)).who
 
 

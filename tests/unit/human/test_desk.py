@@ -19,7 +19,7 @@ ASK = AskQuestion(
 MESSAGES = [
     arrived(Text(content="hello", from_name="Ada"), "a-1/ada-1"),
     arrived(ASK, "a-1/ada-1"),
-    arrived(ChildFailed(address="a-1/coordinator", incarnation=1, cause="x"), "supervisor"),  # type: ignore[arg-type]
+    arrived(ChildFailed(address="a-1/coordinator", incarnation=1, cause="x"), "supervisor"),
 ]
 
 

@@ -46,7 +46,7 @@ class Wish:
         "agiraph run 'Survey this folder and report what is in it' --input .",
         "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
-        "agiraph run 'Watch the feed' --mode infinite --detach",
+        "agiraph run 'Survey it at leisure' --input . --detach",
     )
 )
 @click.argument("goal")

@@ -46,6 +46,8 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
+    if request.mode != "finite":
+        raise ApiError(UNPROCESSABLE, f"mode '{request.mode}' is not built yet (possible: finite)")
     if request.input is not None:
         _check_input(request.input)
     if request.plan is not None:

@@ -26,6 +26,7 @@ from multiprocessing.synchronize import Barrier as BarrierType
 import msgpack
 import zmq
 
+from benchmarks.figures import Figure
 from transport import protocol, sockets, tickets
 from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
 from transport.mailboxes import MemoryMailboxes
@@ -40,7 +41,16 @@ RECEIPT_EVERY = 250
 ROUNDS = 5
 KEY = bytes(tickets.KEY_BYTES)
 ACK_EVERY = 64
+MEET_SECONDS = 30.0
 MODES = ("c_proxy", "bare", "router", "durable", "recorded")
+# how often a broker passes something on for one message: the message, `accepted`, `done`, and
+# the recorder's copy with its `done`
+PASSES = {"router": 1, "durable": 3, "recorded": 5}
+WORDS = {
+    "router": "a passing message",
+    "durable": "a durable message",
+    "recorded": "a durable message with the recorder's copy",
+}
 
 Socket = zmq.Socket[bytes]
 
@@ -242,7 +252,7 @@ def _round(mode: str) -> tuple[float, float]:
     """Start a broker and its ends, measure once, end them all."""
     fork = multiprocessing.get_context("spawn")
     has_recorder = mode == "recorded"
-    barrier = fork.Barrier(3 if has_recorder else 2)
+    barrier = fork.Barrier(3 if has_recorder else 2, timeout=MEET_SECONDS)
     with tempfile.TemporaryDirectory(prefix="agiraph-") as folder:
         processes = [fork.Process(target=SERVERS[mode], args=(folder,), daemon=True)]
         processes.append(fork.Process(target=_sink, args=(mode, folder, barrier), daemon=True))
@@ -284,6 +294,44 @@ def _row(mode: str, seen: dict[str, list[tuple[float, float]]]) -> Row:
         statistics.median(one[1] for one in mine),
         ratio("bare", 1),
     )
+
+
+def figures(rows: list[Row]) -> list[Figure]:
+    """Return the ratios to look at. A message that needs n passes may cost n bare ones."""
+    by_mode = {row.mode: row for row in rows}
+    bare, proxy = by_mode["bare"], by_mode["c_proxy"]
+    found = [
+        Figure(
+            "router, a passing message: rate",
+            "zmq.proxy in C, which does not route",
+            by_mode["router"].of_c_proxy,
+            "at least",
+            0.5,
+            _rates(by_mode["router"], proxy),
+        )
+    ]
+    peer = "a bare Python loop"
+    for mode, passes in PASSES.items():
+        row = by_mode[mode]
+        least = round(0.9 / passes, 2)
+        rates, trips = _rates(row, bare), f"{row.round_trip_us:.0f} and {bare.round_trip_us:.0f} us"
+        most = 1.25 * passes
+        found += [
+            Figure(f"router, {WORDS[mode]}: rate", peer, row.of_bare, "at least", least, rates),
+            Figure(
+                f"router, {WORDS[mode]}: round trip",
+                peer,
+                row.round_trip_of_bare,
+                "at most",
+                most,
+                trips,
+            ),
+        ]
+    return found
+
+
+def _rates(one: Row, other: Row) -> str:
+    return f"{one.messages_per_second:,.0f} and {other.messages_per_second:,.0f} messages/s"
 
 
 def _rid(address: str) -> bytes:

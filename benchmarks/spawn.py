@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from actors.launch import Launch
 from actors.linux import adopt_orphans
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, Launcher, Spawned
@@ -23,6 +25,7 @@ from actors.supervisor.reaper import Reaper, kill_group
 from agiraph.config import load_config
 from agiraph.log import logger
 from agiraph.messages import MESSAGES, ChildReady, Ok
+from benchmarks.figures import Figure
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.tickets import make_ticket
@@ -30,24 +33,51 @@ from transport.tickets import make_ticket
 ROUNDS = 5
 FORKS_A_ROUND = 10
 CROWD = 200
+QUICK_CROWD = 40
+IDLE_SECONDS = 10.0
 WITHIN_SECONDS = 60.0
 FRESH_WITH_SDKS = "import zmq, msgpack, pydantic, anthropic, openai"
 
 Result = dict[str, float | int | str]
 
 
-def run() -> Result:
+def run(*, is_quick: bool = False) -> Result:
     """Measure in a process of its own and return seconds, megabytes and their ratios."""
     if sys.platform != "linux":
         return {"skipped": "forking workers and weighing them needs Linux"}
+    quick = ["--quick"] if is_quick else []
     told = subprocess.run(
-        [sys.executable, "-m", "benchmarks.spawn", "--measure"],
+        [sys.executable, "-m", "benchmarks.spawn", "--measure", *quick],
         stdout=subprocess.PIPE,
         check=True,
         cwd=Path(__file__).resolve().parents[1],
     )
     result: Result = json.loads(told.stdout.splitlines()[-1])
     return result
+
+
+def figures(result: Result) -> list[Figure]:
+    """Return the ratios to look at; none where it was not measured."""
+    if "fork_to_ready_ms" not in result:
+        return []
+    peer = "a fresh interpreter with the provider SDKs"
+    seen = f"{result['fork_to_ready_ms']} and {result['fresh_with_sdks_ms']} ms"
+    ratio = float(result["fresh_over_fork"])
+    found = [
+        Figure("worker, from wish to ready: times quicker", peer, ratio, "at least", 100, seen)
+    ]
+    if "worker_pss_mb" in result:
+        seen = f"{result['worker_pss_mb']} and {result['fresh_with_sdks_pss_mb']} MB"
+        ratio = float(result["fresh_over_worker_memory"])
+        found.append(
+            Figure("worker, idle memory (PSS): times less", peer, ratio, "at least", 10, seen)
+        )
+    seen = f"{result['crowd']} idle workers and their router for {result['idle_seconds']:g} s"
+    ratio = float(result["idle_cpu_of_one_core"]) / float(result["crowd"])
+    found.append(
+        Figure("worker, processor time while idle", "one core", ratio, "at most", 0.001, seen)
+    )
+    return found
 
 
 class Bench:
@@ -118,7 +148,7 @@ class Bench:
         )
 
 
-async def measure(home: Path) -> Result:
+async def measure(home: Path, rounds: int = ROUNDS, crowd_size: int = CROWD) -> Result:
     """Run every measurement once and return the figures."""
     bench = Bench(home)
     alive = await bench.start()
@@ -127,7 +157,7 @@ async def measure(home: Path) -> Result:
     try:
         forks: list[float] = []
         fresh: list[float] = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             for _ in range(FORKS_A_ROUND):
                 seconds, spawned = await bench.spawn(bench.fork)
                 forks.append(seconds)
@@ -139,12 +169,13 @@ async def measure(home: Path) -> Result:
             "fresh_over_fork": round(statistics.median(fresh) / statistics.median(forks), 1),
         }
         began = time.perf_counter()
-        crowd = await asyncio.gather(*(bench.spawn(bench.fork) for _ in range(CROWD)))
-        result["crowd"] = CROWD
+        crowd = await asyncio.gather(*(bench.spawn(bench.fork) for _ in range(crowd_size)))
+        result["crowd"] = crowd_size
         result["crowd_ready_s"] = round(time.perf_counter() - began, 2)
         members = [spawned for _, spawned in crowd]
         alive += members
         result |= _weigh([spawned.pid for spawned in members])
+        result |= await _cpu_while_idle([spawned.pid for spawned in (alive[0], *members)])
     finally:
         listening.cancel()
         for spawned in reversed(alive):
@@ -162,6 +193,21 @@ def _seconds_of_fresh_interpreter() -> float:
     arguments = [sys.executable, "-c", FRESH_WITH_SDKS]
     os.waitpid(os.posix_spawn(sys.executable, arguments, os.environ), 0)
     return time.perf_counter() - began
+
+
+async def _cpu_while_idle(pids: list[int]) -> Result:
+    """Return the processor time that the router and a crowd take while nothing happens."""
+    processes = [psutil.Process(pid) for pid in pids]
+    before, began = sum(map(_cpu_seconds, processes)), time.perf_counter()
+    await asyncio.sleep(IDLE_SECONDS)
+    spent = sum(map(_cpu_seconds, processes)) - before
+    seconds = time.perf_counter() - began
+    return {"idle_seconds": IDLE_SECONDS, "idle_cpu_of_one_core": round(spent / seconds, 4)}
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def _weigh(pids: list[int]) -> Result:
@@ -204,7 +250,8 @@ def main() -> None:
     """Print the figures: as JSON for `run`, in words for a person."""
     if "--measure" in sys.argv:
         with tempfile.TemporaryDirectory(prefix="agiraph-bench-") as home:
-            print(json.dumps(asyncio.run(measure(Path(home)))))
+            size = (1, QUICK_CROWD) if "--quick" in sys.argv else (ROUNDS, CROWD)
+            print(json.dumps(asyncio.run(measure(Path(home), *size))))
         return
     for name, value in run().items():
         print(f"{name:28} {value}")

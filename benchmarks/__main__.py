@@ -1,0 +1,130 @@
+"""`python -m benchmarks`: measure the bus and the birth of workers, print ratios and their aims.
+
+`--write` also writes docs/benchmarks.md; `--quick` measures less of everything.
+"""
+
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import zmq
+
+from benchmarks import bus, spawn
+from benchmarks.figures import Figure
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+QUICK_ROUNDS = 1
+
+HEAD = """\
+# Benchmarks
+
+Written by `make bench ARGS=--write`. Each row is a ratio of Agiraph to a peer that was measured in
+the same run, in turns with it, on the same machine: ratios hold better than figures, which are
+another machine's as soon as you read them. An aim that was missed says so. No test asserts a time.
+
+"""
+
+TAIL = """\
+
+## What is measured
+
+- **Router** (`benchmarks/bus.py`): a source, a sink and a broker, each a process, over `ipc://`
+  with 200-byte bodies and at most {in_flight} messages in flight. The peers are `zmq.proxy`, which
+  runs in C and routes nothing, and a bare Python loop that reads the receiver from the header and
+  sends on. A *passing* message is passed on once, as by the bare loop. A *durable* one needs three
+  passes (itself, `accepted`, `done`), and with the recorder's copy five: its aim is that many
+  times the bare loop's cost, with a tenth (rate) or a quarter (round trip) more for what the
+  router knows and the bare loop does not. Mailboxes are in memory. {rounds} of {messages}
+  messages and {trips} round trips for each broker; ratios are taken within a round, then the
+  median.
+- **Worker** (`benchmarks/spawn.py`): from the supervisor's wish to the worker's `child.ready`,
+  with the real spawner, router and runtime, against a fresh interpreter that imports pyzmq,
+  msgpack, pydantic and the two provider SDKs, which is what each worker would cost without a
+  spawner and a broker. Memory is the proportional set size of {crowd} idle workers started at
+  once. Idle processor time is theirs and the router's, while nothing happens but heartbeats.
+
+## How to measure again
+
+```
+make bench                    # this table
+make bench ARGS=--quick       # less of everything, in half a minute: noisy
+make bench ARGS=--write       # and write this page
+python -m benchmarks.bus      # the brokers alone, all columns
+python -m benchmarks.spawn    # the workers alone, all figures
+```
+
+Measure on a quiet machine: with other work on its cores, ratios of rates stay near and round trips
+do not.
+"""
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Measure less of everything: noisy, half a minute.")
+@click.option("--write", is_flag=True, help="Also write docs/benchmarks.md.")
+def main(quick: bool, write: bool) -> None:
+    """Measure Agiraph against its peers and print the ratios."""
+    click.echo("measuring the router ...", err=True)
+    rounds = QUICK_ROUNDS if quick else bus.ROUNDS
+    figures = bus.figures(bus.run(rounds))
+    click.echo("measuring the birth and weight of workers ...", err=True)
+    figures += spawn.figures(result := spawn.run(is_quick=quick))
+    click.echo(table(figures))
+    if write:
+        PAGE.write_text(page(figures, rounds, result.get("crowd", 0)), encoding="utf-8")
+        click.echo(f"written: {PAGE.relative_to(PAGE.parents[1])}", err=True)
+
+
+def table(figures: list[Figure]) -> str:
+    """Return the figures as a Markdown table, which reads well in a terminal too."""
+    rows = [("what", "ratio", "aim", "", "to what", "seen here")]
+    rows += [_cells(figure) for figure in figures]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def _cells(figure: Figure) -> tuple[str, str, str, str, str, str]:
+    aim = f"{figure.wanted} {figure.aim:g}"
+    verdict = "met" if figure.is_met else "missed"
+    return figure.what, f"{figure.ratio:.3g}", aim, verdict, figure.peer, figure.seen
+
+
+def page(figures: list[Figure], rounds: int, crowd: float | int | str) -> str:
+    """Return the text of docs/benchmarks.md."""
+    tail = TAIL.format(
+        in_flight=bus.IN_FLIGHT,
+        rounds=f"{rounds} rounds" if rounds > 1 else "one round",
+        messages=f"{bus.MESSAGES:,}",
+        trips=f"{bus.ROUND_TRIPS:,}",
+        crowd=crowd,
+    )
+    seen = f"\nMeasured on {datetime.now(UTC):%Y-%m-%d}, on {machine()}.\n"
+    return HEAD + table(figures) + "\n" + seen + tail
+
+
+def machine() -> str:
+    """Return what this machine is, without its name."""
+    return ", ".join(
+        [
+            f"{os.cpu_count()} cores ({_processor()})",
+            f"{platform.system()} {platform.release().split('-')[0]}",
+            f"Python {platform.python_version()}",
+            f"pyzmq {zmq.pyzmq_version()} with libzmq {zmq.zmq_version()}",
+        ]
+    )
+
+
+def _processor() -> str:
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,8 @@
 """Runtime: the shell round every actor: bus, settings, log, orderly end and exit code.
 
     exit code   0 done or asked to stop   64 refused at start   75 fenced: a newer incarnation lives
-                76 no router              1 crashed (the traceback is in the log)
+                76 no router              74 no space left on the disk
+                1 crashed (the traceback is in the log)
 
 `serve` is cancelled by `control.stop` or SIGTERM; what it must record, it records in its own
 `finally`. A background task reads the bus all the time, so a stop is seen whatever `serve` waits
@@ -9,6 +10,7 @@ for.
 """
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -35,6 +37,7 @@ from transport.errors import Fenced, Nacked, TransportError
 EXIT_DONE = 0
 EXIT_CRASHED = 1
 EXIT_BAD_CONFIG = 64
+EXIT_NO_SPACE = 74
 EXIT_FENCED = 75
 EXIT_NO_ROUTER = 76
 
@@ -259,7 +262,16 @@ async def _end_of(
         if not isinstance(error, Exception):
             raise error
         runtime.log.error("crashed", exc_info=error)
+    if any(map(is_full_disk, errors)):
+        return EXIT_NO_SPACE
     return EXIT_CRASHED if errors else EXIT_DONE
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Whether this says that nothing more can be written; groups are looked into."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(is_full_disk, error.exceptions))
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _say_refused(error: Exception) -> None:

@@ -42,6 +42,24 @@ def _redact_event(_logger: Any, _method: str, event: EventDict) -> EventDict:
     return cleaned
 
 
+class Lines:
+    """Writes lines to a stream. One that cannot be written is lost: a full disk stops nobody."""
+
+    def __init__(self, out: TextIO) -> None:
+        """Write to `out`."""
+        self._out = out
+
+    def msg(self, line: str) -> None:
+        """Write a line."""
+        try:
+            self._out.write(f"{line}\n")
+            self._out.flush()
+        except (OSError, ValueError):
+            pass
+
+    debug = info = warning = error = critical = msg
+
+
 def set_up_logging(
     level: str = "info",
     style: Literal["text", "json"] = "text",
@@ -67,7 +85,7 @@ def set_up_logging(
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(file=out),
+        logger_factory=lambda *_args: Lines(out),
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(out)

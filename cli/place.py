@@ -1,6 +1,9 @@
 """Where a run happens: on the supervisor of its home, or on one started for its length."""
 
 import contextlib
+import errno
+import os
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from agiraph.api import AgentSummary, NotReachable
 from agiraph.config import load_config
+from agiraph.errors import Unavailable
 from agiraph.home import Home, default_home
 from cli.options import connect, face
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from agiraph.client import Client
 
 SETTLE_SECONDS: Final = 20.0
+FULL_DISK: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,24 @@ class Place:
     def still_possible(self) -> None:
         """Raise SupervisorFailed if our own supervisor is gone."""
         if self.own is not None and self.own.has_ended():
-            raise SupervisorFailed(f"the supervisor ended during the run:\n{self.own.said()}")
+            last = self.own.said().rpartition("\n")[2]
+            raise SupervisorFailed(f"the supervisor ended during the run: {last}")
 
 
 @contextlib.contextmanager
 def supervised(home: Path, screen: Screen) -> Iterator[Place]:
     """Hand out a place to run in: on the supervisor of this home, or on one started for us."""
+    try:
+        with _place(home, screen) as place:
+            yield place
+    except Unavailable as error:
+        if _is_full(home):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(home)) from error
+        raise
+
+
+@contextlib.contextmanager
+def _place(home: Path, screen: Screen) -> Iterator[Place]:
     try:
         client = connect(home)
     except NotReachable:
@@ -59,6 +76,14 @@ def supervised(home: Path, screen: Screen) -> Iterator[Place]:
         return
     with client:
         yield Place(home, client, None, screen)
+
+
+def _is_full(home: Path) -> bool:
+    """Whether the disk under this home has no room left for a process to write its files."""
+    try:
+        return shutil.disk_usage(home).free < FULL_DISK
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

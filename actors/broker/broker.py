@@ -9,15 +9,14 @@ does not come back within ORPHAN_SECONDS, is dropped.
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any
 
 from actors.broker.calls import Calls, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
 from actors.broker.services import Services
 from actors.runtime import Runtime
+from actors.side_work import SideWork, first_to_end
 from agiraph.errors import InvalidInput, Refused
 from agiraph.ids import NodeId, RunId, agent_of
 from agiraph.messages import (
@@ -70,13 +69,16 @@ class Broker:
         self._ledger = ledger
         self._in_flight: dict[bytes, CallInFlight] = {}
         self._answers: OrderedDict[bytes, tuple[bytes, ModelAnswer]] = OrderedDict()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._side = SideWork()
 
     async def serve(self) -> None:
         """Take messages for ever."""
         self._runtime.endpoint.on_down = self._peer_down
         await self._runtime.ready()
-        self._start(self._services.warm_up())
+        self._side.start(self._services.warm_up())
+        await first_to_end(self._receive(), self._side.until_broken())
+
+    async def _receive(self) -> None:
         while True:
             received = await self._runtime.receive()
             self._take(received)
@@ -84,9 +86,7 @@ class Broker:
 
     async def close(self) -> None:
         """Drop the calls in flight (their askers will ask again) and let connections go."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._side.stop()
         await self._services.close()
 
     def _take(self, received: Received) -> None:
@@ -98,14 +98,14 @@ class Broker:
             case ListModels():
                 default, _ = self._services.default()
                 catalog = ModelCatalog(providers=self._services.catalog(), default=default)
-                self._start(self._reply(received, catalog))
+                self._side.start(self._reply(received, catalog))
             case CheckModel(model=model):
-                self._start(self._reply(received, self._checked(model)))
+                self._side.start(self._reply(received, self._checked(model)))
             case AskUsage(run_id=run_id):
                 by_entity = self._ledger.by_entity(run_id)
                 total = sum(by_entity.values(), Usage())
                 table = UsageTable(by_entity=by_entity, total=total)
-                self._start(self._reply(received, table))
+                self._side.start(self._reply(received, table))
             case other:
                 self._runtime.log.warning("not for the broker", type=type(other).__name__)
 
@@ -122,7 +122,7 @@ class Broker:
         id, digest = received.header.id, _digest(request)
         remembered = self._answers.get(id)
         if remembered is not None and remembered[0] == digest:
-            self._start(self._reply(received, remembered[1]))
+            self._side.start(self._reply(received, remembered[1]))
             return
         running = self._in_flight.get(id)
         if running is not None and running.can_answer(digest):
@@ -133,7 +133,7 @@ class Broker:
             running.task.cancel()
         call = CallInFlight(received, digest)
         self._in_flight[id] = call
-        call.task = self._start(self._run(id, call, request))
+        call.task = self._side.start(self._run(id, call, request))
         # A callback: a task that is cancelled before its first step never gets to a `finally`.
         call.task.add_done_callback(lambda task: self._forget(id, call))
 
@@ -234,12 +234,6 @@ class Broker:
         except TransportError as error:
             # The asker asks again when it is back, and finds the answer remembered.
             self._runtime.log.warning("an answer did not go out", reason=str(error))
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def _digest(request: ModelRequest) -> bytes:

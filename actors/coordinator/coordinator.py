@@ -20,9 +20,10 @@ from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
 from actors.entity.mind import BrokerMind
 from actors.entity.questions import Answers
-from actors.entity.reception import Reception, first_to_end
+from actors.entity.reception import Reception
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
+from actors.side_work import first_to_end
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
@@ -103,7 +104,12 @@ class CoordinatorActor:
         self._begin()
         self.office.reconcile()
         await self.runtime.ready()
-        await first_to_end(reception.run(), self.office.run_effects(), self._think_for_ever())
+        await first_to_end(
+            reception.run(),
+            counter.waits.until_broken(),
+            self.office.run_effects(),
+            self._think_for_ever(),
+        )
 
     def _begin(self) -> None:
         """Start the run, unless it has been started before."""

@@ -1,9 +1,8 @@
 """Counter: where workers' requests and reports about nodes are taken in."""
 
-import asyncio
-
 from actors.coordinator.office import Office
 from actors.runtime import Runtime
+from actors.side_work import SideWork
 from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
@@ -39,7 +38,7 @@ class Counter:
         self._runtime = runtime
         self._office = office
         self._inbox = inbox
-        self._waits: set[asyncio.Task[None]] = set()
+        self.waits = SideWork()
 
     async def take(self, received: Received) -> None:
         """Take in one message."""
@@ -49,9 +48,7 @@ class Counter:
             case CreateNode() as create:
                 await self._create(received, create)
             case AwaitNodes() as wait:
-                task = asyncio.create_task(self._wait(received, wait))
-                self._waits.add(task)
-                task.add_done_callback(self._waits.discard)
+                self.waits.start(self._wait(received, wait))
             case NodeStarted() as started:
                 await self._report(received, self._start(received, started))
             case PublishNode() as publish:

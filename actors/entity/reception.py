@@ -1,6 +1,5 @@
 """Reception: takes each message that reaches an entity to the place where it belongs."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
@@ -93,17 +92,3 @@ class Reception:
         self._speaker.conversation.append(Noted(what=what, message=message, ts=now))
         self._runtime.done(received)
         self._speaker.show("paused" if what == "paused" else "idle", "")
-
-
-async def first_to_end(*works: Awaitable[object]) -> None:
-    """Run all until one returns or raises; cancel and await the others; raise what it raised."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            if task.done():
-                task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)

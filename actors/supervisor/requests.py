@@ -83,6 +83,9 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
                 return None
     except AgiraphError as error:
         return RefusedReply(reason=str(error), kind=type(error).__name__)
+    except OSError as error:
+        reason = f"the supervisor cannot write this down: {error.strerror or error}"
+        return RefusedReply(reason=reason, kind=type(error).__name__)
 
 
 def check_start(desk: Desk, sender: str, spec: ChildSpec) -> None:

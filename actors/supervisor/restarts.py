@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 EXIT_BAD_CONFIG = 64
+EXIT_NO_SPACE = 74
 EXIT_NO_ROUTER = 76
 JITTER = 0.2
 
@@ -54,6 +55,8 @@ class Exit:
     def describe(self) -> str:
         """Return the cause in words."""
         cause = f"exit code {self.code}" if self.signal is None else _signal_words(self.signal)
+        if self.code == EXIT_NO_SPACE:
+            return "no space is left on the disk of the home"  # nor for its last words
         return f"{cause}: {self.hint}" if self.hint else cause
 
 

@@ -14,9 +14,10 @@ from actors.entity.asking import ask_until_answered
 from actors.entity.deadline import Deadline
 from actors.entity.mind import BrokerMind
 from actors.entity.questions import Answers
-from actors.entity.reception import Reception, first_to_end
+from actors.entity.reception import Reception
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
+from actors.side_work import first_to_end
 from actors.worker.bench import WorkerBench
 from actors.worker.files import WorkerFiles
 from agiraph.agent.conversation import Conversation

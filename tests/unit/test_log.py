@@ -75,3 +75,12 @@ def test_text_logs_are_for_people() -> None:
     logger().info("hello", child="a/b")
     assert "hello" in out.getvalue()
     assert "child=a/b" in out.getvalue()
+
+
+def test_a_line_that_cannot_be_written_stops_nobody() -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError("no space left")
+
+    set_up_logging(stream=Full())
+    logger().error("lost")

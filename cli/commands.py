@@ -40,6 +40,9 @@ COMMANDS: dict[str, Entry] = {
     "restart": Entry(STEER, "cli.steer:restart", "Stop an entity and start it again."),
     "kill": Entry(STEER, "cli.steer:kill", "Kill an entity's process at once."),
     "models": Entry(SET_UP, "cli.models:models", "List which models can be used, and why not."),
+    "chaos": Entry(
+        SET_UP, "cli.chaos:chaos", "Kill processes at random and see that nothing is lost."
+    ),
     "doctor": Entry(SET_UP, "cli.doctor:doctor", "Check this machine and this home."),
     "config": Entry(SET_UP, "cli.config:config", "Show the settings and what is possible."),
 }

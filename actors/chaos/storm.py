@@ -1,0 +1,205 @@
+"""Storm: a team works, and its processes are struck until the strikes are used up."""
+
+import os
+import shutil
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from actors.chaos.house import ChaosHouse
+from actors.chaos.schedule import ALL_AT_ONCE, How, Strike, strikes
+from actors.chaos.tally import Difference, Tally, difference, take
+from actors.chaos.victims import SPAWNER, SUPERVISOR, Victim, living
+from agiraph.api import CreateAgent, NotReachable
+from agiraph.client import Client
+from agiraph.errors import Unavailable
+from agiraph.home import Home, RunHome
+from agiraph.models import Agent
+
+MODEL = "script/chaos"
+GOAL = "Write the lines"
+FREEZE_SECONDS = 0.5
+API_WITHIN_SECONDS = 30.0
+RUN_WITHIN_SECONDS = 300.0
+LOOK_SECONDS = 0.05
+TORN = b'{"kind":"heard","role":"us'
+ENDED = ("completed", "failed", "stopped")
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Report:
+    """What was done to the team, and what came of it."""
+
+    seed: int
+    strikes: Counter[str] = field(default_factory=Counter)
+    recoveries: list[float] = field(default_factory=list)
+    runs: int = 0
+    messages: int = 0
+    steps: int = 0
+    difference: Difference = field(default_factory=Difference)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing was lost and nothing done twice."""
+        return self.difference.is_none
+
+
+class Storm:
+    """One experiment in one folder: an undisturbed run, then disturbed ones."""
+
+    def __init__(self, folder: Path, seed: int, kinds: Sequence[str], tell: Tell) -> None:
+        """Experiment in `folder`, which is emptied of earlier homes; `tell` hears of progress."""
+        self._folder = folder
+        self._strikes = strikes(seed, kinds)
+        self._tell = tell
+        self._struck: list[tuple[str, float]] = []
+        self.report = Report(seed)
+        for home in (self._calm_home, self._storm_home):
+            shutil.rmtree(home, ignore_errors=True)
+
+    @property
+    def _calm_home(self) -> Path:
+        return self._folder / "calm"
+
+    @property
+    def _storm_home(self) -> Path:
+        return self._folder / "storm"
+
+    def run(self, count: int) -> Report:
+        """Strike `count` times, over as many runs as that takes. Raises Unavailable."""
+        undisturbed = self._undisturbed()
+        house = ChaosHouse(self._storm_home)
+        house.start()
+        left = count
+        try:
+            while left > 0:
+                agent = _create(house.home)
+                left = self._disturb(house, agent, left)
+                self._finish(house, agent)
+                self._note_recoveries(house)
+                self._count(house.home, agent, undisturbed)
+        finally:
+            house.close()
+        return self.report
+
+    def _undisturbed(self) -> Tally:
+        self._tell("an undisturbed run")
+        house = ChaosHouse(self._calm_home)
+        house.start()
+        try:
+            agent = _create(house.home)
+            self._finish(house, agent)
+            return take(_run_of(house.home, agent))
+        finally:
+            house.close()
+
+    def _disturb(self, house: ChaosHouse, agent: str, left: int) -> int:
+        """Strike until the agent's run has ended or no strike is left; return what is left."""
+        for strike in self._strikes:
+            time.sleep(strike.pause_seconds)
+            if left == 0 or _status(house.home, agent) in ENDED:
+                return left
+            if self._strike(house, strike):
+                left -= 1
+                if left % 10 == 0:
+                    self._tell(f"{self.report.strikes.total()} strikes, {left} to go")
+        return left
+
+    def _strike(self, house: ChaosHouse, strike: Strike) -> bool:
+        """Carry one strike out; return False if nobody of that kind lives."""
+        alive = living(house.home, house.pid)
+        victims = sorted((v for v in alive if v.kind == strike.kind), key=lambda v: v.address)
+        if strike.kind == ALL_AT_ONCE:
+            victims = alive
+        elif victims:
+            victims = [victims[int(strike.pick * len(victims))]]
+        for victim in victims:
+            self._blow(victim, strike.how)
+        if victims:
+            self.report.strikes[f"{strike.kind} {strike.how}"] += 1
+        if any(victim.kind == SUPERVISOR for victim in victims):
+            house.revive()
+        return bool(victims)
+
+    def _blow(self, victim: Victim, how: How) -> None:
+        if how == "freeze":
+            _signal(victim, signal.SIGSTOP)
+            time.sleep(FREEZE_SECONDS)
+            _signal(victim, signal.SIGCONT)
+            return
+        if how == "tear" and victim.journal is not None:
+            _tear(victim, victim.journal)
+        _signal(victim, signal.SIGKILL)
+        if victim.kind != SPAWNER:
+            self._struck.append((victim.address, time.monotonic()))
+
+    def _note_recoveries(self, house: ChaosHouse) -> None:
+        """Note how long it took each victim to be ready again; one whose work was over is not."""
+        for address, struck_at in self._struck:
+            later = [at for at in house.ready_at.get(address, ()) if at > struck_at]
+            if later:
+                self.report.recoveries.append(later[0] - struck_at)
+        self._struck.clear()
+
+    def _finish(self, house: ChaosHouse, agent: str) -> None:
+        deadline = time.monotonic() + RUN_WITHIN_SECONDS
+        while _status(house.home, agent) not in ENDED:
+            if time.monotonic() > deadline:
+                self._tell(f"{agent} does not come to an end")
+                return
+            time.sleep(LOOK_SECONDS)
+
+    def _count(self, home: Path, agent: str, undisturbed: Tally) -> None:
+        tally = take(_run_of(home, agent))
+        self.report.runs += 1
+        self.report.messages += tally.messages.total()
+        self.report.steps += tally.lines.total()
+        self.report.difference += difference(undisturbed, tally)
+
+
+def _create(home: Path) -> str:
+    """Create an agent, through a gateway that may be on its way back."""
+    for client in _clients(home):
+        with client:
+            return client.create_agent(CreateAgent(goal=GOAL, model=MODEL)).id
+    raise Unavailable("the API does not come back")
+
+
+def _clients(home: Path) -> Iterator[Client]:
+    deadline = time.monotonic() + API_WITHIN_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(NotReachable):
+            yield Client.for_home(home)
+        time.sleep(LOOK_SECONDS)
+
+
+def _status(home: Path, agent: str) -> str:
+    """Read an agent's status from its own file: no process has to live for that."""
+    record = Home(home).agent(agent).record
+    return Agent.model_validate_json(record.read_text(encoding="utf-8")).status
+
+
+def _run_of(home: Path, agent: str) -> RunHome:
+    files = Home(home).agent(agent)
+    record = Agent.model_validate_json(files.record.read_text(encoding="utf-8"))
+    assert record.run is not None
+    return files.run(record.run)
+
+
+def _tear(victim: Victim, journal: Path) -> None:
+    """Leave half a record behind, as a process does that dies in the middle of a write."""
+    _signal(victim, signal.SIGSTOP)
+    if journal.exists():
+        with open(journal, "ab") as file:
+            file.write(TORN)
+
+
+def _signal(victim: Victim, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(victim.pid, number)

@@ -1,0 +1,108 @@
+"""Tally: what a run left behind, in countable things; and how one run differs from another."""
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agiraph.board.store import read_board
+from agiraph.home import RunHome
+from agiraph.journal import read_journal
+
+SUMMED_UP = "lines.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """One run. `lines` counts each line that a step wrote, `messages` each (from, to, text)."""
+
+    status: str
+    files: dict[str, str] = field(default_factory=dict)
+    completions: Counter[str] = field(default_factory=Counter)
+    lines: Counter[str] = field(default_factory=Counter)
+    messages: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a disturbed run has too little or too much of, against the undisturbed one."""
+
+    lost: int = 0
+    done_twice: int = 0
+    steps_twice: int = 0
+    nodes_not_once: int = 0
+    other_files: int = 0
+    unfinished: int = 0
+
+    def __add__(self, other: "Difference") -> "Difference":
+        """Return the sum over two runs."""
+        return Difference(
+            lost=self.lost + other.lost,
+            done_twice=self.done_twice + other.done_twice,
+            steps_twice=self.steps_twice + other.steps_twice,
+            nodes_not_once=self.nodes_not_once + other.nodes_not_once,
+            other_files=self.other_files + other.other_files,
+            unfinished=self.unfinished + other.unfinished,
+        )
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the runs are the same in all that counts."""
+        return self == Difference()
+
+
+def take(run: RunHome) -> Tally:
+    """Read what a run left."""
+    board = read_board(run.journal)
+    names = {node.id: node.name for node in board.nodes.values()}
+    completions = Counter(
+        names[record["node_id"]]
+        for record in read_journal(run.journal)
+        if record["type"] == "node.completed"
+    )
+    files: dict[str, str] = {}
+    lines: Counter[str] = Counter()
+    for node in board.nodes.values():
+        published = run.node(node.folder).published
+        for path in sorted(published.rglob("*")):
+            if path.is_file():
+                files[f"{node.name}/{path.relative_to(published)}"] = _digest(path)
+                if path.name == SUMMED_UP:
+                    lines.update(path.read_text(encoding="utf-8").splitlines())
+    status = board.run.status if board.run else "never started"
+    return Tally(status, files, completions, lines, _messages(run.messages))
+
+
+def difference(undisturbed: Tally, disturbed: Tally) -> Difference:
+    """Return how a run differs from the one that nobody disturbed."""
+    lost_lines = undisturbed.lines - disturbed.lines
+    lost_messages = undisturbed.messages - disturbed.messages
+    other_files = {
+        name
+        for name in undisturbed.files | disturbed.files
+        if undisturbed.files.get(name) != disturbed.files.get(name)
+    }
+    not_once = [name for name in undisturbed.completions if disturbed.completions[name] != 1]
+    return Difference(
+        lost=lost_lines.total() + lost_messages.total(),
+        done_twice=(disturbed.messages - undisturbed.messages).total(),
+        steps_twice=(disturbed.lines - undisturbed.lines).total(),
+        nodes_not_once=len(not_once),
+        other_files=len(other_files),
+        unfinished=int(disturbed.status != "completed"),
+    )
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _messages(folder: Path) -> Counter[str]:
+    """Return who said what to whom, whenever it was."""
+    found: Counter[str] = Counter()
+    for path in folder.glob("*.md"):
+        head, _, text = path.read_text(encoding="utf-8").partition("\n\n")
+        spoken = [line for line in head.splitlines() if line.startswith(("FROM", "TO"))]
+        found[json.dumps([*spoken, text.strip()])] += 1
+    return found

@@ -1,0 +1,105 @@
+"""`agiraph chaos`: kill the processes of a working team at random and see that nothing is lost."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from actors.chaos.schedule import KINDS
+from actors.chaos.storm import Report, Storm
+from agiraph.errors import InvalidInput
+from cli.listing import print_json
+from cli.options import examples, json_option
+
+
+@click.command(
+    epilog=examples(
+        "agiraph chaos",
+        "agiraph chaos --kills 200 --seed 1",
+        "agiraph chaos --only supervisor",
+        "agiraph chaos --only router --only worker --json",
+    )
+)
+@click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="The same seed, the same blows."
+)
+@click.option(
+    "--only", multiple=True, metavar="KIND", help=f"Strike only these kinds: {', '.join(KINDS)}."
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the two homes in this folder, to look at.",
+)
+@json_option("one JSON object: seed, strikes, runs, lost, done_twice and more, verdict")
+def chaos(kills: int, seed: int, only: tuple[str, ...], keep: Path | None, as_json: bool) -> None:
+    """Let a team of scripts work on fresh homes while its processes are killed at random.
+
+    Workers, coordinators, the broker, the recorder, the gateway, the router, the spawner, the
+    supervisor, and all at once: SIGKILL mostly, sometimes a freeze, sometimes half a record at the
+    end of a journal. What is left is compared with a run that nobody disturbed: nothing may be
+    lost, nothing done twice, every node published once. Exit code 0 if so, 1 if not.
+    """
+    kinds = _kinds(only)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        report = Storm(keep, seed, kinds, _tell).run(kills)
+    else:
+        with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
+            report = Storm(Path(folder), seed, kinds, _tell).run(kills)
+    if as_json:
+        print_json(facts(report))
+    else:
+        click.echo(table(report))
+    sys.exit(0 if report.is_good else 1)
+
+
+def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:
+    for kind in only:
+        if kind not in KINDS:
+            raise InvalidInput(f"unknown kind '{kind}' (possible: {', '.join(KINDS)})")
+    return only or KINDS
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def facts(report: Report) -> dict[str, object]:
+    """Return a report as one JSON object."""
+    difference = report.difference
+    return {
+        "seed": report.seed,
+        "strikes": dict(sorted(report.strikes.items())),
+        "runs": report.runs,
+        "messages": report.messages,
+        "steps": report.steps,
+        "lost": difference.lost,
+        "done_twice": difference.done_twice,
+        "steps_twice": difference.steps_twice,
+        "nodes_not_published_once": difference.nodes_not_once,
+        "files_that_differ": difference.other_files,
+        "runs_unfinished": difference.unfinished,
+        "recovery_p50_seconds": _quantile(report.recoveries, 0.5),
+        "recovery_p99_seconds": _quantile(report.recoveries, 0.99),
+        "verdict": "good" if report.is_good else "bad",
+    }
+
+
+def table(report: Report) -> str:
+    """Return a report as lines for people."""
+    rows = [(f"  {kind}", str(count)) for kind, count in sorted(report.strikes.items())]
+    rows = [("strikes", str(report.strikes.total())), *rows]
+    for name, value in facts(report).items():
+        if name != "strikes":
+            shown = f"{value:.3f}" if isinstance(value, float) else str(value)
+            rows.append((name.replace("_", " "), shown))
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value:>8}" for name, value in rows)
+
+
+def _quantile(values: list[float], share: float) -> float | None:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None

@@ -1,0 +1,42 @@
+"""The comparison sees what is missing, what is too much, and what differs."""
+
+from collections import Counter
+from dataclasses import replace
+
+from actors.chaos.tally import Difference, Tally, difference
+
+CALM = Tally(
+    status="completed",
+    files={"north/lines.txt": "aa"},
+    completions=Counter({"north": 1}),
+    lines=Counter({"north 1": 1, "north 2": 1}),
+    messages=Counter({"ada to ben": 1}),
+)
+
+
+def test_equal_runs_differ_in_nothing() -> None:
+    assert difference(CALM, CALM).is_none
+
+
+def test_a_lost_line_and_a_lost_message_are_counted() -> None:
+    poor = replace(CALM, lines=Counter({"north 1": 1}), messages=Counter())
+    assert difference(CALM, poor) == Difference(lost=2)
+
+
+def test_what_was_done_twice_is_counted() -> None:
+    rich = replace(
+        CALM,
+        lines=Counter({"north 1": 2, "north 2": 1}),
+        messages=Counter({"ada to ben": 3}),
+        completions=Counter({"north": 2}),
+    )
+    assert difference(CALM, rich) == Difference(done_twice=2, steps_twice=1, nodes_not_once=1)
+
+
+def test_other_files_and_an_end_that_is_none_are_seen() -> None:
+    other = replace(CALM, status="failed", files={"north/lines.txt": "bb", "north/x": "cc"})
+    assert difference(CALM, other) == Difference(other_files=2, unfinished=1)
+
+
+def test_differences_add_up() -> None:
+    assert Difference(lost=1) + Difference(lost=2, unfinished=1) == Difference(lost=3, unfinished=1)

@@ -56,7 +56,8 @@ class ChaosHouse:
             start_new_session=True,
             env={name: value for name, value in os.environ.items() if not _is_secret(name)},
         )
-        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener.start()
         if not self.wait_ready("supervisor", before, START_WITHIN_SECONDS):
             raise Unavailable(f"the supervisor on {self.home} is not ready in time")
 
@@ -72,6 +73,7 @@ class ChaosHouse:
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(DEATH_WITHIN_SECONDS)
+            self.close()
             self.start()
 
     def close(self) -> None:
@@ -80,12 +82,15 @@ class ChaosHouse:
         if process is None:
             return
         assert process.stdin is not None
-        process.stdin.close()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
         try:
             process.wait(STOP_WITHIN_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        self._process = None
+        self._listener.join()
 
     def _listen(self, process: "subprocess.Popen[str]") -> None:
         """Note each `ready` of the supervisor's log."""

@@ -2,6 +2,7 @@
 
     exit code   0 done or asked to stop   64 refused at start   75 fenced: a newer incarnation lives
                 76 no router              74 no space left on the disk
+                77 parked: nothing to do until a message comes
                 1 crashed (the traceback is in the log)
 
 `serve` is cancelled by `control.stop` or SIGTERM; what it must record, it records in its own
@@ -21,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from actors.inbox import Inbox
 from actors.launch import Launch
+from actors.pulse import Pulse
 from actors.reporter import Reporter
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
@@ -40,6 +42,7 @@ EXIT_BAD_CONFIG = 64
 EXIT_NO_SPACE = 74
 EXIT_FENCED = 75
 EXIT_NO_ROUTER = 76
+EXIT_PARKED = 77
 
 HELLO_SECONDS = 10.0
 CANCEL_SECONDS = 2.0
@@ -48,6 +51,10 @@ ANNOUNCE_SECONDS = 2.0
 RETRY_SECONDS = 0.2
 
 Serve = Callable[["Runtime"], Awaitable[None]]
+
+
+class Parking(Exception):
+    """Raised by `serve` when it has nothing to do: the process ends, the next message wakes it."""
 
 
 class Runtime:
@@ -66,6 +73,7 @@ class Runtime:
         self._inbox = Inbox()
         self._background: list[asyncio.Task[None]] = []
         self._reporter = Reporter(endpoint, self.log)
+        self._pulse = Pulse(endpoint, config.supervisor.beat_seconds)
 
     @property
     def address(self) -> str:
@@ -134,6 +142,7 @@ class Runtime:
 
     def status(self, state: str, step: str = "", node_id: NodeId | None = None) -> None:
         """Show people what this actor is doing; the latest wins."""
+        self._pulse.step(f"{state}: {step}" if step else "")
         self.endpoint.post(HUMAN, Status(state=state, step=step, node_id=node_id))
 
     async def pump(self) -> None:
@@ -148,7 +157,8 @@ class Runtime:
 
     def start_background(self) -> list[asyncio.Task[None]]:
         """Start and return the tasks without which `serve` cannot go on."""
-        tasks = [asyncio.create_task(self.pump()), asyncio.create_task(self._reporter.run())]
+        works = (self.pump(), self._reporter.run(), self._pulse.run())
+        tasks = [asyncio.create_task(work) for work in works]
         self._background.extend(tasks)
         return tasks
 
@@ -256,6 +266,8 @@ async def _end_of(
     broken = [task for task in (serving, *background) if task.done() and not task.cancelled()]
     errors = [error for task in broken if (error := task.exception()) is not None]
     for error in errors:
+        if isinstance(error, Parking):
+            return EXIT_PARKED
         if isinstance(error, Refused) and not runtime.is_ready:
             _say_refused(error)
             return EXIT_BAD_CONFIG

@@ -25,6 +25,11 @@ class SideWork:
         task.add_done_callback(self._ended)
         return task
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no task runs."""
+        return not self._tasks
+
     async def until_broken(self) -> None:
         """Wait until one of the tasks raises, and raise that."""
         await self._broken.wait()

@@ -35,6 +35,7 @@ class RunConfig(Section):
     coordinator_iterations: int = Field(ge=1)
     node_timeout_seconds: float = Field(gt=0)
     max_nodes: int = Field(ge=1)
+    park_after_seconds: float = Field(ge=0)
 
 
 class ShellConfig(Section):
@@ -73,6 +74,9 @@ class SupervisorConfig(Section):
     first_backoff_seconds: float = Field(ge=0)
     max_backoff_seconds: float = Field(ge=0)
     ready_within_seconds: float = Field(gt=0)
+    beat_seconds: float = Field(gt=0)
+    suspect_seconds: float = Field(gt=0)
+    hung_seconds: float = Field(gt=0)
     shutdown_seconds: float = Field(gt=0)
 
 

@@ -40,6 +40,11 @@ class Counter:
         self._inbox = inbox
         self.waits = SideWork()
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no request waits for its answer."""
+        return self.waits.is_empty
+
     async def take(self, received: Received) -> None:
         """Take in one message."""
         match received.body:

@@ -1,7 +1,5 @@
 """CoordinatorLead: what the coordinator's tools do, on the board that stands in this process."""
 
-import asyncio
-from contextlib import AbstractContextManager
 from typing import Protocol
 
 from actors.coordinator.office import Office
@@ -83,16 +81,12 @@ class CoordinatorLead:
         if not ids:
             raise IllegalTransition("there is nothing to wait for: no node is open")
         self._coordinator.show("waiting_for_nodes", "wait")
-        ended = asyncio.ensure_future(self._office.changes.until(lambda: self._have_ended(ids)))
-        arrival = asyncio.ensure_future(self._coordinator.inbox.arrived.wait())
-        try:
-            if not self._coordinator.transcript.has_unread:
-                await asyncio.wait({ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            interrupted = not self._have_ended(ids)
-        finally:
-            for task in (ended, arrival):
-                task.cancel()
-            await asyncio.wait({ended, arrival})
+        if not self._coordinator.transcript.has_unread:
+            await self._coordinator.patience.first_of(
+                self._office.changes.until(lambda: self._have_ended(ids)),
+                self._coordinator.inbox.arrived.wait(),
+            )
+        interrupted = not self._have_ended(ids)
         board = self._office.board
         self._covered.extend(node for node in ids if board.nodes[node].has_ended)
         rows = tuple(node_row(board, board.nodes[node]) for node in ids)

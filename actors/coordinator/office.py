@@ -60,6 +60,7 @@ class Office:
         self._on_event = on_event
         self._store = BoardStore(files.run.journal)
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
+        self._is_at_work = False
         self.changes = Changes()
         self.history: list[e.BoardEvent] = [
             e.BOARD_EVENT.validate_python(record) for record in read_journal(files.run.journal)
@@ -96,21 +97,26 @@ class Office:
         """Carry effects out, one after the other, for as long as the process lives."""
         while True:
             effect = await self._effects.get()
+            self._is_at_work = True
             await effect()
+            self._is_at_work = False
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether every effect has been carried out."""
+        return self._effects.empty() and not self._is_at_work
 
     def reconcile(self) -> None:
         """Ask again for every effect that the board, as it stands, implies."""
         for worker in self.board.workers.values():
             if worker.status == "stopped":
                 self._effects.put_nowait(lambda w=worker.id: self._dismiss(w))  # type: ignore[misc]
-            elif self.board.is_running:
+            else:
                 self._effects.put_nowait(lambda w=worker: self._hire(w))  # type: ignore[misc]
         for node in self.board.nodes.values():
             self._files.write_node(self.board, node)
             if node.status in ("assigned", "running", "blocked"):
                 self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
-        if self.board.run is not None and not self.board.is_running:
-            self._effects.put_nowait(self._dismiss_all)
 
     def close(self) -> None:
         """Close the journal."""

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from actors.entity.patience import Patience
 from actors.entity.questions import Answers, ask_human
 from actors.runtime import Runtime
 from agiraph.agent.conversation import Conversation
@@ -36,6 +37,7 @@ class Speaker(Protocol):
     runtime: Runtime
     inbox: Inbox
     conversation: Conversation
+    patience: Patience
 
     @property
     def transcript(self) -> Transcript:
@@ -104,7 +106,7 @@ class Talk:
             raise InvalidInput("question is empty")
         self._speaker.show("waiting_for_human", question[:80])
         with self._speaker.standing_still():
-            return await ask_human(
+            asking = ask_human(
                 self._runtime,
                 self._conversation,
                 self._answers,
@@ -114,6 +116,8 @@ class Talk:
                 question=question,
                 channel=channel,
             )
+            [answered] = await self._speaker.patience.first_of(asking)
+            return str(answered.result())
 
     def take_effects(self) -> Effects:
         """Return the messages that the last call has shown, and forget them."""

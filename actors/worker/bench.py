@@ -1,7 +1,5 @@
 """WorkerBench: what a worker's tools do, by asking its coordinator."""
 
-import asyncio
-from typing import Protocol
 
 from pydantic import BaseModel
 
@@ -83,27 +81,22 @@ class WorkerBench:
             return WaitOutcome(nodes=(), interrupted_by_message=True)
         self._worker.show("waiting_for_nodes", "wait")
         waiter = self._assignment.node.id
-        asking = asyncio.ensure_future(
-            self._ask(f"{call_id}.wait", AwaitNodes(nodes=nodes, waiter=waiter))
-        )
-        arrival = asyncio.ensure_future(self._worker.inbox.arrived.wait())
-        try:
-            with self._worker.standing_still():
-                await asyncio.wait({asking, arrival}, return_when=asyncio.FIRST_COMPLETED)
-            if asking.done():
-                ended = asking.result()
-                assert isinstance(ended, NodesEnded)
-                if not ended.nodes:
-                    await arrival
-                return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
-            await self._tell_going_on(call_id)
-            state = await self.view_board()
-            rows = [row for row in state["nodes"] if {row["id"], row["name"]} & set(nodes)]
-            return WaitOutcome(nodes=tuple(rows), interrupted_by_message=True)
-        finally:
-            for task in (asking, arrival):
-                task.cancel()
-            await asyncio.wait({asking, arrival})
+        request = AwaitNodes(nodes=nodes, waiter=waiter)
+        arrived = self._worker.inbox.arrived
+        with self._worker.standing_still():
+            asking, _ = await self._worker.patience.first_of(
+                self._ask(f"{call_id}.wait", request), arrived.wait()
+            )
+        if not asking.cancelled():
+            ended = asking.result()
+            assert isinstance(ended, NodesEnded)
+            if not ended.nodes:
+                await self._worker.patience.first_of(arrived.wait())
+            return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
+        await self._tell_going_on(call_id)
+        state = await self.view_board()
+        rows = [row for row in state["nodes"] if {row["id"], row["name"]} & set(nodes)]
+        return WaitOutcome(nodes=tuple(rows), interrupted_by_message=True)
 
     async def view_board(self) -> JsonObject:
         """Return the board as the coordinator shows it."""

@@ -50,6 +50,11 @@ class Inbox:
         self.urgent.clear()
         return taken
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits, follow-ups included."""
+        return not self._waiting
+
     def has_followups(self) -> bool:
         """Whether messages wait for the current work to be done."""
         return any(m.mode == "followup" for m in self._waiting)

@@ -1,0 +1,41 @@
+"""Patience: how long an entity waits with a process of its own before it parks.
+
+What waits costs nothing: its process ends, its identity, mailbox and journal stay, and the next
+message to it makes the supervisor start it again. It then asks for what it waited for anew, under
+the same ids.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from actors.runtime import Parking
+
+
+class Patience:
+    """The patience of one entity. `may_park` says whether nothing here would be lost."""
+
+    def __init__(self, seconds: float, may_park: Callable[[], bool]) -> None:
+        """Wait `seconds` before parking (0: never), and as long again whenever it may not be."""
+        self._seconds = seconds or None
+        self._may_park = may_park
+
+    async def first_of(self, *waits: Awaitable[Any]) -> list["asyncio.Future[Any]"]:
+        """Wait until one of them has come; return all, what had not come cancelled.
+
+        Raises Parking if none comes for long and the entity may park.
+        """
+        tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(wait) for wait in waits]
+        try:
+            while True:
+                done, _ = await asyncio.wait(
+                    tasks, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+                )
+                if done:
+                    return tasks
+                if self._may_park():
+                    raise Parking
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)

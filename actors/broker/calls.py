@@ -96,7 +96,7 @@ class Calls:
         """Wait before the next attempt, or raise `error` if there is to be none."""
         wait = self._policy.wait_after(error, attempt, random.random())
         if wait is None:
-            raise error
+            raise self._services.advised(provider, error)
         if error.kind in CROWDED and error.retry_after is not None:
             self._services.rest(provider, self._clock.monotonic() + error.retry_after)
         on_retry(Retry(attempt, error.kind, str(error), wait))

@@ -84,6 +84,13 @@ class Services:
                 raise InvalidInput(str(error)) from None
         return name
 
+    def advised(self, provider: str, error: ProviderError) -> ProviderError:
+        """Return `error`, saying which key was refused if that is what it is about."""
+        key = self._presets[provider].key_env
+        if error.kind != "bad_key" or not key:
+            return error
+        return ProviderError("bad_key", f"{error} (the key is that of {key})")
+
     async def close(self) -> None:
         """Let all connections go."""
         for provider in self._open.values():

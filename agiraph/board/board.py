@@ -170,7 +170,9 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
     else:
         run = replace(board.run, status=event.status, reason=event.reason, ended_at=event.ts)
     stages = tuple(stage.model_copy(update={"status": "completed"}) for stage in board.stages)
-    return replace(board, run=run, stages=stages)
+    left = {"status": "stopped", "node": None}
+    workers = {id: worker.model_copy(update=left) for id, worker in board.workers.items()}
+    return replace(board, run=run, stages=stages, workers=workers)
 
 
 def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) -> Board:

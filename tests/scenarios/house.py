@@ -133,10 +133,15 @@ def _lines(path: Path) -> list[JsonObject]:
 
 def title_of(process: psutil.Process) -> str:
     """Return what `ps` shows of a process."""
+    return " ".join(words_of(process)).strip()
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Return the command line of a process, nothing if it has ended."""
     try:
-        return " ".join(process.cmdline()).strip()
+        return process.cmdline()
     except psutil.Error:
-        return ""
+        return []
 
 
 def _clean_environ() -> dict[str, str]:

@@ -69,13 +69,15 @@ class Place(House):
         self.command("stop", outcome.result["agent"])
         return outcome
 
-    def command(self, *args: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
-        """Run `agiraph ARGS...` to its end."""
+    def command(
+        self, *args: str, stdin: str = "", **environ: str
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run `agiraph ARGS...` to its end, with these variables over the place's own."""
         return subprocess.run(
             [sys.executable, "-P", "-m", "agiraph", *args],
             cwd=self.home,
-            env={**self.environ, "PYTHONPATH": str(ROOT)},
-            input=stdin or "",
+            env={**self.environ, "PYTHONPATH": str(ROOT), **environ},
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=COMMAND_SECONDS,

@@ -31,14 +31,6 @@ def held(reply: Reply, gate: threading.Event) -> Reply:
     return Reply(text=reply.text, calls=reply.calls, gate=gate)
 
 
-def words_of(process: psutil.Process) -> list[str]:
-    """Return the command line of a process, nothing if it has ended."""
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
-
-
 def assert_once(outcome: Outcome, *nodes: str) -> None:
     """The run is complete; every node was completed and told once, every message stands once."""
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress

@@ -60,7 +60,7 @@ def test_finishing_cancels_what_has_not_ended() -> None:
     desk.run("n1", "ada")
     assert desk.do(FinishRun("the result")) == ["node.cancelled", "node.cancelled", "run.finished"]
     assert [n.status for n in desk.board.nodes.values()] == ["completed", "cancelled", "cancelled"]
-    assert desk.who("ada").status == "idle"
+    assert desk.who("ada").status == "stopped"
     assert desk.board.run is not None
     assert (desk.board.run.status, desk.board.run.summary) == ("completed", "the result")
     assert desk.do(FinishRun("again")) == []

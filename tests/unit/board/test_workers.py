@@ -90,8 +90,9 @@ def test_a_stopped_worker_is_given_nothing() -> None:
         desk.assign("one", "ada")
 
 
-def test_workers_can_leave_after_the_run_has_ended() -> None:
+def test_workers_leave_when_the_run_ends() -> None:
     desk = Desk()
     desk.worker("ada")
     desk.do(FinishRun(""))
-    assert desk.do(RetireWorker("ada")) == ["worker.stopped"]
+    assert desk.who("ada").status == "stopped"
+    assert desk.do(RetireWorker("ada")) == []

@@ -1,0 +1,375 @@
+"""Bad input through the command line: one clear line, the right exit code, nothing half done."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import zmq
+
+from agiraph.journal import read_journal
+from agiraph.turns import Usage
+from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, call, say
+from tests.integration.house import until
+from tests.scenarios.house import processes_of, words_of
+from tests.scenarios.place import Place, one_worker, placed
+
+MODEL = ("--model", "anthropic/fake")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A supervisor with one agent, `known`, that has done its work with one worker, `ada`."""
+    with placed(tmp_path_factory.mktemp("home")) as place:
+        place.plays(coordinator=one_worker("ada"), ada=[call("bash", command="echo 1 > f"), DONE])
+        done = place.command("run", "Know one thing", "--name", "known", *MODEL)
+        assert done.returncode == 0, done.stderr
+        yield place
+        assert "Traceback" not in place.traces()
+
+
+DONE = call("publish", summary="done")
+
+
+def told(place: Place, *args: str, code: int, **environ: str) -> str:
+    """Run a command that must fail with `code`; return the line that says why."""
+    done = place.command(*args, **environ)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert "internal error" not in done.stderr
+    lines = done.stderr.splitlines()
+    assert done.returncode == code, done.stderr
+    return lines[-1]
+
+
+def agents_of(home: Path) -> list[str]:
+    """Return the agents that stand in a home."""
+    return sorted(path.name for path in (home / "agents").glob("*"))
+
+
+# --- what is asked wrongly -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("run", ""), ["GOAL is empty"]),
+        (("run", "  \n"), ["GOAL is empty"]),
+        (("run", "x", "--model", "nope/x"), ["unknown provider 'nope'", "anthropic", "nope/x"]),
+        (("run", "x", "--model", "gpt-5"), ["unknown provider 'gpt-5'", "known: anthropic"]),
+        (("run", "x", "--model", "script/nope"), ["unknown model 'script/nope'", "script/survey"]),
+        (("run", "x", *MODEL, "--worker-model", "nope/x"), ["unknown provider 'nope'"]),
+        (("run", "x", *MODEL, "--input", "/no/such"), ["--input", "/no/such", "not exist"]),
+        (("run", "x", *MODEL, "--budget", "-1"), ["--budget", "-1"]),
+        (("run", "x", *MODEL, "--budget", "nan"), ["--budget", "nan"]),
+        (("run", "x", *MODEL, "--timeout", "inf"), ["--timeout", "inf"]),
+        (("run", "x", *MODEL, "--name", "a/b"), ["--name", "'/'"]),
+        (("run", "x", *MODEL, "--detach", "--timeout", "1"), ["--timeout", "--detach"]),
+        (("send", "known", ""), ["TEXT is empty"]),
+        (("send", "known", "x", "--mode", "shout"), ["'shout'", "steer", "interrupt"]),
+        (("respond", "q-1", " "), ["TEXT is empty"]),
+        (("frobnicate",), ["unknown command 'frobnicate'", "agents", "run"]),
+    ],
+)
+def test_a_wrong_use_is_named_and_nothing_is_begun(
+    place: Place, args: tuple[str, ...], words: list[str]
+) -> None:
+    before = agents_of(place.home)
+    line = told(place, *args, code=2)
+    assert [word for word in words if word not in line] == []
+    assert agents_of(place.home) == before
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        *[
+            ((command, "nobody"), ["unknown agent 'nobody'", "known-"])
+            for command in (
+                *("show", "board", "workers", "messages", "events", "files"),
+                *("questions", "console"),
+            )
+        ],
+        *[
+            ((command, "nobody"), ["unknown entity 'nobody'", "broker", "known-"])
+            for command in ("pause", "resume", "stop", "restart", "kill")
+        ],
+        (("send", "nobody", "x"), ["unknown agent 'nobody'", "known-"]),
+        (("send", "known", "x", "--to", "zoe"), ["unknown worker 'zoe'", "ada"]),
+        (("send", "known", "x", "--to", "ada"), ["'ada' has stopped"]),
+        (("kill", "known/zoe"), ["unknown entity 'known/zoe'", "known-"]),
+        (("stop", "router"), ["router", "restarted, not stopped"]),
+        (("respond", "q-nope", "x"), ["unknown question 'q-nope'", "none"]),
+        (("files", "known", "nope.txt"), ["there is no 'nope.txt'"]),
+        (("files", "known", "../../agent.json"), ["'..'"]),
+        (("show", ".."), ["'..'"]),
+        (("run", "x", *MODEL, "--name", "known"), ["'known'", "taken"]),
+    ],
+)
+def test_an_unknown_name_is_told_with_the_known_ones(
+    place: Place, args: tuple[str, ...], words: list[str]
+) -> None:
+    line = told(place, *args, code=1)
+    assert [word for word in words if word not in line] == []
+
+
+# --- homes and settings --------------------------------------------------------------------------
+
+
+def test_homes_that_cannot_be(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert str(file) in told(place, "run", "x", *MODEL, "--home", str(file), code=2)
+    assert str(file) in told(place, "run", "x", *MODEL, "--home", str(file / "in"), code=1)
+    assert "/proc/home" in told(place, "run", "x", *MODEL, "--home", "/proc/home", code=1)
+    line = told(place, "run", "x", *MODEL, "--detach", "--home", str(tmp_path / "new"), code=4)
+    assert str(tmp_path / "new") in line
+    assert "agiraph-supervisor" in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_home_that_is_held_is_not_taken_again(place: Place) -> None:
+    assert place.supervisor.poll() is None
+    line = told(place, "_supervisor", code=1)
+    assert line == f"home {place.home} is held by supervisor pid {place.supervisor.pid}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("run:\n  max_conc: 3\n", [":2:", "'run.max_conc'", "max_concurrent"]),
+        ("run:\n  max_concurrent: many\n", [":2:", "run.max_concurrent", "integer", "'many'"]),
+        ("runs: 1\n", [":1:", "'runs'", "possible", "shell"]),
+        ("run: [1\n", [":2:", "not YAML"]),
+        ("- run\n", [":1:", "key: value"]),
+        ("run:\n  \x00\n", [":2:", "not YAML"]),
+    ],
+)
+def test_settings_that_cannot_be_read(
+    place: Place, tmp_path: Path, text: str, words: list[str]
+) -> None:
+    settings = tmp_path / "agiraph.yaml"
+    settings.write_text(text)
+    for args in (("run", "x", *MODEL), ("config", "show"), ("_supervisor",)):
+        line = told(place, *args, "--home", str(tmp_path), code=2)
+        assert [word for word in (str(settings), *words) if word not in line] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["agiraph.yaml"]
+
+
+def test_prices_that_cannot_be_read(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("anthropic/fake: 5\n")
+    line = told(place, "run", "x", *MODEL, "--home", str(tmp_path), code=1)
+    assert f"{tmp_path}/prices.yaml: anthropic/fake" in line
+    assert not processes_of(tmp_path)
+
+
+# --- keys, money and time ------------------------------------------------------------------------
+
+
+def test_a_wrong_key_and_no_key_at_all(place: Place, tmp_path: Path) -> None:
+    home = ("--home", str(tmp_path))
+    line = told(place, "run", "x", *MODEL, *home, code=1, ANTHROPIC_API_KEY="wrong")
+    assert "bad_key" in line
+    assert "ANTHROPIC_API_KEY" in line
+    line = told(place, "run", "x", *MODEL, *home, code=2, ANTHROPIC_API_KEY="")
+    assert line == "agiraph: model anthropic/fake cannot be called: ANTHROPIC_API_KEY is not set"
+    [agent] = agents_of(tmp_path)
+    record = json.loads((tmp_path / "agents" / agent / "agent.json").read_text())
+    assert record["status"] == "failed"
+    assert not processes_of(tmp_path)
+
+
+def test_a_budget_that_is_used_up_ends_the_run_with_3(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("anthropic/fake: {input: 0, output: 100}\n")
+    usage = Usage(input_tokens=10, output_tokens=9999)
+    first = Reply(calls=(Call("list_files", {"path": "."}),), usage=usage)
+    place.plays(coordinator=[first, call("finish", summary="never")])
+    home = ("--home", str(tmp_path))
+    line = told(place, "run", "x", *MODEL, "--budget", "1", *home, code=3)
+    assert "out of budget: $0.9999 of $1.0000 are spent" in line
+    assert len(place.server.requests) == 1
+    assert not processes_of(tmp_path)
+
+
+def test_a_run_that_takes_too_long_is_stopped(place: Place) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=one_worker("bob"), bob=[Reply(text="late", gate=gate)])
+    line = told(place, "run", "x", "--name", "slow", *MODEL, "--timeout", "4", code=1)
+    gate.set()
+    assert line == "stopped: not done within 4 seconds (--timeout)"
+    assert place.json("show", "slow")["status"] == "stopped"
+    assert not [title for title in place.titles() if "bob" in title or "slow" in title]
+
+
+def test_ctrl_c_leaves_nothing_behind(place: Place, tmp_path: Path) -> None:
+    gate = threading.Event()
+    begun = call("bash", command="touch begun; sleep 300.031")
+    place.plays(coordinator=one_worker("cleo"), cleo=[begun, Reply(text="late", gate=gate)])
+    process = place.start("run", "x", *MODEL, "--home", str(tmp_path))
+    until(lambda: [*tmp_path.glob("agents/*/runs/*/nodes/*/scratch/begun")], "the command runs")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    gate.set()
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "agiraph: interrupted"
+    assert "Traceback" not in err
+    assert not processes_of(tmp_path)
+    assert not running("300.031")
+    [agent] = agents_of(tmp_path)
+    record = json.loads((tmp_path / "agents" / agent / "agent.json").read_text())
+    assert record["status"] == "stopped"
+
+
+# --- what a model does wrongly -------------------------------------------------------------------
+
+WRONG = [
+    (call("read_file", path="../../../../system/token"), "may not be read"),
+    (call("read_file", path="/etc/passwd"), "only inside the input folder"),
+    (call("write_file", path="journal.jsonl", content="x"), "may not be written"),
+    (call("read_file"), "wrong arguments for read_file(path, offset?): path: Field required"),
+    (call("read_file", path=5), "path: Input should be a valid string"),
+    (call("bash", command="ls", colour="red"), "colour: Extra inputs are not permitted"),
+    (Reply(calls=(Call("bash", raw='{"command": "ls'),)), "are not a JSON object"),
+    (Reply(calls=(Call("bash", raw="[1]"),)), "are not a JSON object"),
+    (call("sehll", command="ls"), "unknown tool 'sehll' (known: ask_human,"),
+    (call("spawn_worker", name="dan", tools=["fly"]), "unknown tool 'fly' (known: ask_human,"),
+    (call("spawn_worker", name="dan", model="nope/x"), "unknown provider 'nope'"),
+    (call("create_work_node", task="x", worker="zoe"), "unknown worker 'zoe'"),
+    (call("create_work_node", task="x", refs={"a": "gone"}), "unknown node 'gone'"),
+    (call("wait"), "nothing to wait for"),
+    (call("send_message", to="zoe", content="x"), "unknown recipient 'zoe'"),
+    (call("bash", command="echo \x00"), "cannot be handed this command"),
+]
+
+
+@pytest.mark.parametrize("model", ["anthropic/fake", "openai/fake"])
+def test_a_model_is_told_what_was_wrong_and_goes_on(place: Place, model: str) -> None:
+    place.plays(coordinator=[*(step for step, _ in WRONG), call("finish", summary="learned")])
+    outcome = place.lead("x", "--model", model)
+    assert (outcome.code, outcome.result["result"]) == (0, "learned\n")
+    finished = [r for r in outcome.conversation() if r["kind"] == "tool.finished"]
+    for record, (_, words) in zip(finished, WRONG, strict=False):
+        assert record["is_error"], record
+        assert words in record["content"]
+    assert not outcome.events("worker.spawned")
+
+
+def test_a_worker_whose_model_falls_silent_fails_its_node(place: Place) -> None:
+    place.plays(
+        coordinator=[*one_worker("eve")[:3], after_failure("eve")],
+        eve=[say("Done, I think."), say("Yes, done.")],
+    )
+    outcome = place.lead("x")
+    assert outcome.code == 0
+    [failed] = outcome.events("node.failed")
+    reason = "the model answered without a tool call, also after a reminder"
+    assert failed["data"]["reason"] == reason
+    assert reason in outcome.result["result"]
+
+
+def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text("run:\n  max_iterations: 3\n")
+    place.plays(
+        coordinator=[*one_worker("fay")[:3], after_failure("fay")],
+        fay=lambda seen: call("bash", command=f"echo {seen.step}"),
+    )
+    done = place.command("run", "x", *MODEL, "--home", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "the node's 3 model turns are used up" in done.stdout
+    assert len(place.server.seen_by("fay")) == 3
+
+
+def running(word: str) -> bool:
+    """Whether a process with this word on its command line runs."""
+    return any(word in words_of(process) for process in psutil.process_iter())
+
+
+def after_failure(worker: str) -> Brain:
+    """Return a step that finds the node failed and finishes with the reason."""
+
+    def finish(seen: SeenRequest) -> Reply:
+        [node] = json.loads(seen.result("wait"))["nodes"]
+        assert (node["worker"], node["status"]) == (worker, "failed")
+        return call("finish", summary=f"It failed: {node['summary']}")
+
+    return finish
+
+
+# --- noise on the wire, and a disk that is full --------------------------------------------------
+
+
+def test_noise_at_the_routers_socket_disturbs_nobody(place: Place) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=one_worker("gus"), gus=[Reply(calls=RUN, gate=gate), DONE])
+
+    def meanwhile() -> None:
+        place.server.wait_for(lambda seen: seen.is_for("gus"))
+        shout(place)
+        gate.set()
+
+    outcome = place.lead("x", meanwhile=meanwhile)
+    assert outcome.code == 0
+    assert len(outcome.completions()) == 1
+    rows = {row["address"]: row for row in place.json("ps")}
+    assert rows["router"]["incarnation"] == 1
+
+
+RUN = (Call("bash", {"command": "echo 1 > f"}),)
+
+
+def socket_url_of(home: Path) -> str:
+    """Return where the router of this home listens."""
+    folder = home / "system/run"
+    [socket] = folder.glob("*.sock")
+    return f"ipc://{socket}"
+
+
+def shout(place: Place) -> None:
+    """Send the router what no endpoint would."""
+    url = socket_url_of(place.home)
+    frames = [
+        b"",
+        b"\x00",
+        b"\xff" * 70_000,
+        b"\x00\x02\xc1\xc1",
+        b"\xff\xff" + b"\x91" * 5_000,
+        b"\x00\x05" + b"\xdd\xff\xff\xff\xff",
+        b"GET / HTTP/1.1\r\n\r\n",
+    ]
+    with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
+        dealer.linger = 1000
+        dealer.connect(url)
+        for frame in frames:
+            dealer.send(frame)
+            dealer.send_multipart([b"supervisor", frame])
+            dealer.send_multipart([frame, frame, frame])
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounts a small disk")
+def test_a_full_disk_ends_the_run_with_a_clear_error(place: Place, tmp_path: Path) -> None:
+    home = tmp_path / "small"
+    home.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(home)], check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    fill = call("bash", command="head -c 2000000 /dev/zero > big")
+    place.plays(coordinator=one_worker("hal"), hal=[fill, call("bash", command="true"), DONE])
+    try:
+        done = place.command("run", "x", *MODEL, "--home", str(home))
+        assert done.returncode == 1, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "no space left on device" in done.stderr.splitlines()[-1].lower()
+        for journal in home.rglob("*.jsonl"):
+            assert journal.read_bytes()[-1:] in (b"\n", b""), f"{journal} is torn"
+            read_journal(journal)
+        until(lambda: not processes_of(home), "all processes have ended")
+    finally:
+        subprocess.run(["umount", str(home)], check=True)

@@ -1,5 +1,6 @@
 """CoordinatorLead: what the coordinator's tools do, on the board that stands in this process."""
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from actors.coordinator.office import Office

@@ -1,5 +1,6 @@
 """WorkerBench: what a worker's tools do, by asking its coordinator."""
 
+from typing import Protocol
 
 from pydantic import BaseModel
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from actors.reporter import Reporter
 from actors.supervisor.requests import Desk, answer
 from agiraph.ids import ROUTER, SUPERVISOR, AgentId
-from agiraph.messages import MESSAGES, Addresses, Stop
+from agiraph.messages import MESSAGES, Addresses, ChildBeat, Stop
 from agiraph.models import Event
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -75,6 +75,11 @@ class BusSide:
         self._known = known
         if self._endpoint is not None and self._is_up:
             self._endpoint.post(ROUTER, Addresses(known=known))
+
+    def beat(self) -> None:
+        """Beat to ourselves through the router: while that comes back, everybody can be heard."""
+        if self._endpoint is not None and self._is_up:
+            self._endpoint.post(SUPERVISOR, ChildBeat())
 
     def report(self, agent: AgentId, type: str, entity: str, data: dict[str, Any]) -> None:
         """Report an event of an agent's child."""

@@ -5,15 +5,15 @@ followed by a restart.
 """
 
 import asyncio
-import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, assert_never
 
 from actors.child import log_file
+from actors.supervisor.causes import Trouble, cause_of, oom_kills, size_of, tail_of
 from actors.supervisor.launcher import Spawned, SpawnFailed
 from actors.supervisor.restarts import (
     Ended,
@@ -27,13 +27,11 @@ from actors.supervisor.restarts import (
 )
 from actors.supervisor.stopping import end_process, kill_process, terminate
 from actors.supervisor.table import Desired
-from agiraph.log import redact
-from agiraph.messages import ChildSpec, ChildState
+from agiraph.messages import Cause, ChildSpec, ChildState
 
 ENDED = frozenset({"stopped", "failed", "exited"})
 EXIT_NOT_MADE = 70
-TAIL_BYTES = 4096
-HINT_LIMIT = 300
+BY_ORDER = Trouble("ordered", "by order")
 
 
 @dataclass(slots=True)
@@ -42,10 +40,17 @@ class Process:
 
     incarnation: int
     spawned: Spawned
-    began: float
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    overdue: str = ""
-    is_killed_by_order: bool = False
+    trouble: Trouble | None = None
+    step: str = ""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How often a child, or a group of children, has been restarted."""
+
+    history: History = field(default_factory=History)
+    is_shared: bool = False
 
 
 class Household(Protocol):
@@ -76,6 +81,14 @@ class Household(Protocol):
         """Note that a keeper's state is another now."""
         ...
 
+    def crashed(self, keeper: "Keeper", why: Cause) -> None:
+        """Note that a child ended though it was wanted."""
+        ...
+
+    async def step_down(self, keeper: "Keeper") -> None:
+        """Stop those of the child's group that must begin again after it."""
+        ...
+
     def broken(self, address: str, error: BaseException) -> None:
         """Take note that a keeper met what it cannot handle."""
         ...
@@ -84,16 +97,23 @@ class Household(Protocol):
 class Keeper:
     """Keeps one child in the state that is wanted of it."""
 
-    def __init__(self, spec: ChildSpec, house: Household, desired: Desired = "running") -> None:
-        """Begin without a process; `start` makes one."""
+    def __init__(
+        self,
+        spec: ChildSpec,
+        house: Household,
+        desired: Desired = "running",
+        budget: Budget | None = None,
+    ) -> None:
+        """Begin without a process; `start` makes one. A group's children share a `budget`."""
         self.spec = spec
         self.desired: Desired = desired
         self.state: ChildState = "stopped" if desired == "running" else desired
         self.cause: str | None = None
+        self.why: Cause | None = None
         self.restarts = 0
         self.process: Process | None = None
+        self.budget = budget or Budget()
         self._house = house
-        self._history = History()
         self._woken = asyncio.Event()
         self._pulse = asyncio.Event()
         self._living: asyncio.Task[None] | None = None
@@ -112,11 +132,19 @@ class Keeper:
     # --- orders ---------------------------------------------------------------------------------
 
     async def start(self) -> Process | None:
-        """Have the child run; return its process once it exists, None if it was given up."""
+        """Have the child run; return its process once it exists, None if it was given up.
+
+        What happened before is forgiven, but not to one of a group that still goes on.
+        """
+        if not self.is_living and (not self.budget.is_shared or self.state == "failed"):
+            self.budget.history = History()
+        return await self.resume()
+
+    async def resume(self) -> Process | None:
+        """Have the child run, like `start`, but forgive nothing."""
         async with self._order:
             if not self.is_living:
                 self.desired = "running"
-                self._history = History()
                 self._woken.clear()
                 self._become("starting")
                 self._living = asyncio.create_task(self._live())
@@ -129,10 +157,19 @@ class Keeper:
         await self._until(lambda: self.state == "ready" or self.state in ENDED)
         return self.state == "ready"
 
-    async def stop(self, desired: Desired = "stopped") -> None:
-        """End the child within its bound and let it rest."""
+    async def stop(self, grace_seconds: float | None = None) -> None:
+        """End the child within its bound (a shorter one if a shorter grace is told); let it rest.
+
+        The bound is twice the grace, and what the kernel takes to kill.
+        """
         async with self._order:
-            await self._rest(desired)
+            await self._rest("stopped", grace_seconds)
+
+    async def give_up(self, cause: str) -> None:
+        """End the child because its group is given up."""
+        async with self._order:
+            await self._rest("failed")
+            self._become("failed", cause)
 
     async def restart(self) -> None:
         """End the child in order, then have it run again."""
@@ -142,8 +179,12 @@ class Keeper:
 
     async def kill(self) -> None:
         """Kill the process as a crash would, but do not count it: a supervised child comes back."""
+        await self.kill_for(BY_ORDER)
+
+    async def kill_for(self, trouble: Trouble) -> None:
+        """Kill the process now because of a trouble that its cause will name."""
         if self.process is not None:
-            self.process.is_killed_by_order = True
+            self.process.trouble = trouble
             await kill_process(self.process.spawned)
 
     def ready(self, incarnation: int) -> None:
@@ -157,23 +198,25 @@ class Keeper:
 
     # --- life -----------------------------------------------------------------------------------
 
-    async def _rest(self, desired: Desired) -> None:
+    async def _rest(self, desired: Desired, grace_seconds: float | None = None) -> None:
         self.desired = desired
         self._woken.set()
         if self.is_living:
             self._become("stopping")
         if self.process is not None:
-            await self._end(self.process)
+            await self._end(self.process, grace_seconds)
         if self._living is not None:
             await asyncio.wait([self._living])
         self._become("stopped", self.cause)
 
-    async def _end(self, process: Process) -> None:
+    async def _end(self, process: Process, grace_seconds: float | None = None) -> None:
         def ask() -> None:
             if not (process.ready.is_set() and self._house.ask_to_stop(self.address)):
                 terminate(process.spawned.pid)
 
-        await end_process(process.spawned, ask, self.spec.shutdown_seconds)
+        own = self.spec.shutdown_seconds
+        grace = own if grace_seconds is None else min(own, grace_seconds)
+        await end_process(process.spawned, ask, grace)
 
     async def _live(self) -> None:
         while True:
@@ -185,12 +228,15 @@ class Keeper:
             verdict = self._verdict(ended, process)
             match verdict:
                 case Restart(delay, history):
-                    self._history = history
+                    self.budget.history = history
+                    self._note_crash()
+                    await self._house.step_down(self)
                     if not await self._pause(delay):
                         return
                     self.restarts += 1
                 case GiveUp(cause):
                     self.desired = "failed"
+                    self._note_crash()
                     self._become("failed", cause)
                     return
                 case Ended():
@@ -200,33 +246,50 @@ class Keeper:
                 case _:
                     assert_never(verdict)
 
+    def _note_crash(self) -> None:
+        if self.why is not None:
+            self._house.crashed(self, self.why)
+
     def _verdict(self, ended: Exit, process: Process | None) -> Verdict:
-        if process and process.is_killed_by_order and self.spec.restart != "temporary":
-            return Restart(0.0, self._history)
+        was_ordered = process is not None and process.trouble is BY_ORDER
+        if was_ordered and self.spec.restart != "temporary":
+            return Restart(0.0, self.budget.history)
         was_ready = process is not None and process.ready.is_set()
         now = asyncio.get_running_loop().time()
         policy = self._house.policy(self.spec)
-        return decide(policy, self._history, ended, was_ready, now, random.random())
+        return decide(policy, self.budget.history, ended, was_ready, now, random.random())
 
     async def _one_life(self) -> tuple[Exit, Process | None]:
-        """Start the child and see it through; return how it ended."""
+        """Start the child and see it through; return how it ended, and keep why in `why`."""
         self._become("starting", self.cause)
         incarnation = self._house.allot(self.address)
         log = log_file(self._house.home, self.address)
-        offset = _size(log)
+        offset, killed = size_of(log), oom_kills()
         try:
             spawned = await self._house.launch(self.spec, incarnation)
         except SpawnFailed as error:
-            return Exit(code=EXIT_NOT_MADE, hint=str(error)), None
-        process = Process(incarnation, spawned, asyncio.get_running_loop().time())
+            return self._told(Exit(code=EXIT_NOT_MADE), Trouble("not_made", str(error))), None
+        process = Process(incarnation, spawned)
         self.process = process
         self._notify()
         if self.desired != "running":
             await self._end(process)
         await self._see_ready(process)
         ended = await spawned.ended
-        hint = process.overdue or ("" if ended.is_clean else _last_line(log, offset))
-        return Exit(ended.code, ended.signal, hint), process
+        tail = tail_of(log, offset)
+        return self._told(ended, process.trouble, oom_kills() - killed, process.step, tail), process
+
+    def _told(
+        self,
+        ended: Exit,
+        trouble: Trouble | None,
+        killed: int = 0,
+        step: str = "",
+        tail: Sequence[str] = (),
+    ) -> Exit:
+        """Return the end with its cause in words."""
+        self.why = cause_of(ended, trouble=trouble, oom_kills=killed, step=step, tail=tail)
+        return replace(ended, told=self.why.text)
 
     async def _see_ready(self, process: Process) -> None:
         """Wait until the process is ready or gone; kill one that takes too long."""
@@ -236,8 +299,7 @@ class Keeper:
         await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if not process.ready.is_set() and not process.spawned.ended.done():
-            process.overdue = f"not ready within {limit:g} s"
-            await kill_process(process.spawned)
+            await self.kill_for(Trouble("not_ready", f"not ready within {limit:g} s"))
 
     async def _pause(self, seconds: float) -> bool:
         """Wait out the back-off; return whether the child is still wanted."""
@@ -267,23 +329,3 @@ class Keeper:
     async def _until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
             await self._pulse.wait()
-
-
-def _size(log: Path) -> int:
-    try:
-        return os.stat(log).st_size
-    except OSError:
-        return 0
-
-
-def _last_line(log: Path, offset: int) -> str:
-    """Return the last thing a process said on stderr since `offset`, secrets blotted out."""
-    try:
-        with open(log, "rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            file.seek(max(min(offset, end), end - TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
-    except OSError:
-        return ""
-    spoken = [line.strip() for line in lines if line.strip()]
-    return str(redact(spoken[-1]))[:HINT_LIMIT] if spoken else ""

@@ -105,6 +105,7 @@ class ForkLauncher:
         self._home = home
         self._sweep = sweep
         self._log = log
+        self.on_start: Callable[[int], None] = lambda _pid: None
         self._writer: asyncio.StreamWriter | None = None
         self._waiting: dict[int, asyncio.Future[Spawned]] = {}
         self._count = 0
@@ -168,6 +169,7 @@ class ForkLauncher:
         finally:
             for_child.close()
         ended = self._reaper.watch(self.pid)
+        self.on_start(self.pid)
         reader, self._writer = await asyncio.open_unix_connection(sock=ours)
         try:
             await self._read_answers(reader)

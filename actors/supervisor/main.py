@@ -11,7 +11,8 @@ import setproctitle
 from actors.child import title_of
 from actors.kinds import KINDS
 from actors.runtime import run_loop
-from actors.supervisor.supervisor import Options, Supervisor
+from actors.supervisor.options import Options
+from actors.supervisor.supervisor import Supervisor
 from agiraph.config import Config, load_config
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import Home, default_home

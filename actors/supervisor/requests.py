@@ -10,6 +10,7 @@ from agiraph.errors import AgiraphError, InvalidInput, Refused, unknown
 from agiraph.ids import COORDINATOR_NAME, HUMAN, agent_of
 from agiraph.messages import (
     Attach,
+    ChildBeat,
     ChildReady,
     ChildSpec,
     ChildStarted,
@@ -42,6 +43,10 @@ class Desk(Protocol):
         """Return the kinds that may be started by message."""
         ...
 
+    def beat(self, sender: str, incarnation: int, body: ChildBeat) -> None:
+        """Note what a child that turns its loop is doing."""
+        ...
+
     def start_child(self, spec: ChildSpec) -> Awaitable[ChildStarted]:
         """Start or confirm a child."""
         ...
@@ -68,6 +73,9 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
     sender, body = received.header.sender, received.body
     try:
         match body:
+            case ChildBeat():
+                desk.beat(sender, received.header.incarnation, body)
+                return None
             case ChildReady():
                 return _ready(desk, sender, received.header.incarnation)
             case ListChildren():

@@ -41,11 +41,15 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a process ended: a code, or a signal's number, and a hint of what it last said."""
+    """How a process ended: a code, or a signal's number, and a hint of what it last said.
+
+    `told` is the whole cause in words, once somebody has looked at all the evidence.
+    """
 
     code: int | None = None
     signal: int | None = None
     hint: str = ""
+    told: str = ""
 
     @property
     def is_clean(self) -> bool:
@@ -54,6 +58,8 @@ class Exit:
 
     def describe(self) -> str:
         """Return the cause in words."""
+        if self.told:
+            return self.told
         cause = f"exit code {self.code}" if self.signal is None else _signal_words(self.signal)
         if self.code == EXIT_NO_SPACE:
             return "no space is left on the disk of the home"  # nor for its last words

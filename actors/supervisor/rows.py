@@ -5,7 +5,8 @@ import os
 import psutil
 
 from actors.supervisor.keeper import Keeper
-from agiraph.ids import SUPERVISOR, Address
+from actors.supervisor.options import SPAWNER
+from agiraph.ids import SUPERVISOR
 from agiraph.messages import ChildInfo
 
 
@@ -28,7 +29,7 @@ def own_rows(incarnation: int, spawner_pid: int | None) -> list[ChildInfo]:
     me = ChildInfo(address=SUPERVISOR, kind="supervisor", state="ready", incarnation=incarnation)
     rows = [measured(me, os.getpid())]
     if spawner_pid is not None:
-        spawner = ChildInfo(address=Address("spawner"), kind="spawner", state="ready")
+        spawner = ChildInfo(address=SPAWNER, kind="spawner", state="ready")
         rows.append(measured(spawner, spawner_pid))
     return rows
 

@@ -41,6 +41,14 @@ async def kill_process(spawned: Spawned) -> None:
     await asyncio.wait([spawned.ended])
 
 
+def dump_stack(pid: int) -> None:
+    """Have a process of ours write the stack of each of its threads into its log."""
+    try:
+        os.kill(pid, signal.SIGUSR1)
+    except ProcessLookupError:
+        pass
+
+
 def terminate(pid: int) -> None:
     """Ask one process by signal; its tools stay its own business for the grace."""
     try:

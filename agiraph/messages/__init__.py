@@ -18,6 +18,9 @@ from agiraph.messages.board import (
 from agiraph.messages.body import Body
 from agiraph.messages.child import (
     Attach,
+    Cause,
+    CauseKind,
+    ChildBeat,
     ChildFailed,
     ChildInfo,
     ChildReady,
@@ -88,7 +91,10 @@ __all__ = [
     "CallModel",
     "CancelCall",
     "CancelNode",
+    "Cause",
+    "CauseKind",
     "CheckModel",
+    "ChildBeat",
     "ChildFailed",
     "ChildInfo",
     "ChildReady",
@@ -131,7 +137,16 @@ __all__ = [
 
 MESSAGES: tuple[type[Body], ...] = (
     *(Stop, Pause, Resume, Ok, RefusedReply, Addresses, AskDepths, Depths),
-    *(StartChild, ChildStarted, ChildReady, StopChild, ChildStopped, ListChildren, ChildTable),
+    *(
+        StartChild,
+        ChildStarted,
+        ChildReady,
+        ChildBeat,
+        StopChild,
+        ChildStopped,
+        ListChildren,
+        ChildTable,
+    ),
     *(ChildFailed, Attach, Ticket),
     Text,
     *(ViewBoard, BoardState, CreateNode, NodeCreatedReply, AwaitNodes, NodesEnded, Suggest),

@@ -14,11 +14,31 @@ ChildState = Literal[
 ]
 
 
+CauseKind = Literal[
+    "exit", "signal", "out_of_memory", "no_space", "hung", "not_ready", "not_made", "ordered"
+]
+
+
+class Cause(Record):
+    """Why a process ended: in words (`text`), and as what the kernel and its own log say.
+
+    `step` is the last thing it said it was doing; `stderr` its last lines, secrets blotted out.
+    """
+
+    kind: CauseKind
+    text: str
+    exit_code: int | None = None
+    signal: int | None = None
+    step: str = ""
+    stderr: str = ""
+
+
 class ChildSpec(Record):
     """What the supervisor needs to start a child and to know what to do when it ends.
 
     `args` is handed to the actor as it is. `owner` is told when the child is given up.
-    More than `intensity` restarts within `period_seconds` mark the child failed.
+    More than `intensity` restarts within `period_seconds` mark the child failed. Children of one
+    `group` begin again together as its `strategy` says, and are given up together.
     """
 
     address: Address
@@ -30,6 +50,8 @@ class ChildSpec(Record):
     period_seconds: float = 60.0
     ready_within_seconds: float = 15.0
     shutdown_seconds: float = 2.0
+    group: str = ""
+    strategy: Literal["one_for_one", "rest_for_one", "one_for_all"] = "one_for_one"
 
 
 class ChildInfo(Record):
@@ -73,6 +95,18 @@ class ChildReady(Body):
     pid: int
 
 
+class ChildBeat(Body):
+    """My event loop turns. Every actor to the supervisor, every few seconds and at each new step.
+
+    `lag` is by how many seconds the loop was late; `step` what it is doing, kept for the case that
+    it dies in it.
+    """
+
+    TYPE = "child.beat"
+    lag: float = 0.0
+    step: str = ""
+
+
 class StopChild(Body):
     """Stop, kill or restart a child (`forget`: stop it and drop its address). To the supervisor."""
 
@@ -106,13 +140,14 @@ class ChildTable(Body):
 
 
 class ChildFailed(Body):
-    """A child was given up after too many restarts. Supervisor to the child's owner."""
+    """A child was given up after too many restarts; `why` is its last end. Supervisor to owner."""
 
     TYPE = "child.failed"
     DURABLE = True
     address: Address
     incarnation: int
     cause: str
+    why: Cause | None = None
 
 
 class Attach(Body):

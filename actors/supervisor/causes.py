@@ -1,0 +1,112 @@
+"""Causes: why a process ended, as a record that travels, and where the evidence stands.
+
+An exit code or a signal is the kernel's word. That a SIGKILL came from the out-of-memory killer
+shows only in counters: of our control group (v2, then v1), and of the machine. One that rose since
+the process began, and a kill that nobody here sent, make an out-of-memory death.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from actors.supervisor.restarts import EXIT_NO_SPACE, Exit
+from agiraph.log import redact
+from agiraph.messages import Cause, CauseKind
+
+SIGKILL = 9
+TAIL_BYTES = 16_384
+TAIL_LINES = 20
+LINE_LIMIT = 300
+NO_MEMORY = "out of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why the supervisor itself killed a process."""
+
+    kind: CauseKind
+    text: str
+
+
+def cause_of(
+    ended: Exit, *, trouble: Trouble | None, oom_kills: int, step: str, tail: Sequence[str]
+) -> Cause:
+    """Return the typed cause of an end.
+
+    `oom_kills` says how many processes the kernel killed for memory meanwhile, `step` what this one
+    was doing last, `tail` is the end of what it said on stderr.
+    """
+    kind, hint = _kind_and_hint(ended, trouble, oom_kills, tail[-1] if tail else "")
+    text = Exit(ended.code, ended.signal, hint).describe()
+    return Cause(
+        kind=kind,
+        text=f"{text} (while: {step})" if step and not ended.is_clean else text,
+        exit_code=ended.code,
+        signal=ended.signal,
+        step=step,
+        stderr="" if ended.is_clean else "\n".join(tail),
+    )
+
+
+def _kind_and_hint(
+    ended: Exit, trouble: Trouble | None, oom_kills: int, last_line: str
+) -> tuple[CauseKind, str]:
+    if trouble is not None:
+        return trouble.kind, trouble.text
+    if last_line.startswith("MemoryError") or (ended.signal == SIGKILL and oom_kills > 0):
+        return "out_of_memory", NO_MEMORY
+    if ended.code == EXIT_NO_SPACE:
+        return "no_space", ""
+    hint = "" if ended.is_clean else last_line
+    return ("exit" if ended.signal is None else "signal"), hint
+
+
+def tail_of(log: Path, offset: int) -> list[str]:
+    """Return the last lines a process said on stderr since `offset`, secrets blotted out."""
+    try:
+        with open(log, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            begin = offset if offset <= end else 0  # moved aside meanwhile: all of it is new
+            file.seek(max(begin, end - TAIL_BYTES))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return []
+    spoken = [line.rstrip() for line in lines if line.strip()]
+    return [str(redact(line.strip()))[:LINE_LIMIT] for line in spoken[-TAIL_LINES:]]
+
+
+def size_of(log: Path) -> int:
+    """Return how much a process's log holds now."""
+    try:
+        return os.stat(log).st_size
+    except OSError:
+        return 0
+
+
+def oom_kills() -> int:
+    """Return how many processes the kernel has killed for want of memory, as far as we may see."""
+    return sum(_counter(file) for file in _counter_files())
+
+
+def _counter_files() -> Iterable[Path]:
+    yield Path("/proc/vmstat")
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        inner = path.lstrip("/")
+        if not controllers:
+            yield Path("/sys/fs/cgroup", inner, "memory.events")
+        elif "memory" in controllers.split(","):
+            yield Path("/sys/fs/cgroup/memory", inner, "memory.oom_control")
+
+
+def _counter(file: Path) -> int:
+    try:
+        rows = (line.split() for line in file.read_text().splitlines())
+        return sum(int(row[1]) for row in rows if len(row) == 2 and row[0] == "oom_kill")
+    except (OSError, ValueError):
+        return 0

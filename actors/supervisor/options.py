@@ -1,0 +1,23 @@
+"""Options: what a supervisor is started with, and the services that every house has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from actors.kinds import KINDS
+from agiraph.config import Config
+from agiraph.ids import BROKER, HUMAN, RECORDER, ROUTER, Address
+
+SERVICES = (ROUTER, RECORDER, BROKER, HUMAN)
+SPAWNER = Address("spawner")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a supervisor is started with."""
+
+    home: Path
+    config: Config
+    until_eof: bool = False
+    kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)

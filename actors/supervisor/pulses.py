@@ -1,0 +1,114 @@
+"""Pulses: whose event loop has stopped turning. Pure.
+
+Every actor posts a `child.beat` from its loop every few seconds, through the router. A process that
+is stopped, spins or waits inside a call that never returns beats no more, though it lives; silence
+of `suspect_seconds` makes it suspect, of `hung_seconds` hung.
+
+Silence counts only while a beat could be heard. The supervisor beats to itself through the same
+router: while that does not come back, the silence is the router's and nobody else's; and after the
+supervisor itself stood still (a laptop that slept, a busy machine), no more than one look's worth
+is counted. So a healthy process is never taken for a hung one because of somebody else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agiraph.ids import ROUTER
+
+LATE_LOOKS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How often beats come, and after how much silence a process is suspect, and hung."""
+
+    beat_seconds: float
+    suspect_seconds: float
+    hung_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """It has not turned its loop for a while."""
+
+    address: str
+    incarnation: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hung:
+    """It will not turn its loop any more."""
+
+    address: str
+    incarnation: int
+    seconds: float
+
+
+Finding = Suspect | Hung
+
+
+@dataclass(slots=True)
+class _Pulse:
+    incarnation: int
+    silent: float = 0.0
+    is_suspect: bool = False
+    is_hung: bool = False
+
+
+class Pulses:
+    """The pulses of all children; `look` says what stands out. The caller hands in the time."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        """Begin with nobody to watch."""
+        self._bounds = bounds
+        self._looked_at = 0.0
+        self._pulses: dict[str, _Pulse] = {}
+
+    def began(self, address: str, incarnation: int) -> None:
+        """Watch this incarnation from now on. A router that begins sets all silence back."""
+        self._pulses[address] = _Pulse(incarnation)
+        if address == ROUTER:
+            for pulse in self._pulses.values():
+                pulse.silent = 0.0
+
+    def ended(self, address: str) -> None:
+        """Watch it no more."""
+        self._pulses.pop(address, None)
+
+    def beat(self, address: str, incarnation: int) -> bool:
+        """Note a beat; return whether it comes from one that was suspect."""
+        pulse = self._pulses.get(address)
+        if pulse is None or pulse.incarnation != incarnation:
+            return False
+        was_suspect, pulse.is_suspect = pulse.is_suspect, False
+        pulse.silent = 0.0
+        return was_suspect
+
+    def router_beat(self) -> bool:
+        """Note that our own beat came back; return whether the router was suspect."""
+        router = self._pulses.get(ROUTER)
+        return router is not None and self.beat(ROUTER, router.incarnation)
+
+    def look(self, now: float) -> list[Finding]:
+        """Count the time since the last look; return who became suspect or hung in it."""
+        longest = LATE_LOOKS * self._bounds.beat_seconds
+        passed, self._looked_at = min(now - self._looked_at, longest), now
+        router = self._pulses.get(ROUTER)
+        if router is None:
+            return []  # nobody can be heard
+        is_heard = router.silent <= longest
+        found: list[Finding] = []
+        for address, pulse in self._pulses.items():
+            if is_heard or pulse is router:
+                pulse.silent += passed
+                found += self._judge(address, pulse)
+        return found
+
+    def _judge(self, address: str, pulse: _Pulse) -> Iterator[Finding]:
+        if pulse.silent >= self._bounds.suspect_seconds and not pulse.is_suspect:
+            pulse.is_suspect = True
+            yield Suspect(address, pulse.incarnation, pulse.silent)
+        if pulse.silent >= self._bounds.hung_seconds and not pulse.is_hung:
+            pulse.is_hung = True
+            yield Hung(address, pulse.incarnation, pulse.silent)

@@ -95,6 +95,11 @@ class WorkerHome:
         """My journal: every turn, tool call and message."""
         return self.path / "conversation.jsonl"
 
+    @property
+    def calls(self) -> Path:
+        """What my running tool calls leave behind, a folder a call; gone once it is journaled."""
+        return self.path / ".calls"
+
 
 @dataclass(frozen=True, slots=True)
 class RunHome:
@@ -176,6 +181,11 @@ class AgentHome:
     def conversation(self) -> Path:
         """The coordinator's journal, one across runs."""
         return self.path / "conversation.jsonl"
+
+    @property
+    def calls(self) -> Path:
+        """What the coordinator's running tool calls leave behind, as a worker's."""
+        return self.path / ".calls"
 
     @property
     def events(self) -> Path:

@@ -38,6 +38,7 @@ from agiraph.messages import Text
 from agiraph.models import Event, StageContract
 from agiraph.plans.plan import parse_plan, plan_commands
 from agiraph.scopes.scope import Scope
+from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
@@ -114,6 +115,8 @@ class CoordinatorActor:
     def _begin(self) -> None:
         """Start the run, unless it has been started before."""
         self.record.open()
+        open_calls = {opened.key for opened in self.transcript.open_calls}
+        forget_commands(self.files.home.calls, but=open_calls)
         settings = self.runtime.config.run
         if self.office.board.run is None:
             self.office.execute(
@@ -218,6 +221,7 @@ class CoordinatorActor:
             config=self.runtime.config,
             team=self._lead,
             environment=self._environment | {"AGIRAPH_RUN": str(self.files.run.path)},
+            calls=self.files.home.calls,
         )
 
     def notices(self) -> list[Heard]:

@@ -38,6 +38,7 @@ from agiraph.ids import (
 from agiraph.messages import AssignNode, BoardState, CancelNode, FailNode, NodeStarted, ViewBoard
 from agiraph.models import Assignment, Event, WorkNode
 from agiraph.scopes.scope import Scope
+from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import JsonObject, ModelRequest
@@ -92,6 +93,7 @@ class WorkerActor:
     async def live(self) -> None:
         """Work until the process is stopped."""
         reception = Reception(self, self._gate, self._mind, self._answers, self._take)
+        self._forget_closed_calls()
         await self.runtime.ready()
         await first_to_end(reception.run(), self._work())
 
@@ -196,6 +198,12 @@ class WorkerActor:
                     ts=self.runtime.clock.now(),
                 )
             )
+        self._forget_closed_calls()
+
+    def _forget_closed_calls(self) -> None:
+        """Let nothing run or lie about of a call that has its result, whoever gave it."""
+        open_calls = {opened.key for opened in self.transcript.open_calls}
+        forget_commands(self.files.home.calls, but=open_calls)
 
     async def _tell_started(self, assignment: Assignment) -> None:
         body = NodeStarted(node_id=assignment.node.id, attempt=assignment.attempt)
@@ -257,6 +265,7 @@ class WorkerActor:
             config=self.runtime.config,
             team=self._bench,
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
+            calls=self.files.home.calls,
         )
 
     def notices(self) -> list[Heard]:

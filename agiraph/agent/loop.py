@@ -66,6 +66,11 @@ def next_step(transcript: Transcript) -> Think | Act | Rest:
     return Rest()
 
 
+def may_run(opened: OpenCall, toolbox: Toolbox) -> bool:
+    """Whether a call may be run: it has never been started, or doing it again does no harm."""
+    return not opened.was_started or toolbox.is_idempotent(opened.call.name)
+
+
 class Partial:
     """What has streamed in of an answer so far."""
 
@@ -273,19 +278,24 @@ class AgentLoop:
     # --- act -------------------------------------------------------------------------------------
 
     async def _act(self, opened: OpenCall) -> None:
-        call = opened.call
-        if opened.was_started and not self._toolbox.is_idempotent(call.name):
-            self._finish(opened, _turn(opened, UNKNOWN_OUTCOME, is_error=True))
-            return
-        if not opened.was_started:
-            self._conversation.append(
-                CallStarted(call_id=call.id, name=call.name, ts=self._clock.now())
-            )
+        call, context = opened.call, self._entity.context(opened.key)
+        if may_run(opened, self._toolbox):
+            if not opened.was_started:
+                started = CallStarted(call_id=call.id, name=call.name, ts=self._clock.now())
+                self._conversation.append(started)
+            self._entity.report("tool.called", {"tool": call.name, "arguments": call.arguments})
+            work = self._toolbox.run(call, context)
+        else:
+            work = self._recover(opened, context)
         self._entity.show("busy", call.name)
-        self._entity.report("tool.called", {"tool": call.name, "arguments": call.arguments})
-        context = self._entity.context(opened.key)
-        result = await self._unless_interrupted(self._toolbox.run(call, context))
+        result = await self._unless_interrupted(work)
         self._finish(opened, result or _turn(opened, INTERRUPTED_CALL, is_error=True))
+        self._toolbox.forget(call, context)
+
+    async def _recover(self, opened: OpenCall, context: ToolContext) -> ToolTurn:
+        """Return the result that a call of a dead incarnation left, or say that nobody knows."""
+        left = await self._toolbox.recover(opened.call, context)
+        return left or _turn(opened, UNKNOWN_OUTCOME, is_error=True)
 
     def _finish(self, opened: OpenCall, result: ToolTurn) -> None:
         effects = self._entity.take_effects()

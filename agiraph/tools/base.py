@@ -30,12 +30,25 @@ P = TypeVar("P", bound=Params)
 
 
 @dataclass(frozen=True, slots=True)
+class Recovery(Generic[P]):
+    """What a tool that must not run twice can tell after a crash.
+
+    `recover` returns the result of a call that an earlier incarnation started, None if nobody can
+    know it; `forget` lets go of what it is told from, once that result is journaled.
+    """
+
+    recover: Callable[[ToolContext, P], Awaitable[str | None]]
+    forget: Callable[[ToolContext], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Tool(Generic[P]):
     """One tool. `run` returns what the model reads, or raises Refused or OSError.
 
     `idempotent`: running it a second time with the same arguments does no harm, so a call that a
     crash interrupted may simply be run again. (What goes through the team's ports always is: the
     call's id makes a second request the same request.)
+    `recovery`: how a call that is not idempotent, and was interrupted, is answered nevertheless.
     `is_essential`: without it an entity could not end its work, so it is always in the toolbox.
     """
 
@@ -46,6 +59,7 @@ class Tool(Generic[P]):
     idempotent: bool
     kinds: frozenset[EntityKind] = EVERYONE
     is_essential: bool = False
+    recovery: Recovery[P] | None = None
 
     def schema(self) -> ToolSchema:
         """Return the formal layer: what a provider's API is told."""

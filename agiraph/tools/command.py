@@ -1,41 +1,34 @@
-"""Command: one shell command in a session of its own, bounded in time, memory and output.
+"""Command: one shell command, bounded in time, memory and output, whose outcome outlives us.
 
-The command leads its own session. When it ends, by itself, by its time or because the entity was
-stopped, everything that is left in that session is killed, background jobs too (with `set -m`
-they have process groups of their own, so a signal to the group would miss them). Killed at its
-time or by a stop, its whole tree of descendants goes, those that began another session too.
+The command is run by a small process of its own, the runner (`runner.py` tells its life), which
+leaves the outcome in the call's folder. So a command that ended is known to have ended, and how,
+also by the next incarnation of an entity that died before it could record it.
 
-Its output is read from one pipe as it comes, errors between the lines they belong to, and only
-the beginning and the end are kept: a command that prints for ever costs no memory. The limits are
-set by a small shell before it becomes the command, not by code between fork and exec, which is
-unsafe in a process with threads.
+However a command ends, everything that is left in its session is killed, background jobs too (with
+`set -m` they have process groups of their own, so a signal to the group would miss them). Killed
+at its time or by a stop, its whole tree of descendants goes, those that began another session too.
 """
 
 import asyncio
+import json
 import os
-import signal
-from collections.abc import Iterator
+import shutil
+import sys
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-SHELL = "bash"
-PIPE_CHUNK = 65536
-DRAIN_READS = 64
-REAP_SECONDS = 2.0
-KILL_ROUNDS = 20
+from agiraph.tools import runner
 
-# $1 memory in KiB, $2 tasks, $3 the command. A limit that this machine does not know, or that a
-# stricter one of the user's forbids, is passed over.
-LIMITED = """
-{ ulimit -c 0
-  [ "$1" = 0 ] || ulimit -v "$1"
-  [ "$2" = 0 ] || ulimit -u "$2"
-} 2>/dev/null
-exec "$BASH" -c "$3" bash
-"""
+# As a module, not as a script, for a script would be compiled anew at every start.
+START = "import sys; sys.path.append(sys.argv[1]); import runner; runner.main(sys.argv[2:])"
+RUNNER = (sys.executable, "-I", "-S", "-c", START, str(Path(runner.__file__).parent))
+RUNNER_SLACK_SECONDS = 5.0
+REAP_SECONDS = 2.0
+LOOK_AGAIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,160 +49,145 @@ class Finished:
     exit_code: int | None
 
 
-@dataclass(slots=True)
-class Kept:
-    """The beginning and the end of an output of any length, `limit` bytes in all."""
-
-    limit: int
-    head: bytearray = field(default_factory=bytearray)
-    tail: bytearray = field(default_factory=bytearray)
-    total: int = 0
-
-    def add(self, data: bytes) -> None:
-        """Take the next piece."""
-        self.total += len(data)
-        room = self.limit - self.limit // 2 - len(self.head)
-        if room > 0:
-            self.head += data[:room]
-            data = data[room:]
-        self.tail += data
-        if len(self.tail) > 2 * self.limit:  # cut rarely, not at every piece
-            self._cut()
-
-    def _cut(self) -> None:
-        del self.tail[: max(0, len(self.tail) - self.limit // 2)]
-
-    def text(self) -> str:
-        """Return what was kept, saying how much was left out between."""
-        self._cut()
-        left_out = self.total - len(self.head) - len(self.tail)
-        if left_out == 0:
-            return (self.head + self.tail).decode("utf-8", errors="replace")
-        head = self.head.decode("utf-8", errors="ignore")
-        tail = self.tail.decode("utf-8", errors="ignore")
-        note = f"[{left_out} bytes of {self.total} left out here; send output to a file to see all]"
-        return f"{head}\n{note}\n{tail}"
-
-
 async def run_command(
-    command: str, *, cwd: Path, environment: dict[str, str], limits: Limits
-) -> Finished:
+    command: str, *, folder: Path, cwd: Path, environment: dict[str, str], limits: Limits
+) -> Finished | None:
     """Run `command` in bash with nothing on stdin; OSError or ValueError if it cannot start.
 
-    Cancelling the task kills the command before the cancellation goes on.
+    `folder` is the call's own, made here; its outcome stands in it until `forget_command`. Returns
+    None if the runner was killed before it could leave one. Cancelling the task kills the command
+    before the cancellation goes on.
     """
-    kept = Kept(limits.output)
-    read_fd, write_fd = os.pipe()
-    try:
-        process = await _start(_arguments(command, limits), cwd, environment, write_fd)
-        with _collecting(read_fd, kept):
-            exit_code = await _end(process, limits.seconds)
-    finally:
-        os.close(read_fd)
-    return Finished(kept.text(), exit_code)
-
-
-def _arguments(command: str, limits: Limits) -> tuple[str, ...]:
-    memory = str(limits.memory_mb * 1024)
-    tasks = str(tasks_of_user() + limits.processes if limits.processes else 0)
-    return (SHELL, "-c", LIMITED, SHELL, memory, tasks, command)
-
-
-async def _start(
-    arguments: tuple[str, ...], cwd: Path, environment: dict[str, str], output: int
-) -> asyncio.subprocess.Process:
-    """Start it, writing into `output`, which is closed here.
-
-    The pipe is ours because a wait for one with asyncio's pipes lasts until nobody holds them.
-    """
-    try:
-        return await asyncio.create_subprocess_exec(
-            *arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+    forget_command(folder)
+    folder.mkdir(parents=True)
+    with _lifeline() as stdin:
+        process = await asyncio.create_subprocess_exec(
+            *RUNNER,
+            *_arguments(command, folder, limits),
+            stdin=stdin,
+            stdout=asyncio.subprocess.DEVNULL,
             cwd=cwd,
             env=environment,
             start_new_session=True,
         )
+        await _end(process, folder, limits.seconds + RUNNER_SLACK_SECONDS)
+    return read_outcome(folder)
+
+
+async def recover_command(folder: Path) -> Finished | None:
+    """Return how a command of a dead incarnation ended, None if nobody can know.
+
+    A runner that still lives has lost its entity and so is about to end; it is waited for, and
+    killed if this task is cancelled.
+    """
+    try:
+        async with asyncio.timeout(runner.ORPHAN_SECONDS + RUNNER_SLACK_SECONDS):
+            while _living_runner(folder):  # noqa: ASYNC110 - not our child: nobody tells
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+    except TimeoutError:
+        pass  # it is frozen, or its machine is
     finally:
-        os.close(output)
+        _kill(folder)
+    return read_outcome(folder)
+
+
+def forget_command(folder: Path) -> None:
+    """Remove a call's folder, and kill what may still run of it."""
+    if folder.exists():
+        _kill(folder)
+        shutil.rmtree(folder)
+
+
+def forget_commands(calls: Path, but: Collection[str] = ()) -> None:
+    """Forget every call in the folder `calls` but those named."""
+    if calls.is_dir():
+        for folder in calls.iterdir():
+            if folder.name not in but:
+                forget_command(folder)
+
+
+def read_outcome(folder: Path) -> Finished | None:
+    """Return the outcome that stands in a call's folder, None if there is none."""
+    try:
+        head, _, output = (folder / runner.OUTCOME).read_bytes().partition(b"\n")
+        about = json.loads(head)
+    except (FileNotFoundError, ValueError):
+        return None
+    return Finished(_text(output, about["head"], about["total"]), about["exit_code"])
+
+
+def _text(kept: bytes, head: int, total: int) -> str:
+    """Return what was kept of an output, saying how much was left out between."""
+    left_out = total - len(kept)
+    if left_out == 0:
+        return kept.decode("utf-8", errors="replace")
+    begin = kept[:head].decode("utf-8", errors="ignore")
+    end = kept[head:].decode("utf-8", errors="ignore")
+    note = f"[{left_out} bytes of {total} left out here; send output to a file to see all]"
+    return f"{begin}\n{note}\n{end}"
+
+
+def _arguments(command: str, folder: Path, limits: Limits) -> tuple[str, ...]:
+    memory = limits.memory_mb * 1024 * 1024
+    tasks = tasks_of_user() + limits.processes if limits.processes else 0
+    numbers = (limits.seconds, limits.output, memory, tasks)
+    return (str(folder), *map(str, numbers), command)
 
 
 @contextmanager
-def _collecting(read_fd: int, kept: Kept) -> Iterator[None]:
-    """Read into `kept` as output comes, and at the end what still stands in the pipe."""
-    loop = asyncio.get_running_loop()
-    os.set_blocking(read_fd, False)
-
-    def read() -> bool:
-        try:
-            data = os.read(read_fd, PIPE_CHUNK)
-        except BlockingIOError:
-            return False
-        kept.add(data)
-        if not data:
-            loop.remove_reader(read_fd)
-        return bool(data)
-
-    loop.add_reader(read_fd, read)
+def _lifeline() -> Iterator[int]:
+    """Give the runner's stdin: a pipe whose other end is ours, and closes when we die."""
+    read_fd, write_fd = os.pipe()
     try:
-        yield
+        yield read_fd
     finally:
-        loop.remove_reader(read_fd)
-        for _ in range(DRAIN_READS):
-            if not read():
-                break
+        os.close(read_fd)
+        os.close(write_fd)
 
 
-async def _end(process: asyncio.subprocess.Process, seconds: float) -> int | None:
-    """Wait for the command to end; in whatever way it does, nothing of its session is left."""
+async def _end(process: asyncio.subprocess.Process, folder: Path, seconds: float) -> None:
+    """Wait for the runner to end; in whatever way it does, nothing of the command is left."""
     try:
         async with asyncio.timeout(seconds):
-            return await process.wait()
+            await process.wait()
     except TimeoutError:
-        return None
+        pass  # somebody froze the runner
     finally:
+        identity = _identity(folder)
         if process.returncode is None:
-            kill_tree(process.pid)
-        kill_session(process.pid)
+            runner.kill_tree(process.pid)
+        if identity and read_outcome(folder) is None:
+            runner.kill_session(identity["session"])
         with suppress(TimeoutError):
             async with asyncio.timeout(REAP_SECONDS):
                 await process.wait()
 
 
-def kill_tree(pid: int) -> None:
-    """Kill a process and all its descendants, stopping each first so that none forks on."""
-    with suppress(psutil.Error):
-        family = [psutil.Process(pid)]
-        for process in family:
-            with suppress(psutil.Error):
-                process.suspend()
-                family += process.children()
-        for process in family:
-            with suppress(psutil.Error):
-                process.kill()
+def _kill(folder: Path) -> None:
+    """Kill a command of a dead incarnation, if its runner still lives."""
+    identity = _identity(folder)
+    if identity and _living_runner(folder):
+        runner.kill_tree(identity["pid"])
+        runner.kill_session(identity["session"])
 
 
-def kill_session(session: int) -> None:
-    """Kill every process of a session, looking again until there is no new one."""
-    killed: set[int] = set()
-    for _ in range(KILL_ROUNDS):
-        members = {pid for pid in psutil.pids() if session_of(pid) == session} - killed
-        if not members:
-            return
-        for pid in members:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        killed |= members
-
-
-def session_of(pid: int) -> int | None:
-    """Return the session a process belongs to, None if it is gone or not ours to see."""
+def _identity(folder: Path) -> dict[str, int] | None:
     try:
-        return os.getsid(pid)
-    except OSError:
+        identity: dict[str, int] = json.loads((folder / runner.IDENTITY).read_bytes())
+    except (FileNotFoundError, ValueError):  # ValueError: it was killed while it wrote
         return None
+    return identity
+
+
+def _living_runner(folder: Path) -> bool:
+    """Whether the runner of a call lives: never another process that has its number by now."""
+    identity = _identity(folder)
+    if identity is None:
+        return False
+    try:
+        return str(folder) in psutil.Process(identity["pid"]).cmdline()
+    except psutil.Error:
+        return False
 
 
 def tasks_of_user() -> int:

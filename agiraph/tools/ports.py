@@ -5,6 +5,7 @@ with the same id after a crash has its effect once.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agiraph.config import Config
@@ -122,7 +123,10 @@ class Lead(Team, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`."""
+    """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`.
+
+    `calls` is the entity's folder of what its running calls leave for its next incarnation.
+    """
 
     kind: EntityKind
     call_id: str
@@ -130,3 +134,9 @@ class ToolContext:
     config: Config
     team: Any
     environment: dict[str, str]
+    calls: Path
+
+    @property
+    def call_folder(self) -> Path:
+        """The folder of this call alone. It lasts until the call's result is journaled."""
+        return self.calls / self.call_id

@@ -1,13 +1,20 @@
 """The shell tool: a command in bash, with the real files, and with no secrets in sight."""
 
+import errno
 import os
 
 from pydantic import Field
 
 from agiraph.config import ShellConfig
-from agiraph.errors import InvalidInput
-from agiraph.tools.base import Params, Tool
-from agiraph.tools.command import Finished, Limits, run_command
+from agiraph.errors import InvalidInput, Refused
+from agiraph.tools.base import Params, Recovery, Tool
+from agiraph.tools.command import (
+    Finished,
+    Limits,
+    forget_command,
+    recover_command,
+    run_command,
+)
 from agiraph.tools.ports import ToolContext
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
@@ -21,23 +28,57 @@ class Bash(Params):
     timeout: int | None = Field(default=None, ge=1, description="seconds; left out: 120")
 
 
+LOST = (
+    "[interrupted] The process that watches over the command was killed; its outcome is unknown. "
+    "Look at what it has done before you try it again."
+)
+
+
 async def bash(context: ToolContext, params: Bash) -> str:
     """Run a command where the entity's shell starts; return its output and how it ended."""
+    shell = context.config.shell
+    seconds = _seconds(context, params)
+    limits = Limits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
+    environment = visible_environment(context.environment, shell)
+    try:
+        finished = await run_command(
+            params.command,
+            folder=context.call_folder,
+            cwd=context.scope.cwd,
+            environment=environment,
+            limits=limits,
+        )
+    except ValueError as error:  # a NUL or half a surrogate pair in the command
+        raise InvalidInput(f"bash cannot be handed this command ({error})") from None
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+        raise InvalidInput("the command is too long; write it to a file and run that") from None
+    if finished is None:
+        raise Refused(LOST)
+    return _shown(finished, seconds)
+
+
+async def recover(context: ToolContext, params: Bash) -> str | None:
+    """Return how a command that an earlier incarnation started has ended, None if unknown."""
+    finished = await recover_command(context.call_folder)
+    return _shown(finished, _seconds(context, params)) if finished else None
+
+
+def forget(context: ToolContext) -> None:
+    """Remove what the command has left for `recover`."""
+    forget_command(context.call_folder)
+
+
+def _seconds(context: ToolContext, params: Bash) -> int:
+    """Return the command's time."""
     shell = context.config.shell
     seconds = params.timeout or shell.timeout_seconds
     if seconds > shell.max_timeout_seconds:
         raise InvalidInput(
             f"timeout {seconds} is too long (possible: up to {shell.max_timeout_seconds} seconds)"
         )
-    limits = Limits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
-    environment = visible_environment(context.environment, shell)
-    try:
-        finished = await run_command(
-            params.command, cwd=context.scope.cwd, environment=environment, limits=limits
-        )
-    except ValueError as error:  # a NUL or half a surrogate pair in the command
-        raise InvalidInput(f"bash cannot be handed this command ({error})") from None
-    return _shown(finished, seconds)
+    return seconds
 
 
 def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict[str, str]:
@@ -64,4 +105,5 @@ BASH = Tool(
     params=Bash,
     run=bash,
     idempotent=False,
+    recovery=Recovery(recover, forget),
 )

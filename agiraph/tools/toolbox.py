@@ -66,15 +66,37 @@ class Toolbox:
             tool = self._find(call.name)
             content = await tool.run(context, _parameters(tool, call))
         except (Refused, OSError) as error:
-            return ToolTurn(
-                call_id=call.id, name=call.name, content=_explain(error, context), is_error=True
-            )
+            return _failed(call, error, context)
         return ToolTurn(call_id=call.id, name=call.name, content=content)
+
+    async def recover(self, call: ToolCall, context: ToolContext) -> ToolTurn | None:
+        """Return the result of a call that a crash interrupted, None if it cannot be known."""
+        tool = self._tools.get(call.name)
+        if tool is None or tool.recovery is None:
+            return None
+        try:
+            content = await tool.recovery.recover(context, _parameters(tool, call))
+        except (Refused, OSError) as error:
+            return _failed(call, error, context)
+        if content is None:
+            return None
+        return ToolTurn(call_id=call.id, name=call.name, content=content)
+
+    def forget(self, call: ToolCall, context: ToolContext) -> None:
+        """Let go of what a call has left for `recover`: its result is journaled."""
+        tool = self._tools.get(call.name)
+        if tool is not None and tool.recovery is not None:
+            tool.recovery.forget(context)
 
     def _find(self, name: str) -> Tool[Any]:
         if name not in self._tools:
             raise unknown("tool", name, self.names)
         return self._tools[name]
+
+
+def _failed(call: ToolCall, error: Exception, context: ToolContext) -> ToolTurn:
+    content = _explain(error, context)
+    return ToolTurn(call_id=call.id, name=call.name, content=content, is_error=True)
 
 
 def _parameters(tool: Tool[Any], call: ToolCall) -> Params:

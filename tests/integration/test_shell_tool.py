@@ -159,7 +159,6 @@ def test_zero_means_no_limit(tmp_path: Path) -> None:
     [
         ({"command": "echo", "timeout": 99999}, "up to 3600 seconds"),
         ({"command": "echo \0"}, "null byte"),
-        ({"command": "echo \ud800"}, "unicode"),
         ({"command": "echo " + "x" * 200_000}, "too long"),
         ({"command": ""}, "at least 1 character"),
     ],

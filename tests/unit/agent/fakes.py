@@ -123,7 +123,7 @@ class FakeEntity:
         scope = Scope.for_worker(
             AgentHome(self.folder), RunHome(self.folder / "run"), WorkerId("w"), None, None
         )
-        return ToolContext("worker", key, scope, load_config(), None, {})
+        return ToolContext("worker", key, scope, load_config(), None, {}, self.folder / ".calls")
 
     def notices(self) -> list[Heard]:
         told, self.pending_notices = self.pending_notices, []

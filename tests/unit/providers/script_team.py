@@ -136,6 +136,7 @@ class ScriptTeam:
             config=self.config,
             team=Desk(self, entity),
             environment=environment,
+            calls=self.run.path / ".calls",
         )
 
     def assign(self, node: Node, task: str, refs: dict[str, str]) -> None:

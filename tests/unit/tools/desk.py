@@ -111,6 +111,7 @@ class Desk:
             config=self.config,
             team=self.team,
             environment=self.environment,
+            calls=self.run.worker("ada-1").calls,
         )
 
     async def call(self, tool: str, **arguments: object) -> ToolTurn:

@@ -1,0 +1,258 @@
+"""Runner: the small process between an entity and one command; it leaves the command's outcome.
+
+A bare interpreter (`python -I -S`) runs `main` for every command, so this imports only what costs
+nothing, not even `signal` or `json` (enum and re alone take longer than all the rest). Its life:
+
+1. It starts the command in a session of its own, held back until `runner` in the call's folder
+   says who both are.
+2. It reads what the command prints, keeping the beginning and the end, until the command ends or
+   its time is over. At its time the command's whole tree is killed; in every case what is left in
+   its session is.
+3. It writes `outcome` (one line of JSON, then the output), to disk first and then by rename into
+   place: an outcome that can be seen is whole, and stays after a crash of the machine.
+
+Its stdin is a lifeline that its entity holds. When that ends, the entity is dead: the command has
+`ORPHAN_SECONDS` to end by itself, so one that was done but for the telling is known to be done.
+After them it is killed and no outcome is left. So no command outlives its entity by more.
+"""
+
+import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
+import os
+import resource
+import select
+import time
+
+SHELL = "bash"
+IDENTITY = "runner"
+OUTCOME = "outcome"
+ORPHAN_SECONDS = 1.0
+PIPE_CHUNK = 65536
+DRAIN_READS = 64
+KILL_ROUNDS = 20
+NO_SHELL = 127
+LIFELINE = 0
+OVERDUE, ORPHANED = "overdue", "orphaned"
+HAS_PROC = os.path.isdir("/proc/self")
+
+
+class Kept:
+    """The beginning and the end of an output of any length, `limit` bytes in all."""
+
+    def __init__(self, limit: int) -> None:
+        """Keep nothing yet."""
+        self.limit = limit
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Take the next piece."""
+        self.total += len(data)
+        room = self.limit - self.limit // 2 - len(self.head)
+        if room > 0:
+            self.head += data[:room]
+            data = data[room:]
+        self.tail += data
+        if len(self.tail) > 2 * self.limit:  # cut rarely, not at every piece
+            self.cut()
+
+    def cut(self) -> None:
+        """Shorten the end to its share."""
+        del self.tail[: max(0, len(self.tail) - self.limit // 2)]
+
+
+def main(arguments: list[str]) -> None:
+    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND` (0: no limit)."""
+    folder, seconds, output, memory, tasks, command = arguments
+    read_fd, write_fd = os.pipe()
+    gate_read, gate_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(gate_write)
+        _become(command, write_fd, gate_read, int(memory), int(tasks))
+    os.close(write_fd)
+    _write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"session":{pid}}}\n'.encode())
+    if select.select([LIFELINE], [], [], 0)[0]:
+        return  # looked at after the identity stands: whoever finds none knows that nothing began
+    os.write(gate_write, b"!")
+    kept = Kept(int(output))
+    ended = _see_through(pid, read_fd, kept, float(seconds))
+    kill_session(pid)
+    _drain(read_fd, kept)
+    if ended != ORPHANED:
+        _leave_outcome(folder, kept, "null" if ended == OVERDUE else ended)
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def _become(command: str, output: int, gate: int, memory: int, tasks: int) -> None:
+    """Turn this forked process into the command; never returns."""
+    try:
+        os.setsid()
+        for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):
+            _signal.signal(number, _signal.SIG_DFL)
+        if not os.read(gate, 1):
+            os._exit(NO_SHELL)  # the runner is gone
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        _limit(resource.RLIMIT_CORE, 0)
+        if memory:
+            _limit(resource.RLIMIT_AS, memory)
+        if tasks:
+            _limit(resource.RLIMIT_NPROC, tasks)
+        os.execvpe(SHELL, [SHELL, "-c", command, SHELL], _environment())
+    except OSError as error:
+        os.write(2, f"{SHELL}: {error.strerror}\n".encode())
+    finally:
+        os._exit(NO_SHELL)
+
+
+def _limit(what: int, value: int) -> None:
+    """Set a limit; one that a stricter one of the user's forbids is passed over."""
+    try:
+        resource.setrlimit(what, (value, value))
+    except (OSError, ValueError):
+        pass
+
+
+def _environment() -> dict[bytes, bytes]:
+    """Return what the entity gave; the interpreter adds LC_CTYPE by itself where there is none."""
+    given = dict(os.environb)
+    if not given.keys() & {b"LANG", b"LC_ALL"}:
+        given.pop(b"LC_CTYPE", None)
+    return given
+
+
+def _see_through(pid: int, read_fd: int, kept: Kept, seconds: float) -> str:
+    """Wait for the command's end, reading on; return its exit code, or why it was killed."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    os.set_blocking(read_fd, False)
+    _signal.signal(_signal.SIGCHLD, lambda number, frame: None)
+    _signal.set_wakeup_fd(wake)
+    watched = [woken, read_fd, LIFELINE]
+    why, ends_at = OVERDUE, time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return str(os.waitstatus_to_exitcode(status))
+        left = ends_at - time.monotonic()
+        if left <= 0:
+            kill_tree(pid)
+            os.waitpid(pid, 0)
+            return why
+        ready = select.select(watched, [], [], left)[0]
+        if woken in ready:
+            os.read(woken, PIPE_CHUNK)
+        if read_fd in ready and not _read(read_fd, kept):
+            watched.remove(read_fd)
+        if LIFELINE in ready:
+            watched.remove(LIFELINE)
+            if left > ORPHAN_SECONDS:
+                why, ends_at = ORPHANED, time.monotonic() + ORPHAN_SECONDS
+
+
+def _read(fd: int, kept: Kept) -> bool:
+    """Keep what stands in the pipe; return whether more may come."""
+    try:
+        data = os.read(fd, PIPE_CHUNK)
+    except BlockingIOError:
+        return True
+    kept.add(data)
+    return bool(data)
+
+
+def _drain(fd: int, kept: Kept) -> None:
+    for _ in range(DRAIN_READS):
+        before = kept.total
+        if not _read(fd, kept) or kept.total == before:
+            return
+
+
+# --- killing --------------------------------------------------------------------------------------
+
+
+def kill_tree(pid: int) -> None:
+    """Kill a process and all its descendants, stopping each first so that none forks on."""
+    family = [pid]
+    for member in family:
+        _signal_to(member, _signal.SIGSTOP)
+        family += [child for child, parent in parents().items() if parent == member]
+    for member in family:
+        _signal_to(member, _signal.SIGKILL)
+
+
+def kill_session(session: int) -> None:
+    """Kill every process of a session, looking again until there is no new one."""
+    killed: set[int] = set()
+    for _ in range(KILL_ROUNDS):
+        members = {pid for pid in pids() if _session_of(pid) == session} - killed
+        if not members:
+            return
+        for pid in members:
+            _signal_to(pid, _signal.SIGKILL)
+        killed |= members
+
+
+def parents() -> dict[int, int]:
+    """Return every process's parent."""
+    if not HAS_PROC:
+        table = os.popen("ps -axo pid=,ppid=").read().split()
+        return dict(zip(map(int, table[::2]), map(int, table[1::2]), strict=True))
+    stats = {pid: _read_file(f"/proc/{pid}/stat") for pid in pids()}
+    # the name in it may hold blanks and brackets of its own
+    return {pid: int(stat.rpartition(")")[2].split()[1]) for pid, stat in stats.items() if stat}
+
+
+def pids() -> list[int]:
+    """Return the number of every process."""
+    if not HAS_PROC:
+        return list(parents())
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
+
+
+def _signal_to(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+# --- what is left ---------------------------------------------------------------------------------
+
+
+def _leave_outcome(folder: str, kept: Kept, exit_code: str) -> None:
+    kept.cut()
+    head = f'{{"exit_code":{exit_code},"total":{kept.total},"head":{len(kept.head)}}}\n'
+    part = os.path.join(folder, f"{OUTCOME}.part")
+    _write(part, head.encode() + kept.head + kept.tail, is_durable=True)
+    os.rename(part, os.path.join(folder, OUTCOME))
+    fd = os.open(folder, os.O_RDONLY)
+    os.fsync(fd)
+
+
+def _write(path: str, data: bytes, *, is_durable: bool = False) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    while data:
+        data = data[os.write(fd, data) :]
+    if is_durable:
+        os.fsync(fd)
+    os.close(fd)
+
+
+def _read_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from agiraph.api import ApiError, BoardView, NodeDetail, NodeView, StageView, WorkerView
 from agiraph.board.board import Board, NodeTimes
-from agiraph.board.names import find_node, find_worker
+from agiraph.board.names import find_node
 from agiraph.board.store import read_board
 from agiraph.errors import InvalidInput
 from agiraph.home import RunHome
@@ -36,14 +36,6 @@ class Boards:
         board = read_board(run.journal)
         self._folded[run.journal] = (size, board)
         return board
-
-
-def worker_named(board: Board, named: str) -> Worker:
-    """Return a worker by name or id; raise ApiError 404 that lists the known."""
-    try:
-        return find_worker(board, named)
-    except InvalidInput as error:
-        raise ApiError(404, str(error)) from None
 
 
 def node_named(board: Board, named: str) -> WorkNode:

@@ -1,9 +1,10 @@
 """The person speaks: texts and nudges to an agent's entities, and answers to their questions."""
 
-from actors.human.boards import worker_named
 from actors.human.gateway import Gateway
 from actors.human.line import deliver
 from agiraph.api import ApiError, Sent
+from agiraph.board.names import find_worker
+from agiraph.errors import InvalidInput, unknown
 from agiraph.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
@@ -72,7 +73,12 @@ def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]
     if to == EVERYONE:
         workers = [(worker.name, worker_address(agent.id, worker.id)) for worker in team]
         return [coordinator, *workers]
-    worker = worker_named(board, to)
+    try:
+        worker = find_worker(board, to)
+    except InvalidInput:
+        named = dict.fromkeys(member.name for member in board.workers.values())
+        known = [COORDINATOR_NAME, *named, EVERYONE]
+        raise ApiError(404, str(unknown("recipient", to, known))) from None
     if worker.status == "stopped":
         names = ", ".join([COORDINATOR_NAME, *(other.name for other in team)])
         raise ApiError(409, f"worker '{worker.name}' has stopped (at work: {names})")

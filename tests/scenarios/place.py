@@ -36,7 +36,7 @@ class Place(House):
             text=True,
         )
         assert process.stdout is not None
-        assert "ready" in process.stdout.readline()
+        assert "ready" in process.stdout.readline(), self.traces()[-2000:]
         return process
 
     def restart_supervisor(self) -> None:

@@ -13,6 +13,7 @@ import psutil
 import pytest
 import zmq
 
+from agiraph.home import Home
 from agiraph.journal import read_journal
 from agiraph.turns import Usage
 from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, call, say
@@ -101,7 +102,7 @@ def test_a_wrong_use_is_named_and_nothing_is_begun(
             for command in ("pause", "resume", "stop", "restart", "kill")
         ],
         (("send", "nobody", "x"), ["unknown agent 'nobody'", "known-"]),
-        (("send", "known", "x", "--to", "zoe"), ["unknown worker 'zoe'", "ada"]),
+        (("send", "known", "x", "--to", "zoe"), ["unknown recipient 'zoe'", "ada", "coordinator"]),
         (("send", "known", "x", "--to", "ada"), ["'ada' has stopped"]),
         (("kill", "known/zoe"), ["unknown entity 'known/zoe'", "known-"]),
         (("stop", "router"), ["router", "restarted, not stopped"]),
@@ -221,9 +222,8 @@ def test_ctrl_c_leaves_nothing_behind(place: Place, tmp_path: Path) -> None:
     assert "Traceback" not in err
     assert not processes_of(tmp_path)
     assert not running("300.031")
-    [agent] = agents_of(tmp_path)
-    record = json.loads((tmp_path / "agents" / agent / "agent.json").read_text())
-    assert record["status"] == "stopped"
+    wanted = [r for r in read_journal(Home(tmp_path).system.children) if "desired" in r]
+    assert wanted[-1]["desired"] == "stopped", "no later supervisor takes the team up again"
 
 
 # --- what a model does wrongly -------------------------------------------------------------------

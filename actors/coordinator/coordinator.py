@@ -5,7 +5,6 @@ Its mind is the fold of the agent's `conversation.jsonl`, its board the fold of 
 crash between them loses nothing.
 """
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -19,6 +18,7 @@ from actors.coordinator.record import AgentRecord
 from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
 from actors.entity.mind import BrokerMind
+from actors.entity.patience import Patience
 from actors.entity.questions import Answers
 from actors.entity.reception import Reception
 from actors.entity.talk import Talk
@@ -77,6 +77,8 @@ class CoordinatorActor:
         self._gate = Gate()
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
+        self._counter = Counter(self.runtime, self.office, self.inbox)
+        self.patience = Patience(runtime.config.run.park_after_seconds, self._may_park)
         self._lead = CoordinatorLead(self, self.office, self._talk)
         self._toolbox = Toolbox.for_entity("coordinator", args.tools)
         self._noticed = self.transcript.board_seq
@@ -100,14 +102,13 @@ class CoordinatorActor:
 
     async def live(self) -> None:
         """Lead until the process is stopped."""
-        counter = Counter(self.runtime, self.office, self.inbox)
-        reception = Reception(self, self._gate, self._mind, self._answers, counter.take)
+        reception = Reception(self, self._gate, self._mind, self._answers, self._counter.take)
         self._begin()
         self.office.reconcile()
         await self.runtime.ready()
         await first_to_end(
             reception.run(),
-            counter.waits.until_broken(),
+            self._counter.waits.until_broken(),
             self.office.run_effects(),
             self._think_for_ever(),
         )
@@ -312,15 +313,14 @@ class CoordinatorActor:
     async def _rest(self) -> None:
         """Wait, without any model call, until there is something to think about."""
         self.show("idle", "")
-        bell = asyncio.ensure_future(self.office.changes.until(self._has_notices))
-        arrival = asyncio.ensure_future(self.inbox.arrived.wait())
-        try:
-            if not self.inbox.has_followups():
-                await asyncio.wait({bell, arrival}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (bell, arrival):
-                task.cancel()
-            await asyncio.wait({bell, arrival})
+        if not self.inbox.has_followups():
+            await self.patience.first_of(
+                self.office.changes.until(self._has_notices), self.inbox.arrived.wait()
+            )
+
+    def _may_park(self) -> bool:
+        """Whether everything that came in is recorded and everything that follows is done."""
+        return self.inbox.is_empty and self.office.is_at_rest and self._counter.is_at_rest
 
     def _has_notices(self) -> bool:
         board, covered = self.office.board, self.transcript.covered

@@ -13,6 +13,7 @@ from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.entity.deadline import Deadline
 from actors.entity.mind import BrokerMind
+from actors.entity.patience import Patience
 from actors.entity.questions import Answers
 from actors.entity.reception import Reception
 from actors.entity.talk import Talk
@@ -68,6 +69,7 @@ class WorkerActor:
         self._cancelled: asyncio.Event = asyncio.Event()
         self._cancel_reason = ""
         self._deadline: Deadline | None = None
+        self.patience = Patience(runtime.config.run.park_after_seconds, self._may_park)
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
         self._bench = WorkerBench(self, self._talk)
@@ -132,7 +134,7 @@ class WorkerActor:
         self.show("idle", "")
         while not self._waiting:
             self._work_arrived.clear()
-            await self._work_arrived.wait()
+            await self.patience.first_of(self._work_arrived.wait())
         received, assign = self._waiting.pop(0)
         self._cancelled.clear()
         self.conversation.when_recorded(lambda: self.runtime.done(received))
@@ -328,6 +330,10 @@ class WorkerActor:
         return self._deadline.standing_still() if self._deadline else nullcontext()
 
     # --- small things ----------------------------------------------------------------------------
+
+    def _may_park(self) -> bool:
+        """Whether everything that came in is recorded."""
+        return self.inbox.is_empty and not self._waiting and not self._cancelled.is_set()
 
     @property
     def _assignment(self) -> Assignment:

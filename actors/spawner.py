@@ -2,7 +2,10 @@
 
 It is exec'd fresh, runs one thread (checked before each fork) and never opens a socket of the bus.
 Preloaded objects are frozen out of the collector's reach, so that children go on sharing their
-memory. Each actor is forked twice: the one between ends at once, so that the supervisor, a
+memory. When the supervisor is gone, however it ended, so are all actors: the spawner, the last one
+to know, sees to it that no command of a model is left on that home, and ends.
+
+Each actor is forked twice: the one between ends at once, so that the supervisor, a
 subreaper, becomes the actor's parent and learns how it ends, also when the spawner is dead.
 
     supervisor -> spawner   {"id", "launch", "environ", "parent"}
@@ -17,13 +20,16 @@ import importlib
 import os
 import socket
 import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import msgpack
 
 from actors.child import forked_main, set_title
 from actors.launch import Launch
-from actors.linux import die_with_parent
+from actors.shells import LINGER_SECONDS, end_shells
 
 PRELOAD = (
     *("asyncio", "msgpack", "zmq", "pydantic", "structlog", "yaml", "setproctitle", "ctypes"),
@@ -36,17 +42,31 @@ SPAWNER_FD = 3
 
 def main(fd: int = SPAWNER_FD) -> int:
     """Serve the supervisor at the other end of `fd` until it closes it."""
-    die_with_parent()
     set_title("agiraph: spawner")
+    supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)
     gc.disable()
     modules = preload(PRELOAD)
     gc.collect()
     gc.freeze()
     send_frame(link, {"ready": modules})
-    while (request := receive_frame(link)) is not None:
-        send_frame(link, answer(link, request))
+    homes: set[Path] = set()
+    try:
+        while (request := receive_frame(link)) is not None:
+            homes.add(Launch.unpack(request["launch"]).home)
+            send_frame(link, answer(link, request))
+    except OSError:
+        pass  # it died while we spoke
+    clean_up(homes, supervisor_pid)
     return 0
+
+
+def clean_up(homes: Iterable[Path], supervisor_pid: int) -> None:
+    """End the commands that dead actors left; a supervisor that lives does it by itself."""
+    time.sleep(LINGER_SECONDS)
+    if os.getppid() != supervisor_pid:
+        for home in homes:
+            end_shells(home, linger_seconds=0)
 
 
 def preload(names: tuple[str, ...]) -> list[str]:

@@ -1,5 +1,6 @@
 """The nursery: all keepers of one house, what they need, and what becomes of what they report."""
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from typing import Any, assert_never
@@ -19,13 +20,14 @@ from actors.supervisor.reaper import Reaper
 from actors.supervisor.register import Register
 from actors.supervisor.restarts import Policy
 from actors.supervisor.stopping import dump_stack
-from actors.supervisor.sweep import boot_id, started_at, sweep_leftovers, sweep_strays
+from actors.supervisor.sweep import Strays, boot_id, started_at, sweep_leftovers
 from actors.supervisor.table import Desired, DesiredSet, ProcessBegan
 from agiraph.home import Home
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
 from agiraph.messages import Cause, ChildFailed, ChildSpec
 from transport.tickets import KEY_BYTES, make_ticket
 
+SWEEP_AGAIN_SECONDS = 0.25
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
 
 
@@ -58,6 +60,8 @@ class Nursery:
         self._key = secrets.token_bytes(KEY_BYTES)
         self._boot = boot_id()
         self._exec = ExecLauncher(self.reaper, options.environ)
+        self._strays = Strays(self.reaper)
+        self._sweeping: asyncio.TimerHandle | None = None
         self._budgets: dict[GroupKey, Budget] = {}
         self._regrouping: set[GroupKey] = set()
 
@@ -292,10 +296,16 @@ class Nursery:
     # --- processes ------------------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Kill what descends from us and belongs to nobody."""
-        killed = sweep_strays(self.reaper)
+        """Kill what descends from us and belongs to nobody, each after its moment to end."""
+        loop = asyncio.get_running_loop()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        killed, is_more = self._strays.sweep(loop.time())
         if killed:
             self.log.info("swept processes whose actor is gone", count=killed)
+        if is_more:
+            self._sweeping = loop.call_later(SWEEP_AGAIN_SECONDS, self.sweep)
 
     def _note_process(self, address: str, pid: int) -> None:
         began = started_at(pid)

@@ -6,13 +6,14 @@ The bound holds whatever the process is doing; its descendants in other sessions
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable
 
 import psutil
 
+from actors.processes import descendants, kill_all
 from actors.supervisor.launcher import Spawned
 from actors.supervisor.reaper import kill_group
-from actors.supervisor.sweep import descendants, kill_all
 
 
 async def end_process(spawned: Spawned, ask: Callable[[], None], grace_seconds: float) -> None:
@@ -32,10 +33,13 @@ async def end_process(spawned: Spawned, ask: Callable[[], None], grace_seconds: 
 
 
 async def kill_process(spawned: Spawned) -> None:
-    """Kill a process, its group and its descendants now, and wait until it is gone."""
+    """Kill a process and its group now, as a crash would, and wait until it is gone.
+
+    What it leaves becomes a stray of ours; where orphans do not come to us it is killed here.
+    """
     if spawned.ended.done():
         return
-    followers = descendants(spawned.pid)
+    followers = [] if sys.platform == "linux" else descendants(spawned.pid)
     kill_group(spawned.pid)
     kill_all(followers)
     await asyncio.wait([spawned.ended])

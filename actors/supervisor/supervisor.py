@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 
 from actors.linux import hide_environment
+from actors.processes import kill_all
 from actors.supervisor.bus_side import BusSide
 from actors.supervisor.desk import FrontDesk
 from actors.supervisor.house import make_folders
@@ -24,7 +25,6 @@ from actors.supervisor.lock import HomeLock
 from actors.supervisor.nursery import Nursery
 from actors.supervisor.options import SERVICES, Options
 from actors.supervisor.reaper import kill_group
-from actors.supervisor.sweep import kill_all
 from agiraph.home import Home
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address
 from agiraph.log import logger

@@ -17,6 +17,7 @@ from benchmarks.figures import Figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 QUICK_ROUNDS = 1
+QUIET_LOAD = 0.3
 
 HEAD = """\
 # Benchmarks
@@ -66,6 +67,7 @@ do not.
 @click.option("--write", is_flag=True, help="Also write docs/benchmarks.md.")
 def main(quick: bool, write: bool) -> None:
     """Measure Agiraph against its peers and print the ratios."""
+    load = os.getloadavg()[0]
     click.echo("measuring the router ...", err=True)
     rounds = QUICK_ROUNDS if quick else bus.ROUNDS
     figures = bus.figures(bus.run(rounds))
@@ -73,7 +75,7 @@ def main(quick: bool, write: bool) -> None:
     figures += spawn.figures(result := spawn.run(is_quick=quick))
     click.echo(table(figures))
     if write:
-        PAGE.write_text(page(figures, rounds, result.get("crowd", 0)), encoding="utf-8")
+        PAGE.write_text(page(figures, rounds, result.get("crowd", 0), load), encoding="utf-8")
         click.echo(f"written: {PAGE.relative_to(PAGE.parents[1])}", err=True)
 
 
@@ -93,8 +95,8 @@ def _cells(figure: Figure) -> tuple[str, str, str, str, str, str]:
     return figure.what, f"{figure.ratio:.3g}", aim, verdict, figure.peer, figure.seen
 
 
-def page(figures: list[Figure], rounds: int, crowd: float | int | str) -> str:
-    """Return the text of docs/benchmarks.md."""
+def page(figures: list[Figure], rounds: int, crowd: float | int | str, load: float) -> str:
+    """Return the text of docs/benchmarks.md; `load` is the load average before the measuring."""
     tail = TAIL.format(
         in_flight=bus.IN_FLIGHT,
         rounds=f"{rounds} rounds" if rounds > 1 else "one round",
@@ -102,8 +104,17 @@ def page(figures: list[Figure], rounds: int, crowd: float | int | str) -> str:
         trips=f"{bus.ROUND_TRIPS:,}",
         crowd=crowd,
     )
-    seen = f"\nMeasured on {datetime.now(UTC):%Y-%m-%d}, on {machine()}.\n"
+    seen = f"\nMeasured on {datetime.now(UTC):%Y-%m-%d}, on {machine()}. {_mood(load)}\n"
     return HEAD + table(figures) + "\n" + seen + tail
+
+
+def _mood(load: float) -> str:
+    if load < QUIET_LOAD:
+        return f"The machine was quiet (load average {load:.1f})."
+    return (
+        f"The machine was busy with other work (load average {load:.1f}): these ratios are rough, "
+        "those of round trips and of births most of all."
+    )
 
 
 def machine() -> str:

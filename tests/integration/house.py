@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from tests.integration.probe import FAILED, orders_socket
+from tests.integration.probe import EVENTS, FAILED, orders_socket
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30.0
@@ -98,6 +98,17 @@ class House:
         """Return the `child.failed` messages that the human gateway has had."""
         file = self.home / FAILED
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def events(self, type_: str, entity: str) -> list[dict[str, Any]]:
+        """Return what was reported of this type about an entity."""
+        file = self.home / EVENTS
+        lines = file.read_text().splitlines() if file.exists() else []
+        events = [json.loads(line) for line in lines]
+        return [one for one in events if (one["type"], one["entity"]) == (type_, entity)]
+
+    def log(self, address: str) -> str:
+        """Return what the processes of an address have said on stderr."""
+        return (self.home / "system" / "logs" / f"{address.replace('/', '.')}.log").read_text()
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Signal the supervisor and return its exit code and what it said on stderr."""

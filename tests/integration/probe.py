@@ -18,18 +18,20 @@ from typing import Any
 
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
-from agiraph.messages import MESSAGES, ChildFailed, ChildTable
+from agiraph.messages import MESSAGES, ChildFailed, ChildTable, ReportEvents
+from agiraph.tools.command import Limits, run_command
 from transport.errors import TransportError
 
 KINDS = {
     "router": "actors.router:main",
-    "recorder": "tests.integration.probe:main",
+    "recorder": "tests.integration.probe:recorder",
     "broker": "tests.integration.probe:main",
     "human": "tests.integration.probe:human",
     "coordinator": "tests.integration.probe:main",
     "worker": "tests.integration.probe:main",
 }
 FAILED = "failed.jsonl"
+EVENTS = "events.jsonl"
 BODIES = {body.TYPE: body for body in MESSAGES}
 
 
@@ -43,6 +45,23 @@ def main(launch: Launch) -> int:
 def human(launch: Launch) -> int:
     """Live as the hand of a test."""
     return run_actor(launch, take_orders)
+
+
+def recorder(launch: Launch) -> int:
+    """Live as one who writes all events into one file of the home."""
+    return run_actor(launch, record)
+
+
+async def record(runtime: Runtime) -> None:
+    """Write down every event that is reported."""
+    note_birth(runtime)
+    await runtime.ready()
+    while True:
+        received = await runtime.receive()
+        if isinstance(received.body, ReportEvents):
+            with open(runtime.launch.home / EVENTS, "a") as file:
+                file.writelines(f"{event.model_dump_json()}\n" for event in received.body.events)
+        runtime.done(received)
 
 
 async def serve(runtime: Runtime) -> None:
@@ -59,6 +78,13 @@ async def serve(runtime: Runtime) -> None:
     if args.get("crash_after_ready"):
         await supervisor_knows(runtime)
         raise RuntimeError("the probe crashes as it was told")
+    if args.get("step"):
+        runtime.status("working", args["step"])
+    if args.get("command"):
+        await run_shell(runtime, args["command"])
+    if args.get("spin"):
+        await supervisor_knows(runtime)
+        spin()
     if args.get("ignore_stop"):
         await supervisor_knows(runtime)
         hang()
@@ -77,6 +103,26 @@ def hang() -> None:
     """Never turn the loop again, and hear no SIGTERM."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     time.sleep(3600)
+
+
+def spin() -> None:
+    """Use the processor and never turn the loop again."""
+    while True:
+        pass
+
+
+async def run_shell(runtime: Runtime, command: str) -> None:
+    """Run a command as a worker's tool would; a file says that it has ended."""
+    name, home = runtime.address.replace("/", "."), runtime.launch.home
+    run = home / "agents" / "shop" / "runs" / "r1"
+    await run_command(
+        command,
+        folder=home / f"{name}.call",
+        cwd=home,
+        environment={"PATH": os.environ["PATH"], "AGIRAPH_RUN": str(run)},
+        limits=Limits(seconds=600, output=1000),
+    )
+    (home / f"{name}.ended").touch()
 
 
 async def supervisor_knows(runtime: Runtime) -> None:

@@ -1,0 +1,79 @@
+"""Processes whose event loop does not turn: seen, dumped, killed, started again."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.integration.house import House, running, until
+
+SETTINGS = """
+supervisor:
+  beat_seconds: 0.2
+  suspect_seconds: 1.5
+  hung_seconds: 4
+"""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    home: Path = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(SETTINGS)
+    with running(home) as house:
+        yield house
+
+
+def test_a_frozen_process_is_killed_and_comes_back(house: House) -> None:
+    house.start("shop/ada", args={"step": "bash"})
+    before = house.await_row("shop/ada", state="ready")
+    os.kill(before["pid"], signal.SIGSTOP)
+    after = house.await_row("shop/ada", state="ready", incarnation=2)
+    assert "hung: its event loop had not turned for" in after["cause"]
+    crashed = until(lambda: house.events("child.crashed", "shop/ada"), "the crash is told")
+    assert crashed[0]["data"]["why"]["kind"] == "hung"
+    assert crashed[0]["data"]["why"]["step"] == "working: bash"
+    assert house.events("entity.suspect", "shop/ada")[0]["data"]["step"] == "working: bash"
+
+
+def test_a_spinning_process_leaves_its_stack_and_is_killed(house: House) -> None:
+    house.start("shop/bob", args={"spin": True}, intensity=1)
+    until(lambda: "in spin" in house.log("shop/bob"), "its stack is in its log")
+    row = house.await_row("shop/bob", state="failed")
+    assert "2 times within 60 s" in row["cause"]
+    told = until(
+        lambda: [one for one in house.failures() if one["address"] == "shop/bob"],
+        "the owner hears of it",
+    )
+    assert told[0]["why"]["kind"] == "hung"
+
+
+def test_a_suspect_that_turns_again_is_left_alone(house: House) -> None:
+    house.start("shop/cleo")
+    pid = house.await_row("shop/cleo", state="ready")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: house.events("entity.suspect", "shop/cleo"), "it is suspect")
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: house.events("entity.recovered", "shop/cleo"), "it has recovered")
+    assert house.row("shop/cleo")["pid"] == pid
+
+
+@pytest.mark.parametrize("service", ["router", "broker", "human"])
+def test_a_frozen_service_is_killed_and_nobody_else(house: House, service: str) -> None:
+    house.start("shop/dan")
+    bystander = house.await_row("shop/dan", state="ready")["pid"]
+    frozen = psutil.Process(house.row(service)["pid"])
+    frozen.suspend()
+    until(lambda: not frozen.is_running(), f"the frozen {service} is killed")
+
+    def is_back() -> bool:
+        try:
+            row = house.row(service)
+        except (OSError, ValueError, KeyError):
+            return False  # the one we speak through, or its router, is down
+        return bool(row["state"] == "ready" and row["pid"] != frozen.pid)
+
+    until(is_back, f"{service} is back")
+    assert house.row("shop/dan")["pid"] == bystander

@@ -51,8 +51,12 @@ class FrontDesk:
             process.step = body.step
 
     async def start_child(self, spec: ChildSpec) -> ChildStarted:
-        """Start a child, or confirm that it runs."""
+        """Start a child, or confirm that it runs or is parked."""
         nursery = self._nursery
+        known = self.find(spec.address)
+        if known is not None and known.state == "parked":
+            incarnation = nursery.register.table.incarnations[spec.address]
+            return ChildStarted(address=spec.address, incarnation=incarnation)
         if nursery.is_stopping:
             raise Unavailable("the supervisor is stopping")
         nursery.register.declare(spec)
@@ -62,6 +66,12 @@ class FrontDesk:
             raise Unavailable(f"{spec.address} cannot be started: {keeper.cause}")
         nursery.announce()
         return ChildStarted(address=spec.address, incarnation=process.incarnation)
+
+    async def wake(self, keeper: Keeper) -> None:
+        """Have a parked child run again."""
+        if keeper.state == "parked":
+            self._nursery.register.declare(keeper.spec)
+        await keeper.wake()
 
     async def stop_child(self, keeper: Keeper, body: StopChild) -> ChildStopped:
         """Stop, kill, restart or forget a child."""

@@ -20,6 +20,7 @@ from actors.supervisor.restarts import (
     Exit,
     GiveUp,
     History,
+    Parked,
     Policy,
     Restart,
     Verdict,
@@ -29,7 +30,7 @@ from actors.supervisor.stopping import end_process, kill_process, terminate
 from actors.supervisor.table import Desired
 from agiraph.messages import Cause, ChildSpec, ChildState
 
-ENDED = frozenset({"stopped", "failed", "exited"})
+ENDED = frozenset({"stopped", "failed", "exited", "parked"})
 EXIT_NOT_MADE = 70
 BY_ORDER = Trouble("ordered", "by order")
 
@@ -115,6 +116,7 @@ class Keeper:
         self.budget = budget or Budget()
         self._house = house
         self._woken = asyncio.Event()
+        self._is_wanted_awake = False
         self._pulse = asyncio.Event()
         self._living: asyncio.Task[None] | None = None
         self._order = asyncio.Lock()
@@ -151,6 +153,12 @@ class Keeper:
                 self._living.add_done_callback(self._look_at_end)
         await self._until(lambda: self.process is not None or self.state in ENDED)
         return self.process
+
+    async def wake(self) -> None:
+        """Have a parked child run; one that is just parking begins again when it has parked."""
+        self._is_wanted_awake = True
+        if self.state == "parked":
+            await self.resume()
 
     async def wait_ready(self) -> bool:
         """Wait until the child is ready; False if it came to its end before."""
@@ -243,6 +251,11 @@ class Keeper:
                     self.desired = "exited"
                     self._become("exited", self.cause)
                     return
+                case Parked():
+                    if not self._is_wanted_awake:
+                        self.desired = "parked"
+                        self._become("parked")
+                        return
                 case _:
                     assert_never(verdict)
 
@@ -262,6 +275,7 @@ class Keeper:
     async def _one_life(self) -> tuple[Exit, Process | None]:
         """Start the child and see it through; return how it ended, and keep why in `why`."""
         self._become("starting", self.cause)
+        self._is_wanted_awake = False
         incarnation = self._house.allot(self.address)
         log = log_file(self._house.home, self.address)
         offset, killed = size_of(log), oom_kills()

@@ -122,8 +122,13 @@ class Nursery:
         return make_ticket(self._key, address, incarnation)
 
     def announce(self) -> None:
-        """Tell the router which addresses exist."""
-        self.bus.announce((*SERVICES, SUPERVISOR, *self.keepers, *self.consoles))
+        """Tell the router which addresses exist: all of them each time, as it drops the others' mail.
+
+        The register knows children that have no keeper yet while the house is starting.
+        """
+        children = (*self.register.table.rows, *self.keepers)
+        known = dict.fromkeys((*SERVICES, SUPERVISOR, *children, *self.consoles))
+        self.bus.announce(tuple(known))
 
     # --- what a keeper needs --------------------------------------------------------------------
 
@@ -175,7 +180,7 @@ class Nursery:
             self._report(keeper, f"child.{keeper.state}", told)
         if keeper.address == ROUTER and keeper.state != "ready":
             self.bus.router_ended()
-        if keeper.state in ("failed", "exited") and not self.is_stopping:
+        if keeper.state in ("failed", "exited", "parked") and not self.is_stopping:
             self.register.rest(
                 DesiredSet(address=keeper.address, desired=keeper.desired, cause=cause)
             )

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from actors.supervisor.keeper import Keeper
 from agiraph.errors import AgiraphError, InvalidInput, Refused, unknown
-from agiraph.ids import COORDINATOR_NAME, HUMAN, agent_of
+from agiraph.ids import COORDINATOR_NAME, HUMAN, ROUTER, agent_of
 from agiraph.messages import (
     Attach,
     ChildBeat,
@@ -22,6 +22,7 @@ from agiraph.messages import (
     StartChild,
     StopChild,
     Ticket,
+    Wake,
 )
 from transport.endpoint import Received
 
@@ -55,6 +56,10 @@ class Desk(Protocol):
         """Stop, kill, restart or forget a child."""
         ...
 
+    def wake(self, keeper: Keeper) -> Awaitable[None]:
+        """Have a parked child run again."""
+        ...
+
     def table(self) -> ChildTable:
         """Return all processes."""
         ...
@@ -78,6 +83,9 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
                 return None
             case ChildReady():
                 return _ready(desk, sender, received.header.incarnation)
+            case Wake(address=address):
+                await _wake(desk, sender, address)
+                return None
             case ListChildren():
                 return desk.table()
             case StartChild(spec=spec):
@@ -127,6 +135,12 @@ def _ready(desk: Desk, sender: str, incarnation: int) -> Ok:
     if keeper is not None:
         keeper.ready(incarnation)
     return Ok()
+
+
+async def _wake(desk: Desk, sender: str, address: str) -> None:
+    keeper = desk.find(address)
+    if sender == ROUTER and keeper is not None:
+        await desk.wake(keeper)
 
 
 def _attach(desk: Desk, sender: str) -> Ticket:

@@ -13,6 +13,7 @@ from typing import Literal
 EXIT_BAD_CONFIG = 64
 EXIT_NO_SPACE = 74
 EXIT_NO_ROUTER = 76
+EXIT_PARKED = 77
 JITTER = 0.2
 
 RestartKind = Literal["permanent", "transient", "temporary"]
@@ -86,13 +87,20 @@ class Ended:
     """It is over and that is in order."""
 
 
-Verdict = Restart | GiveUp | Ended
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """It has nothing to do and begins again when a message for it comes."""
+
+
+Verdict = Restart | GiveUp | Ended | Parked
 
 
 def decide(
     policy: Policy, history: History, ended: Exit, was_ready: bool, now: float, chance: float
 ) -> Verdict:
     """Return what to do about an end at `now`; `chance` in 0..1 spreads the delays."""
+    if ended.code == EXIT_PARKED and was_ready:
+        return Parked()
     if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
         return Ended()
     if ended.code == EXIT_BAD_CONFIG:

@@ -14,7 +14,7 @@ from agiraph.messages import ChildSpec
 from agiraph.record import Record
 
 JsonObject = dict[str, Any]
-Desired = Literal["running", "stopped", "exited", "failed"]
+Desired = Literal["running", "stopped", "exited", "failed", "parked"]
 
 
 class Declared(Record):

@@ -33,6 +33,7 @@ from agiraph.messages.child import (
     StartChild,
     StopChild,
     Ticket,
+    Wake,
 )
 from agiraph.messages.control import (
     Addresses,
@@ -133,6 +134,7 @@ __all__ = [
     "Ticket",
     "UsageTable",
     "ViewBoard",
+    "Wake",
 ]
 
 MESSAGES: tuple[type[Body], ...] = (
@@ -147,7 +149,7 @@ MESSAGES: tuple[type[Body], ...] = (
         ListChildren,
         ChildTable,
     ),
-    *(ChildFailed, Attach, Ticket),
+    *(ChildFailed, Attach, Ticket, Wake),
     Text,
     *(ViewBoard, BoardState, CreateNode, NodeCreatedReply, AwaitNodes, NodesEnded, Suggest),
     *(AssignNode, NodeStarted, NodeCheckpoint, PublishNode, FailNode, CancelNode),

@@ -126,6 +126,13 @@ class ChildStopped(Body):
     state: ChildState
 
 
+class Wake(Body):
+    """Mail waits for somebody who is not there. Router to supervisor, who wakes it if it parked."""
+
+    TYPE = "child.wake"
+    address: Address
+
+
 class ListChildren(Body):
     """Which processes are there? To the supervisor; answered by `child.table`."""
 

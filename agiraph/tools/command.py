@@ -23,9 +23,7 @@ import psutil
 
 from agiraph.tools import runner
 
-# As a module, not as a script, for a script would be compiled anew at every start.
-START = "import sys; sys.path.append(sys.argv[1]); import runner; runner.main(sys.argv[2:])"
-RUNNER = (sys.executable, "-I", "-S", "-c", START, str(Path(runner.__file__).parent))
+RUNNER = (sys.executable, "-I", "-S", "-c", runner.START, str(Path(runner.__file__).parent))
 RUNNER_SLACK_SECONDS = 5.0
 REAP_SECONDS = 2.0
 LOOK_AGAIN_SECONDS = 0.02
@@ -111,9 +109,9 @@ def read_outcome(folder: Path) -> Finished | None:
     try:
         head, _, output = (folder / runner.OUTCOME).read_bytes().partition(b"\n")
         about = json.loads(head)
-    except (FileNotFoundError, ValueError):
+        return Finished(_text(output, about["head"], about["total"]), about["exit_code"])
+    except (FileNotFoundError, ValueError, KeyError):
         return None
-    return Finished(_text(output, about["head"], about["total"]), about["exit_code"])
 
 
 def _text(kept: bytes, head: int, total: int) -> str:

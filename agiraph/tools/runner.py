@@ -22,6 +22,8 @@ import resource
 import select
 import time
 
+# As a module, not as a script, for a script would be compiled anew at every start.
+START = "import sys; sys.path.append(sys.argv[1]); import runner; runner.main(sys.argv[2:])"
 SHELL = "bash"
 IDENTITY = "runner"
 OUTCOME = "outcome"

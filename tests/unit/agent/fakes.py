@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from agiraph.home import AgentHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.models import DeliveryMode
 from agiraph.scopes.scope import Scope
-from agiraph.tools.base import Params, Tool
+from agiraph.tools.base import Params, Recovery, Tool
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
@@ -70,12 +71,17 @@ class Word(Params):
 
 
 class FakeTools:
-    """Tools `note` (not idempotent), `peek` (idempotent), `hang` (until cancelled), `publish`."""
+    """Tools `note` (not idempotent), `peek` (idempotent), `hang` (until cancelled) and `keep`.
+
+    `keep` is not idempotent either, but what it `left` is its result after a crash.
+    """
 
     def __init__(self) -> None:
         self.ran: list[str] = []
         self.hanging = asyncio.Event()
         self.was_cancelled = False
+        self.left: str | None = None
+        self.forgotten: list[str] = []
 
     def toolbox(self) -> Toolbox:
         def tool(name: str, run: Any, idempotent: bool) -> Tool[Word]:
@@ -93,8 +99,15 @@ class FakeTools:
                 self.was_cancelled = True
             return "never"
 
+        async def recover(context: ToolContext, params: Word) -> str | None:
+            return self.left or await hang(context, params)
+
+        def forget(context: ToolContext) -> None:
+            self.forgotten.append(context.call_id)
+
+        keep = replace(tool("keep", note, False), recovery=Recovery(recover, forget))
         return Toolbox(
-            [tool("note", note, False), tool("peek", note, True), tool("hang", hang, False)]
+            [tool("note", note, False), tool("peek", note, True), tool("hang", hang, False), keep]
         )
 
 

@@ -71,6 +71,40 @@ def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
     run(scene())
 
 
+def cut_off(stage: Stage, name: str) -> None:
+    """Let a call of a tool have been started by an incarnation that died."""
+    stage.hear("go")
+    stage.conversation.append(Said(tool_calls=(call(name, "a", word="x"),), ts=0.0))
+    stage.conversation.append(CallStarted(call_id="a", name=name, ts=0.0))
+
+
+def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("done"))
+        cut_off(stage, "keep")
+        stage.tools.left = "noted before"
+        await stage.loop.run()
+        assert stage.tools.ran == []
+        assert stage.contents()[2:] == ["tool: noted before", "assistant: done"]
+        assert stage.tools.forgotten == ["2.0"], "only once the result is recorded"
+
+    run(scene())
+
+
+def test_what_is_recovered_can_be_interrupted(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("done"))
+        cut_off(stage, "keep")
+        running = asyncio.ensure_future(stage.loop.run())
+        await stage.tools.hanging.wait()
+        stage.inbox.put(incoming("stop that", mode="interrupt"))
+        await running
+        assert stage.tools.was_cancelled
+        assert stage.contents()[2] == f"tool: {INTERRUPTED_CALL}"
+
+    run(scene())
+
+
 def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> None:
     async def scene() -> None:
         stage = Stage(tmp_path, says("done"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.api import AgentSummary, NotReachable
+from agiraph.api import AgentSummary, ApiError, NotReachable
 from agiraph.config import load_config
 from agiraph.errors import Unavailable
 from agiraph.home import Home, default_home
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SETTLE_SECONDS: Final = 20.0
 FULL_DISK: Final = 64 * 1024
+SERVER_ERROR: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ def supervised(home: Path, screen: Screen) -> Iterator[Place]:
     try:
         with _place(home, screen) as place:
             yield place
-    except Unavailable as error:
-        if _is_full(home):
+    except (Unavailable, ApiError) as error:
+        is_our_fault = isinstance(error, ApiError) and error.status < SERVER_ERROR
+        if not is_our_fault and _is_full(home):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(home)) from error
         raise
 

@@ -105,7 +105,7 @@ class Place(House):
         """Wait until the conversation in `folder` has an open call of this tool."""
 
         def is_open() -> bool:
-            records = _whole_lines(folder / "conversation.jsonl")
+            records = whole_lines(folder / "conversation.jsonl")
             calls = [r for r in records if r["kind"] in ("tool.started", "tool.finished")]
             return bool(calls) and (calls[-1]["kind"], calls[-1]["name"]) == ("tool.started", tool)
 
@@ -147,7 +147,8 @@ def one_worker(name: str, task: str = "Write facts.md") -> list[Reply | Brain]:
     ]
 
 
-def _whole_lines(path: Path) -> list[JsonObject]:
+def whole_lines(path: Path) -> list[JsonObject]:
+    """Return the whole records of a journal that is being written."""
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")

@@ -216,6 +216,6 @@ def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
         stage = Stage(tmp_path, says(None, call("sehll", "a")), says("oh"))
         stage.hear("go")
         await stage.loop.run()
-        assert "unknown tool 'sehll' (known: hang, note, peek)" in stage.contents()[2]
+        assert "unknown tool 'sehll' (known: hang, keep, note, peek)" in stage.contents()[2]
 
     run(scene())

@@ -49,6 +49,11 @@ class NodeHome:
         return self.path / "_status.md"
 
     @property
+    def failure_notes(self) -> Path:
+        """Why the worker's process was given up, if it was. Written by the coordinator."""
+        return self.path / "failure_notes.md"
+
+    @property
     def scratch(self) -> Path:
         """Work in progress. Written by the assigned worker."""
         return self.path / "scratch"

@@ -137,8 +137,14 @@ class Counter:
         return c.StartNode(node.id, self._sender(received), started.attempt)
 
     def _lose(self, lost: ChildFailed) -> c.Command:
-        worker = lost.address.rpartition("/")[2]
-        return c.LoseWorker(worker, lost.cause)
+        """Leave notes of the failure in the node that the worker held, and say where they are."""
+        board = self._office.board
+        worker = board.workers.get(WorkerId(lost.address.rpartition("/")[2]))
+        if worker is None or worker.node is None:
+            return c.LoseWorker(lost.address.rpartition("/")[2], lost.cause)
+        node = board.nodes[worker.node]
+        notes = self._office.note_failure(node, worker.name, lost)
+        return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})")
 
     async def _report(
         self, received: Received, command: c.Command, *, holder_of: str | None = None

@@ -10,6 +10,7 @@ from agiraph.clock import iso
 from agiraph.home import AgentHome, RunHome
 from agiraph.ids import RunId
 from agiraph.journal import replace_file
+from agiraph.messages import ChildFailed
 from agiraph.models import Agent, WorkNode
 
 RESULT_IN_MEMORY = 2000
@@ -68,6 +69,16 @@ class AgentFiles:
             text += f"\n{row['summary']}\n"
         replace_file(home.status, text)
 
+    def write_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
+        """Write why the process that held a node was given up; return the notes' path in the run.
+
+        What the node's worker left in `scratch/` and its conversation stay as they were.
+        """
+        path = self.run.node(node.folder).failure_notes
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, failure_notes(node, worker, lost))
+        return str(path.relative_to(self.run.path))
+
     def write_plan(self, board: Board) -> None:
         """Write `_plan.md` from the board: stages, their nodes, what was assessed and why."""
         assert board.run is not None
@@ -100,3 +111,24 @@ class AgentFiles:
             return
         entry = f"\n{heading}\n\n{iso(now)} Goal: {goal}\n\n{outcome[:RESULT_IN_MEMORY].strip()}\n"
         replace_file(path, text + entry)
+
+
+def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:
+    """Return what is known of a worker's failure, for whoever plans again."""
+    lines = [
+        f"# Why '{node.name}' failed",
+        "",
+        f"The process of its worker, {worker}, was given up after attempt {node.attempt}: "
+        f"{lost.cause}.",
+    ]
+    why = lost.why
+    if why is not None:
+        lines += ["", f"- Last end: {why.text}", f"- Kind: {why.kind}"]
+        if why.step:
+            lines.append(f"- It was doing: {why.step}")
+        lines.append(f"- Its incarnation: {lost.incarnation}")
+        if why.stderr:
+            lines += ["", "The last it said:", ""]
+            lines += [f"    {line}" for line in why.stderr.splitlines()]
+    lines += ["", "What it had made so far stands in `scratch/`."]
+    return "\n".join(lines) + "\n"

@@ -30,7 +30,14 @@ from agiraph.ids import (
     worker_address,
 )
 from agiraph.journal import read_journal
-from agiraph.messages import AssignNode, CancelNode, ChildSpec, StartChild, StopChild
+from agiraph.messages import (
+    AssignNode,
+    CancelNode,
+    ChildFailed,
+    ChildSpec,
+    StartChild,
+    StopChild,
+)
 from agiraph.models import Agent, Assignment, Worker, WorkNode
 
 Effect = Callable[[], Awaitable[None]]
@@ -86,6 +93,10 @@ class Office:
             for action in actions:
                 self._do(action)
         self.changes.ring()
+
+    def note_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
+        """Leave notes on why a node's worker was given up; return their path in the run."""
+        return self._files.write_failure(node, worker, lost)
 
     def _do(self, command: c.Command) -> None:
         for event in self._store.execute(command, self._runtime.clock.now()):

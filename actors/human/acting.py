@@ -13,6 +13,7 @@ from agiraph.messages import ChildInfo, ChildStopped, Pause, Resume, StopChild
 from agiraph.models import Agent
 
 STOP_SECONDS = 20.0
+HEAD_START_SECONDS = 0.5
 
 How = Literal["stop", "kill", "restart", "forget"]
 
@@ -124,18 +125,23 @@ async def _stop_team(gateway: Gateway, agent: Agent, how: How) -> list[ActedOn]:
         left = [child for child in team if child.address not in stopped]
         if not left:
             return list(stopped.values())
-        is_first = not stopped and left[0].address == coordinator_address(agent.id)
-        acted = await _stop_all(gateway, left[:1] if is_first else left, how)
+        acted = await _stop_all(gateway, left, how)
         stopped |= {entity.address: entity for entity in acted}
 
 
 async def _stop_all(gateway: Gateway, targets: Sequence[ChildInfo], how: How) -> list[ActedOn]:
-    """Begin with the first alone: a coordinator must not see its workers fall and act on it."""
+    """Give the first a head start: a coordinator must not see its workers fall and act on it.
+
+    One that hangs does not act either, so nobody waits longer for it than that.
+    """
     if not targets:
         return []
-    first = await _stop(gateway, targets[0], how)
-    rest = await asyncio.gather(*(_stop(gateway, child, how) for child in targets[1:]))
-    return [first, *rest]
+    first = asyncio.create_task(_stop(gateway, targets[0], how))
+    await asyncio.wait([first], timeout=HEAD_START_SECONDS)
+    if first.done():
+        first.result()
+    stops = (_stop(gateway, child, how) for child in targets[1:])
+    return list(await asyncio.gather(first, *stops))
 
 
 async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> ActedOn:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-NODE_FILES = frozenset({"_spec.md", "_refs.json", "_status.md", "log.jsonl"})
+NODE_FILES = frozenset({"_spec.md", "_refs.json", "_status.md", "failure_notes.md", "log.jsonl"})
 NODE_NAMES = frozenset({"scratch", "published", "_spec.md", "_refs.json", "_status.md"})
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages"})

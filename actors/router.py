@@ -1,13 +1,17 @@
-"""The router's process: imports little, holds no secret but the key of the tickets, and routes."""
+"""The router's process: imports little, holds no secret but the key of the tickets, and routes.
+
+Its mailboxes stand in `{home}/system/mailboxes.db`, which no other process opens.
+"""
 
 import signal
 import sys
 from types import FrameType
 
 from actors.launch import Launch
-from transport.errors import BindRefused
-from transport.mailboxes import MemoryMailboxes
+from transport.errors import BindRefused, StoreRefused
+from transport.mailbox_file import check_durability
 from transport.router import Router
+from transport.stored_mailboxes import StoredMailboxes
 
 BAD_CONFIG = 64
 
@@ -18,7 +22,34 @@ def main(launch: Launch) -> int:
     if not isinstance(key, bytes) or not key:
         print("the router needs its key", file=sys.stderr)
         return BAD_CONFIG
-    router = Router(launch.router_url, key, MemoryMailboxes())
+    try:
+        mailboxes = open_mailboxes(launch)
+    except StoreRefused as error:
+        log(str(error))
+        return BAD_CONFIG
+    try:
+        return route(Router(launch.router_url, key, mailboxes))
+    finally:
+        mailboxes.close()
+
+
+def open_mailboxes(launch: Launch) -> StoredMailboxes:
+    """Return the mailboxes of the home, as durable as `router.durability` says.
+
+    Raises StoreRefused.
+    """
+    durability = check_durability(launch.config.get("router", {}).get("durability", "full"))
+    path = launch.home / "system" / "mailboxes.db"
+    return StoredMailboxes(path, durability=durability, log=log)
+
+
+def log(text: str) -> None:
+    """Say something to whoever reads the router's log."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def route(router: Router) -> int:
+    """Run a router until it is told to stop; return the exit code."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
         router.stop()
@@ -30,7 +61,7 @@ def main(launch: Launch) -> int:
         router.bind()
         router.run()
     except BindRefused as error:
-        print(error, file=sys.stderr)
+        log(str(error))
         return BAD_CONFIG
     finally:
         signal.set_wakeup_fd(-1)

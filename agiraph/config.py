@@ -80,6 +80,12 @@ class SupervisorConfig(Section):
     shutdown_seconds: float = Field(gt=0)
 
 
+class RouterConfig(Section):
+    """How messages that wait are kept."""
+
+    durability: Literal["full", "normal"]
+
+
 class HttpConfig(Section):
     """Where the HTTP API listens."""
 
@@ -103,6 +109,7 @@ class Config(Section):
     files: FilesConfig
     broker: BrokerConfig
     supervisor: SupervisorConfig
+    router: RouterConfig
     http: HttpConfig
     log: LogConfig
 

@@ -7,7 +7,7 @@
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
     {home}/human/                   address.json questions.jsonl inbox.jsonl audit.jsonl
-    {home}/system/                  lock token children.journal usage.db logs/ run/
+    {home}/system/                  lock token children.journal mailboxes.db usage.db logs/ run/
 
 Nothing here opens a file; each path has exactly one process that writes it.
 """

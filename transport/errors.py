@@ -6,8 +6,10 @@ TransportError
 ├── UnknownType       a body type that this process does not know
 ├── MalformedBody     a body that does not fit its type
 ├── BindRefused       the router cannot have its socket (taken, too long a path, open to others)
+├── StoreRefused      the file of the mailboxes cannot be used (newer, held by another, unreadable)
 ├── Fenced            a newer incarnation of this address took over: this process must go
 └── Unavailable       may succeed later: retry
+    ├── NotStored         the mailboxes could not be written: the disk is full
     ├── LinkDown          the router cannot be reached
     ├── PeerLost          the one that was asked went away, and the question with it
     └── DeadlineExceeded  no answer in time
@@ -54,12 +56,24 @@ class BindRefused(TransportError):
     """The router may not or cannot listen where it was told to."""
 
 
+class StoreRefused(TransportError):
+    """The router cannot use the file of its mailboxes; a person must look."""
+
+
 class Fenced(TransportError):
     """This incarnation is not the current one any more."""
 
 
 class Unavailable(TransportError):
     """Something needed is not there now; the same call may succeed later."""
+
+
+class NotStored(Unavailable):
+    """A batch of messages could not be written; `taken_back` has (address, id) of each of them."""
+
+    def __init__(self, detail: str, taken_back: frozenset[tuple[str, bytes]] = frozenset()) -> None:
+        super().__init__(detail)
+        self.taken_back = taken_back
 
 
 class LinkDown(Unavailable):

@@ -7,19 +7,17 @@ Rules, which every implementation keeps:
 - `undone` gives what waits in the order of arrival;
 - a mailbox is bounded in messages and bytes; what does not fit is refused, never dropped;
 - nothing is promised before `commit` returns: the router accepts a batch, commits once, and only
-  then acknowledges and delivers.
+  then acknowledges and delivers. A commit that fails takes the whole batch back.
 """
 
-from bisect import bisect_right
-from collections import OrderedDict
-from itertools import islice
-from operator import itemgetter
 from typing import NamedTuple, Protocol
+
+from transport.box import Box
+from transport.known import KnownDone
 
 MAX_MESSAGES = 10_000
 MAX_BYTES = 64 * 1024 * 1024
 KNOWN_DONE = 100_000
-COMPACT_FROM = 512
 
 DUPLICATE = 0
 FULL = -1
@@ -49,11 +47,18 @@ class Mailboxes(Protocol):
         ...
 
     def commit(self) -> None:
-        """Make everything since the last commit survive what this store survives."""
+        """Make everything since the last commit survive what this store survives.
+
+        Raises NotStored, which names the messages that were taken back: none of them waits now.
+        """
         ...
 
     def depths(self) -> dict[str, tuple[int, int]]:
         """Return (messages, bytes) waiting, for each address that has any."""
+        ...
+
+    def discard(self, address: str) -> int:
+        """Throw away what waits for an address that is no more; return how many it were."""
         ...
 
 
@@ -68,37 +73,38 @@ class MemoryMailboxes:
     ) -> None:
         self._max_messages = max_messages
         self._max_bytes = max_bytes
-        self._known_done = known_done
         self._position = 0
-        self._boxes: dict[str, _Box] = {}
-        self._done: OrderedDict[tuple[str, bytes], None] = OrderedDict()
+        self._boxes: dict[str, Box] = {}
+        self._known: KnownDone[tuple[str, bytes]] = KnownDone(known_done)
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""
         box = self._boxes.get(address)
         if box is None:
-            box = self._boxes[address] = _Box()
-        if id in box.waiting or (address, id) in self._done:
+            box = self._boxes[address] = Box()
+        if id in box.waiting or (address, id) in self._known:
             return DUPLICATE
-        if len(box.waiting) >= self._max_messages or box.size + len(blob) > self._max_bytes:
+        size = len(blob)
+        if len(box.waiting) >= self._max_messages or box.size + size > self._max_bytes:
             return FULL
         self._position += 1
-        box.put(Stored(self._position, id, blob))
+        box.put(self._position, id, size, blob)
         return self._position
 
     def undone(self, address: str, limit: int, after: int = 0) -> list[Stored]:
         """Return at most `limit` waiting messages behind position `after`, oldest first."""
         box = self._boxes.get(address)
-        return box.following(limit, after) if box is not None else []
+        if box is None:
+            return []
+        following = box.following(limit, after)
+        return [Stored(entry.position, id_, entry.blob or b"") for id_, entry in following]
 
     def done(self, address: str, id: bytes) -> bool:
         """Take a message out for good; False if it did not wait there."""
         box = self._boxes.get(address)
-        if box is None or not box.take(id):
+        if box is None or box.take(id) is None:
             return False
-        self._done[address, id] = None
-        if len(self._done) > self._known_done:
-            self._done.popitem(last=False)
+        self._known.add((address, id))
         return True
 
     def commit(self) -> None:
@@ -112,45 +118,7 @@ class MemoryMailboxes:
             if box.waiting
         }
 
-
-class _Box:
-    """What waits for one address. `_order` has ids by position, taken ones too for a while.
-
-    A dict alone would do, were it not that a dict emptied from its front is walked from where its
-    front once was.
-    """
-
-    __slots__ = ("_order", "size", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: dict[bytes, Stored] = {}
-        self.size = 0
-        self._order: list[tuple[int, bytes]] = []
-
-    def put(self, stored: Stored) -> None:
-        """Append a message that is not there."""
-        self.waiting[stored.id] = stored
-        self.size += len(stored.blob)
-        self._order.append((stored.position, stored.id))
-
-    def take(self, id: bytes) -> bool:
-        """Take a message out; False if it is not there."""
-        stored = self.waiting.pop(id, None)
-        if stored is None:
-            return False
-        self.size -= len(stored.blob)
-        if len(self._order) > COMPACT_FROM and len(self._order) > 2 * len(self.waiting):
-            self._order = [entry for entry in self._order if entry[1] in self.waiting]
-        return True
-
-    def following(self, limit: int, after: int) -> list[Stored]:
-        """Return at most `limit` messages behind a position."""
-        found: list[Stored] = []
-        start = bisect_right(self._order, after, key=itemgetter(0))
-        for _, id_ in islice(self._order, start, None):
-            if len(found) >= limit:
-                break
-            stored = self.waiting.get(id_)
-            if stored is not None:
-                found.append(stored)
-        return found
+    def discard(self, address: str) -> int:
+        """Throw away what waits for an address that is no more; return how many it were."""
+        box = self._boxes.pop(address, None)
+        return len(box.waiting) if box is not None else 0

@@ -37,9 +37,11 @@ ACKS_A_FRAME = 256
 ROUTER = "router"
 SUPERVISOR = "supervisor"
 RECORDER = "recorder"
+CONSOLE_PREFIX = "console/"
 SYSTEM_ADDRESSES = frozenset({SUPERVISOR, ROUTER, RECORDER, "broker", "human"})
 
 STOP = "control.stop"
+WAKE = "child.wake"
 ADDRESSES = "control.addresses"
 ASK_DEPTHS = "control.ask_depths"
 DEPTHS = "control.depths"

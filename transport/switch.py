@@ -14,6 +14,13 @@ only then lets the acknowledgements and deliveries out. Rules:
 - Until the supervisor has announced the addresses, a durable message to an unknown one is held back
   unacknowledged: after a restart of the router everybody is unknown for a moment.
 - A passing message to an absent peer is dropped; if it asks something, its sender is told.
+- When mail (or somebody who asks) waits for an absent address, the supervisor is told, once until
+  that address comes: it wakes those that have parked.
+- An address that the supervisor does not announce (any more) and that is not there loses its mail;
+  addresses of consoles and of the system keep it. The supervisor's list is whole each time, the
+  first one after a restart too (an empty one, which is none, takes nobody's mail).
+- If the mailboxes cannot be written, every message of the batch is refused as if its mailbox were
+  full, and none is delivered.
 - Bodies are opaque, but for those of `link.` and of what is addressed to the router itself.
 """
 
@@ -31,7 +38,7 @@ from transport.envelope import (
     read_fields,
     read_map,
 )
-from transport.errors import MalformedFrame
+from transport.errors import MalformedFrame, NotStored
 from transport.mailboxes import FULL, Mailboxes
 from transport.protocol import link_frame
 
@@ -89,6 +96,7 @@ class Switch:
         self._out: list[Outgoing] = []
         self._accepted: dict[bytes, list[bytes]] = {}
         self._asked_who: set[bytes] = set()
+        self._called: set[str] = set()
         self._is_dirty = False
         self.is_stopping = False
         self.counts: Counter[str] = Counter()
@@ -129,8 +137,11 @@ class Switch:
     def settle(self) -> list[Outgoing]:
         """End the batch: commit, then return every frame to send, in order."""
         if self._is_dirty:
-            self._mailboxes.commit()
             self._is_dirty = False
+            try:
+                self._mailboxes.commit()
+            except NotStored as error:
+                self._take_back(error.taken_back)
         frames: list[Outgoing] = []
         if self._accepted:
             for rid, ids in self._accepted.items():
@@ -142,6 +153,35 @@ class Switch:
         frames += self._out
         self._out = []
         return frames
+
+    def _take_back(self, keys: frozenset[tuple[str, bytes]]) -> None:
+        """Undo what this batch promised: no acknowledgement, no delivery, but a refusal."""
+        ids = {id_ for _, id_ in keys}
+        for rid, accepted in self._accepted.items():
+            self._out += [
+                (rid, _nack_frame(id_, "mailbox_full", "the router's disk is full"), False)
+                for id_ in accepted
+                if id_ in ids
+            ]
+            accepted[:] = [id_ for id_ in accepted if id_ not in ids]
+        self._accepted = {rid: accepted for rid, accepted in self._accepted.items() if accepted}
+        self.counts["mailbox_full"] += len(ids)
+        self._out = [frame for frame in self._out if not self._is_of(frame, keys)]
+        for address, id_ in keys:
+            peer = self._present.get(address)
+            if peer is not None:
+                peer.in_flight.discard(id_)
+        for peer in list(self._present.values()):
+            if peer.is_behind:
+                self._deliver(peer)
+
+    def _is_of(self, frame: Outgoing, keys: frozenset[tuple[str, bytes]]) -> bool:
+        """Say whether a frame delivers one of these messages."""
+        peer = self._peers.get(frame[0])
+        if peer is None:
+            return False
+        fields = read_fields(frame[1])
+        return bool(fields[8] & DURABLE) and (peer.address, fields[1]) in keys
 
     def gone(self, rid: bytes) -> None:
         """Hear from the socket that this connection does not exist any more."""
@@ -181,6 +221,7 @@ class Switch:
                     nack = _nack_frame(None, "stale_incarnation", detail)
                     self._out.append((old.rid, nack, False))
                 self._announce_down(old)
+        self._called.discard(address)
         peer = Peer(rid, address, incarnation, pid)
         self._peers[rid] = self._present[address] = peer
         self._incarnations[address] = incarnation
@@ -203,6 +244,25 @@ class Switch:
     def _leave(self, peer: Peer) -> None:
         self._forget(peer)
         self._announce_down(peer)
+        if self._mailboxes.undone(peer.address, 1):
+            self._call(peer.address)
+
+    def _call(self, address: str) -> None:
+        """Tell the supervisor, once until it comes, that mail waits for somebody who is absent."""
+        supervisor = self._present.get(protocol.SUPERVISOR)
+        if supervisor is None or address in self._called:
+            return
+        self._called.add(address)
+        body = {"address": address}
+        frame = link_frame(protocol.WAKE, body, to=protocol.SUPERVISOR)
+        self._out.append((supervisor.rid, frame, False))
+
+    def _call_all(self) -> None:
+        """Call everybody again who is absent and has mail: the supervisor may have forgotten."""
+        self._called.clear()
+        for address in self._mailboxes.depths():
+            if address not in self._present:
+                self._call(address)
 
     def _announce_down(self, gone: Peer) -> None:
         body = {"address": gone.address, "incarnation": gone.incarnation}
@@ -266,7 +326,10 @@ class Switch:
     def _offer(self, to: str, id_: bytes, position: int, blob: bytes) -> None:
         """Deliver a message that was just accepted, if its receiver is there and has room."""
         target = self._present.get(to)
-        if target is None or target.is_behind:
+        if target is None:
+            self._call(to)
+            return
+        if target.is_behind:
             return
         if len(target.in_flight) >= WINDOW:
             target.is_behind = True
@@ -310,6 +373,7 @@ class Switch:
         if self._announced is not None and not self._is_known(to):
             self._nack(peer.rid, fields, "unknown_recipient", f"there is no {to}")
             return
+        self._call(to)
         body = {"address": to, "incarnation": self._incarnations.get(to, 0), "id": fields[1]}
         self._out.append((peer.rid, link_frame(protocol.DOWN, body), False))
 
@@ -375,6 +439,16 @@ class Switch:
             self._nack(peer.rid, fields, "malformed", "known must be a list of addresses")
             return
         self._release(frozenset(known))
+        if known:
+            self._discard_unknown()
+        self._call_all()
+
+    def _discard_unknown(self) -> None:
+        """Throw away the mail of addresses that the supervisor has forgotten."""
+        for address in self._mailboxes.depths():
+            if not self._is_known(address) and not address.startswith(protocol.CONSOLE_PREFIX):
+                self.counts["discarded"] += self._mailboxes.discard(address)
+                self._is_dirty = True
 
     def _nack(self, rid: bytes, fields: Fields, reason: str, detail: str) -> None:
         self.counts[reason] += 1

@@ -113,6 +113,7 @@ class Supervisor:
         nursery = self._nursery
         if nursery.fork is not None:
             nursery.fork.start()
+        nursery.announce()
         await self._start_service(ROUTER)
         if nursery.fork is not None:
             await self._await_spawner(nursery.fork)

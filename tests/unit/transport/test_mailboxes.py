@@ -1,6 +1,7 @@
 """Mailboxes keep order, know what they have seen, and have bounds."""
 
-from transport.mailboxes import COMPACT_FROM, DUPLICATE, FULL, MemoryMailboxes
+from transport.box import COMPACT_FROM
+from transport.mailboxes import DUPLICATE, FULL, MemoryMailboxes
 
 
 def ident(n: int) -> bytes:

@@ -1,0 +1,306 @@
+"""The mailboxes' file: a SQLite database that the router alone opens, written in batches.
+
+Tables: `waiting` has a row for each message that is not done; `done` a row for each batch, with the
+keys (4 bytes of the address's number, 16 of the id) of what was done in it, the newest last;
+`address` numbers the addresses. `PRAGMA user_version` counts the MIGRATIONS that were applied.
+
+Rules:
+
+- One batch is one transaction in the write-ahead log. Durability `full` syncs it, so that it
+  survives a power cut; `normal` survives the death of any process, not of the machine.
+- The file is held in exclusive mode: another router on the same home is refused by name.
+- A file that is no sound database is moved aside whole and its new name is logged; one that a newer
+  Agiraph wrote is refused and left alone.
+- Freed pages are given back once they are the greater part of the file.
+"""
+
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from transport.errors import NotStored, StoreRefused
+
+Durability = Literal["full", "normal"]
+Log = Callable[[str], None]
+# position, address, id, blob
+Row = tuple[int, str, bytes, bytes]
+
+MIGRATIONS = (
+    """
+    CREATE TABLE address (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE waiting (
+        position INTEGER PRIMARY KEY, address INTEGER NOT NULL, id BLOB NOT NULL, blob BLOB NOT NULL
+    );
+    CREATE TABLE done (number INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+    """,
+)
+NUMBER_BYTES = 4
+KEY_BYTES = NUMBER_BYTES + 16
+PRUNE_FROM = 4_096
+WAL_BYTES = 4 * 1024 * 1024
+BUSY_SECONDS = 1.0
+TIDY_EVERY = 256
+TIDY_FROM_PAGES = 512
+SUFFIXES = ("", "-wal", "-shm")
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one commit shall write."""
+
+    accepted: dict[int, Row] = field(default_factory=dict)
+    taken: list[int] = field(default_factory=list)
+    done: list[bytes] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.accepted or self.taken or self.done)
+
+
+class MailboxFile:
+    """The open file. `keep_done` keys of done messages are kept, a few more for a while."""
+
+    def __init__(self, path: Path, durability: Durability, keep_done: int, log: Log) -> None:
+        """Open or make the file; raises StoreRefused."""
+        self._path = path
+        self._durability = durability
+        self._keep_done = keep_done
+        self._log = log
+        self._db = self._open()
+        self._numbers: dict[str, int] = dict(
+            self._db.execute("SELECT name, number FROM address").fetchall()
+        )
+        self._new_addresses: list[str] = []
+        self._done_rows: deque[tuple[int, int]] = deque()
+        self._done_count = 0
+        self._commits = 0
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def waiting(self) -> Iterator[tuple[int, str, bytes, int]]:
+        """Yield position, address, id and length of the blob of all that waits, oldest first."""
+        return self._db.execute(
+            "SELECT position, name, id, length(blob) FROM waiting"
+            " JOIN address ON address.number = waiting.address ORDER BY position"
+        )
+
+    def done(self) -> Iterator[bytes]:
+        """Yield the keys of what was done last, oldest first. To be called once."""
+        for number, keys in self._db.execute("SELECT number, keys FROM done ORDER BY number"):
+            self._count_done(number, keys)
+            yield from [keys[at : at + KEY_BYTES] for at in range(0, len(keys), KEY_BYTES)]
+
+    def key(self, address: str, id: bytes) -> bytes:
+        """Return what stands for a message among those that are done."""
+        return self._number(address).to_bytes(NUMBER_BYTES, "big") + id
+
+    def blob(self, position: int) -> bytes:
+        """Return the blob of a message that waits."""
+        row = self._db.execute("SELECT blob FROM waiting WHERE position = ?", (position,))
+        blob: bytes = row.fetchone()[0]
+        return blob
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def write(self, batch: Batch) -> None:
+        """Write a batch as one transaction. Raises NotStored, having written nothing of it."""
+        rows = [(at, self._number(to), id_, blob) for at, to, id_, blob in batch.accepted.values()]
+        keys = b"".join(batch.done)
+        pruned = self._prunable()
+        try:
+            self._transact(rows, list(_ranges(batch.taken)), keys, pruned)
+        except sqlite3.OperationalError as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if not _is_full(error):
+                raise
+            raise NotStored(f"{self._path} cannot be written: {error}") from None
+        self._new_addresses = []
+        for _ in range(pruned):
+            self._done_count -= self._done_rows.popleft()[1]
+        if keys:
+            self._count_done(self._newest_done + 1, keys)
+        self._commits += 1
+        if self._commits % TIDY_EVERY == 0:
+            self._tidy()
+
+    def close(self) -> None:
+        """Put everything into the one file and let go of it."""
+        self._db.close()
+
+    def _transact(
+        self,
+        rows: list[tuple[int, int, bytes, bytes]],
+        taken: list[tuple[int, int]],
+        keys: bytes,
+        pruned: int,
+    ) -> None:
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        if self._new_addresses:
+            new = [(self._numbers[name], name) for name in self._new_addresses]
+            db.executemany("INSERT INTO address VALUES (?, ?)", new)
+        if rows:
+            db.executemany("INSERT INTO waiting VALUES (?, ?, ?, ?)", rows)
+        if taken:
+            db.executemany("DELETE FROM waiting WHERE position BETWEEN ? AND ?", taken)
+        if pruned:
+            db.execute("DELETE FROM done WHERE number <= ?", (self._done_rows[pruned - 1][0],))
+        if keys:
+            db.execute("INSERT INTO done VALUES (?, ?)", (self._newest_done + 1, keys))
+        db.execute("COMMIT")
+
+    def _tidy(self) -> None:
+        """Give pages back if most of the file is free."""
+        (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
+        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+        if free < TIDY_FROM_PAGES or 2 * free < pages:
+            return
+        try:
+            self._db.execute(f"PRAGMA incremental_vacuum({free // 2})").fetchall()
+        except sqlite3.OperationalError as error:
+            if not _is_full(error):
+                raise  # a full disk has no room for tidying; the messages are safe
+
+    # --- addresses and keys ---------------------------------------------------------------------
+
+    def _number(self, address: str) -> int:
+        number = self._numbers.get(address)
+        if number is None:
+            number = self._numbers[address] = len(self._numbers) + 1
+            self._new_addresses.append(address)
+        return number
+
+    @property
+    def _newest_done(self) -> int:
+        return self._done_rows[-1][0] if self._done_rows else 0
+
+    def _count_done(self, number: int, keys: bytes) -> None:
+        count = len(keys) // KEY_BYTES
+        self._done_rows.append((number, count))
+        self._done_count += count
+
+    def _prunable(self) -> int:
+        """Return how many of the oldest rows of `done` may go, 0 while it is not worth it."""
+        spare = self._done_count - self._keep_done
+        if spare < PRUNE_FROM:
+            return 0
+        found = 0
+        for _, count in self._done_rows:
+            if spare < count:
+                break
+            spare -= count
+            found += 1
+        return found
+
+    # --- opening --------------------------------------------------------------------------------
+
+    def _open(self) -> sqlite3.Connection:
+        """Return the connection to a sound database of this version; raises StoreRefused."""
+        self._make_private()
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if not _is_corrupt(error):
+                raise StoreRefused(f"{self._path} cannot be used: {error}") from None
+            self._move_aside(str(error))
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            raise StoreRefused(f"{self._path} cannot be made: {error}") from None
+
+    def _make_private(self) -> None:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            wal = self._path.with_name(self._path.name + "-wal")
+            # SQLite would throw the log of an empty database away.
+            if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:
+                self._move_aside("it is empty beside a log that is not")
+        except OSError as error:
+            raise StoreRefused(f"{self._path} cannot be opened: {error.strerror}") from None
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute(f"PRAGMA synchronous = {self._durability.upper()}")
+            db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+            (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise _Corrupt(verdict)
+            self._migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise StoreRefused(
+                f"{self._path} was written by a newer Agiraph:"
+                f" its version is {version}, this one knows up to {len(MIGRATIONS)}"
+            )
+        for number, step in enumerate(MIGRATIONS[version:], version + 1):
+            db.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
+
+    def _move_aside(self, reason: str) -> None:
+        """Rename the file and its logs; raises StoreRefused if that cannot be done."""
+        number = 1
+        while (aside := self._path.with_name(f"{self._path.name}.corrupt-{number}")).exists():
+            number += 1
+        try:
+            # The logs first: without them the file is still there, and is moved next time.
+            for suffix in reversed(SUFFIXES):
+                source = self._path.with_name(self._path.name + suffix)
+                if source.exists():
+                    source.rename(aside.with_name(aside.name + suffix))
+        except OSError as error:
+            raise StoreRefused(f"{self._path} is corrupt and cannot be moved: {error}") from None
+        self._log(
+            f"{self._path} is corrupt ({reason}): moved aside as {aside.name},"
+            " what waited in it is not delivered"
+        )
+
+
+class _Corrupt(sqlite3.DatabaseError):
+    """What the check of the whole file says is wrong."""
+
+
+def check_durability(value: object) -> Durability:
+    """Return the setting if it is one; raises StoreRefused."""
+    for known in get_args(Durability):
+        if value == known:
+            return cast(Durability, known)
+    raise StoreRefused(f"unknown durability {value!r} (known: {', '.join(get_args(Durability))})")
+
+
+def _is_corrupt(error: sqlite3.DatabaseError) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, _Corrupt) or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _is_full(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+
+
+def _ranges(positions: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of each run of consecutive positions."""
+    first = last = 0
+    for position in sorted(positions):
+        if position == last + 1 and first:
+            last = position
+            continue
+        if first:
+            yield first, last
+        first = last = position
+    if first:
+        yield first, last

@@ -7,6 +7,7 @@ from actors.supervisor.restarts import (
     Exit,
     GiveUp,
     History,
+    Parked,
     Policy,
     Restart,
     Verdict,
@@ -87,6 +88,12 @@ def test_being_ready_once_clears_the_failed_starts() -> None:
     verdict = after(PERMANENT, History(start_failures=2), CRASH, 1)
     assert isinstance(verdict, Restart)
     assert verdict.history.start_failures == 0
+
+
+def test_one_that_parked_is_no_crash_unless_it_never_began() -> None:
+    for policy in (PERMANENT, TRANSIENT):
+        assert after(policy, History(), Exit(code=77), 1) == Parked()
+    assert isinstance(after(TRANSIENT, History(), Exit(code=77), 1, ready=False), Restart)
 
 
 def test_an_end_is_told_in_words() -> None:

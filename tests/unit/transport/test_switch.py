@@ -226,3 +226,56 @@ def test_a_list_of_addresses_must_be_one() -> None:
         assert hall.settle()[0][2]["reason"] == "malformed"
     hall.say("supervisor", "router", type="control.unheard")
     assert hall.settle()[0][2]["reason"] == "unknown_recipient"
+
+
+def called(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[str]:
+    """Return whom the supervisor is told to wake."""
+    return [
+        body["address"]
+        for rid, header, body in frames
+        if (rid, header.type) == ("supervisor#1", protocol.WAKE)
+    ]
+
+
+def test_mail_for_somebody_absent_calls_it_once_until_it_comes() -> None:
+    hall = Hall()
+    hall.announce("ada", "ben")
+    hall.hello("ada")
+    for _ in range(3):
+        hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    assert called(hall.settle()) == ["ben"]
+    hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    assert called(hall.settle()) == []
+    hall.hello("ben")
+    hall.settle()
+    hall.say("ben", "router", type=protocol.BYE)
+    assert called(hall.settle()) == ["ben"]
+
+
+def test_a_question_to_somebody_absent_calls_it_too() -> None:
+    hall = Hall()
+    hall.announce("ada", "ben")
+    hall.hello("ada")
+    hall.say("ada", "ben", flags=int(Flag.ASK))
+    assert called(hall.settle()) == ["ben"]
+    hall.say("ada", "ben")
+    assert called(hall.settle()) == []
+
+
+def test_one_who_leaves_with_nothing_to_read_is_not_called() -> None:
+    hall = Hall()
+    hall.announce("ada")
+    hall.hello("ada")
+    hall.settle()
+    hall.say("ada", "router", type=protocol.BYE)
+    assert called(hall.settle()) == []
+
+
+def test_a_new_list_of_addresses_calls_everybody_again_who_has_mail() -> None:
+    hall = Hall()
+    hall.announce("ada", "ben")
+    hall.hello("ada")
+    hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    assert called(hall.settle()) == ["ben"]
+    hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": ["ada", "ben"]})
+    assert called(hall.settle()) == ["ben"]

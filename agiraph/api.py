@@ -53,7 +53,9 @@ class View(Record):
 class CreateAgent(Request):
     """POST /agents. Models are `provider/name`; `input` is an absolute path of an existing folder.
 
-    `plan` is the text of a plan file. `tools` overrides the default tool set.
+    `plan` is the text of a plan file. `tools` overrides the default tool set. `run` is an id for
+    the first run (as `agiraph.ids.new_run_id` makes them): asked again with it, it is the same
+    agent, so a caller who got no answer may ask again.
     """
 
     goal: str = Field(min_length=1)
@@ -65,6 +67,7 @@ class CreateAgent(Request):
     plan: str | None = None
     budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     tools: tuple[str, ...] | None = None
+    run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
     @field_validator("name")
     @classmethod

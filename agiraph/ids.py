@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+import time
 import unicodedata
 from typing import NewType
 
@@ -38,6 +39,11 @@ def slug(text: str, fallback: str = "x") -> str:
 def short_id() -> str:
     """Return six random hexadecimal characters."""
     return secrets.token_hex(3)
+
+
+def new_run_id(now: float) -> RunId:
+    """Return the id of a run: sorts by time, and is unique over all agents, for metering."""
+    return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{short_id()}")
 
 
 def derived_id(*parts: str) -> str:

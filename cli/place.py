@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.api import AgentSummary, ApiError, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, NotReachable
 from agiraph.config import load_config
 from agiraph.errors import Unavailable
 from agiraph.home import Home, default_home
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from agiraph.client import Client
 
 SETTLE_SECONDS: Final = 20.0
+LOOK_AGAIN_SECONDS: Final = 0.2
 FULL_DISK: Final = 64 * 1024
 SERVER_ERROR: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where a run happens: a client, and the supervisor if it is our own."""
 
@@ -35,6 +36,31 @@ class Place:
     client: "Client"
     own: OwnSupervisor | None
     screen: Screen
+
+    def create(self, request: CreateAgent) -> AgentSummary:
+        """Create the agent; asked again, with the same `run`, if the gateway dies meanwhile."""
+        give_up_at = time.monotonic() + SETTLE_SECONDS
+        while True:
+            try:
+                return self.client.create_agent(request)
+            except NotReachable:
+                self.still_possible()
+                self._reconnect(give_up_at)
+
+    def _reconnect(self, give_up_at: float) -> None:
+        """Reach the gateway of this home again; NotReachable when it does not come back."""
+        while True:
+            try:
+                client = connect(self.home)
+                client.health()
+            except NotReachable:
+                if time.monotonic() > give_up_at or not _is_held(self.home):
+                    raise
+                time.sleep(LOOK_AGAIN_SECONDS)
+                continue
+            self.client.close()
+            self.client = client
+            return
 
     def watch(self, agent: AgentSummary) -> Watch:
         """Return the watch over an agent of this place."""
@@ -119,12 +145,17 @@ def _check_settings(home: Path) -> None:
 
 def _another(home: Path) -> "Client | None":
     """Return a client of a supervisor that someone else started on this home meanwhile."""
-    from cli.checkup import is_held
-
     deadline = time.monotonic() + SETTLE_SECONDS
-    while is_held(Home(home).system.lock) and time.monotonic() < deadline:
+    while _is_held(home) and time.monotonic() < deadline:
         try:
             return connect(home)
         except NotReachable:
-            time.sleep(0.2)
+            time.sleep(LOOK_AGAIN_SECONDS)
     return None
+
+
+def _is_held(home: Path) -> bool:
+    """Whether a supervisor lives on this home, reachable or not."""
+    from cli.checkup import is_held
+
+    return is_held(Home(home).system.lock)

@@ -13,6 +13,7 @@ from actors.console.printable import printable
 from agiraph.api import AgentSummary, CreateAgent, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import Home
+from agiraph.ids import new_run_id
 from agiraph.models import Mode
 from agiraph.turns import Usage
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
@@ -20,7 +21,7 @@ from cli.listing import print_json
 from cli.options import Positive, connect, examples, home_option, json_option, text_argument
 from cli.outcome import Outcome, outcome_of
 from cli.own_supervisor import sigterm_interrupts
-from cli.place import supervised
+from cli.place import Place, supervised
 from cli.progress import told_seconds, told_usage
 from cli.screen import Screen
 from cli.watch import Ending, Watch
@@ -104,6 +105,7 @@ def run(
         input=str(folder.resolve()) if folder else None,
         plan=_plan_text(plan) if plan else None,
         budget_usd=budget,
+        run=new_run_id(time.time()),
     )
     wish = Wish(home, request, timeout, as_json)
     ctx.exit(_start_only(wish) if detach else _run_to_the_end(wish))
@@ -139,7 +141,8 @@ def _start_only(wish: Wish) -> int:
     except NotReachable as error:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:
-        agent = client.create_agent(wish.request)
+        screen = Screen(sys.stderr, is_live=False)
+        agent = Place(wish.home, client, None, screen).create(wish.request)
     if wish.as_json:
         seconds = time.monotonic() - started_at
         outcome = Outcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
@@ -158,7 +161,11 @@ def _run_to_the_end(wish: Wish) -> int:
     screen = Screen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
     with sigterm_interrupts(), contextlib.closing(screen), supervised(wish.home, screen) as place:
-        agent = place.client.create_agent(wish.request)
+        try:
+            agent = place.create(wish.request)
+        except KeyboardInterrupt:
+            _stop_what_was_begun(place, wish)
+            raise
         screen.note(f"agent {agent.id}")
         screen.note(f"model {agent.model}: {_why(place.client, wish, agent)}")
         watch = place.watch(agent)
@@ -185,6 +192,12 @@ def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
     if first is None and agent.model.startswith("script/"):
         return "no provider key is set"
     return "the default of the settings"
+
+
+def _stop_what_was_begun(place: Place, wish: Wish) -> None:
+    """Stop the agent of a creation that was interrupted: asked again, it is the same agent."""
+    with contextlib.suppress(AgiraphError):
+        _stop_agent(place.client, place.create(wish.request))
 
 
 def _stop_agent(client: "Client", agent: AgentSummary) -> None:

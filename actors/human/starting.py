@@ -1,7 +1,6 @@
 """Creating an agent: check what was asked for, start its coordinator, wait until it lives."""
 
 import os
-import time
 from pathlib import Path
 
 from actors.human.gateway import Gateway
@@ -16,7 +15,8 @@ from agiraph.ids import (
     AgentId,
     RunId,
     coordinator_address,
-    short_id,
+    derived_id,
+    new_run_id,
     slug,
 )
 from agiraph.messages import (
@@ -52,17 +52,21 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
         _check_input(request.input)
     if request.plan is not None:
         _check_plan(request.plan)
+    now = gateway.clock.now()
+    run = RunId(request.run) if request.run else new_run_id(now)
+    id = _new_id(request.name or request.goal, run)
+    if (begun := gateway.agents.get(id)) is not None:
+        return begun
     name = _name_for(gateway, request)
     model, worker_model = await _models_for(gateway, request)
-    now = gateway.clock.now()
     agent = Agent(
-        id=_new_id(request.name or request.goal),
+        id=id,
         name=name,
         goal=request.goal,
         mode=request.mode,
         model=model,
         worker_model=worker_model,
-        run=_new_run(now),
+        run=run,
         input_dir=request.input,
         created_at=now,
         updated_at=now,
@@ -138,13 +142,9 @@ async def _default_model(gateway: Gateway) -> str:
     return catalog.default
 
 
-def _new_id(words: str) -> AgentId:
-    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{short_id()}")
-
-
-def _new_run(now: float) -> RunId:
-    """Return the id of a run: sorts by time, and is unique over all agents, for metering."""
-    return RunId(f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{short_id()}")
+def _new_id(words: str, run: RunId) -> AgentId:
+    """Return the id of the agent whose first run this is: the same run, the same agent."""
+    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{derived_id(run)}")
 
 
 def _spec(agent: Agent, request: CreateAgent) -> ChildSpec:

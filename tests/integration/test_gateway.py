@@ -82,6 +82,14 @@ def test_what_cannot_be_created_is_said(
     assert len(client.agents()) == 1
 
 
+def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Client) -> None:
+    request = CreateAgent(goal="Survey", name="once", run="20260101-120000-abcdef")
+    first = client.create_agent(request)
+    assert client.create_agent(request) == first
+    assert first.run == "20260101-120000-abcdef"
+    assert len(client.agents()) == 1
+
+
 def test_an_empty_goal_and_an_unknown_field_are_refused(world: World, client: Client) -> None:
     for body in (b'{"goal": "  "}', b'{"goal": "x", "colour": "red"}', b"{", b"[]"):
         answer = client._http.post(

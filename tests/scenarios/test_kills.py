@@ -174,6 +174,18 @@ def test_the_gateway_dies_under_a_detached_run_and_comes_back(place: Place) -> N
     place.command("stop", started["agent"])
 
 
+def test_the_gateway_dies_before_a_run_has_reached_it(place: Place) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=one_worker("jo"), jo=[calls(TELL, FACTS), held(PUBLISH, gate)])
+
+    def meanwhile() -> None:
+        place.kill("agiraph: human")
+        place.server.wait_for(lambda seen: seen.is_for("jo") and seen.step == 1)
+        gate.set()
+
+    assert_once(place.lead("Find a fact", meanwhile=meanwhile), "jo-facts")
+
+
 def test_the_supervisor_dies_and_the_next_one_goes_on(place: Place) -> None:
     gate = threading.Event()
     place.plays(coordinator=one_worker("ian"), ian=[calls(TELL, FACTS), held(PUBLISH, gate)])

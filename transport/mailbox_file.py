@@ -160,7 +160,8 @@ class MailboxFile:
         if free < TIDY_FROM_PAGES or 2 * free < pages:
             return
         try:
-            self._db.execute(f"PRAGMA incremental_vacuum({free // 2})").fetchall()
+            # `execute` would stop after the first page.
+            self._db.executescript(f"PRAGMA incremental_vacuum({free // 2})")
         except sqlite3.OperationalError as error:
             if not _is_full(error):
                 raise  # a full disk has no room for tidying; the messages are safe
@@ -229,13 +230,13 @@ class MailboxFile:
         )
         try:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise _Corrupt(verdict)
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA synchronous = {self._durability.upper()}")
             db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-            (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise _Corrupt(verdict)
             self._migrate(db)
         except BaseException:
             db.close()

@@ -1,0 +1,320 @@
+"""Mailboxes on disk: across restarts, versions, damage, full disks; and the file stays small."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from transport import mailbox_file
+from transport.box import Box
+from transport.errors import NotStored, StoreRefused
+from transport.mailbox_file import Durability, check_durability
+from transport.mailboxes import DUPLICATE, FULL
+from transport.stored_mailboxes import StoredMailboxes
+
+
+def ident(n: int) -> bytes:
+    """Return the n-th id."""
+    return n.to_bytes(16, "big")
+
+
+class Shelf:
+    """A folder with a file of mailboxes that is opened again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "system" / "mailboxes.db"
+        self.logged: list[str] = []
+        self._open: StoredMailboxes | None = None
+
+    def open(self, **options: int) -> StoredMailboxes:
+        self.close()
+        self._open = StoredMailboxes(self.path, log=self.logged.append, **options)  # type: ignore[arg-type]
+        return self._open
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all files."""
+        return sum(file.stat().st_size for file in self.path.parent.iterdir())
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    shelf = Shelf(tmp_path)
+    yield shelf
+    shelf.close()
+
+
+def waiting(boxes: StoredMailboxes, address: str) -> list[tuple[int, bytes]]:
+    """Return number and blob of what waits."""
+    return [(int.from_bytes(one.id, "big"), one.blob) for one in boxes.undone(address, 10_000)]
+
+
+def test_what_was_committed_waits_after_a_restart_in_order(shelf: Shelf) -> None:
+    boxes = shelf.open()
+    for n in (3, 1, 2):
+        boxes.accept("bob", ident(n), b"%d" % n)
+    boxes.accept("eve", ident(3), b"for eve")
+    boxes.commit()
+    boxes.accept("bob", ident(9), b"never promised")
+    boxes = shelf.open()
+    assert waiting(boxes, "bob") == [(3, b"3"), (1, b"1"), (2, b"2")]
+    assert waiting(boxes, "eve") == [(3, b"for eve")]
+    assert boxes.depths() == {"bob": (3, 3), "eve": (1, 7)}
+    assert boxes.accept("bob", ident(4), b"4") > boxes.undone("bob", 9)[2].position
+
+
+def test_what_was_done_stays_done_and_known_after_a_restart(shelf: Shelf) -> None:
+    boxes = shelf.open()
+    for n in range(5):
+        boxes.accept("bob", ident(n), b"x")
+    boxes.commit()
+    for n in (1, 2, 4):
+        assert boxes.done("bob", ident(n))
+    boxes.commit()
+    boxes = shelf.open()
+    assert [n for n, _ in waiting(boxes, "bob")] == [0, 3]
+    assert not boxes.done("bob", ident(1))
+    assert boxes.accept("bob", ident(1), b"x") == DUPLICATE
+    assert boxes.accept("bob", ident(3), b"x") == DUPLICATE
+    assert boxes.accept("eve", ident(1), b"x") > 0
+
+
+def test_one_that_came_and_went_before_a_commit_is_known_afterwards(shelf: Shelf) -> None:
+    boxes = shelf.open()
+    boxes.accept("bob", ident(1), b"x")
+    boxes.done("bob", ident(1))
+    boxes.commit()
+    boxes = shelf.open()
+    assert boxes.depths() == {}
+    assert boxes.accept("bob", ident(1), b"x") == DUPLICATE
+
+
+def test_the_last_done_ids_are_remembered_and_the_rest_pruned(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox_file, "PRUNE_FROM", 4)
+    boxes = shelf.open(known_done=10)
+    for n in range(100):
+        boxes.accept("bob", ident(n), b"x")
+        boxes.commit()
+        boxes.done("bob", ident(n))
+    boxes.commit()
+    boxes = shelf.open(known_done=10)
+    assert boxes.accept("bob", ident(90), b"x") == DUPLICATE
+    assert boxes.accept("bob", ident(89), b"x") > 0
+    shelf.close()
+    with sqlite3.connect(shelf.path) as db:
+        assert db.execute("SELECT count(*) FROM done").fetchone()[0] < 16
+    db.close()
+
+
+def test_bounds_hold_across_a_restart(shelf: Shelf) -> None:
+    boxes = shelf.open(max_messages=2, max_bytes=10)
+    boxes.accept("bob", ident(1), bytes(6))
+    boxes.commit()
+    boxes = shelf.open(max_messages=2, max_bytes=10)
+    assert boxes.accept("bob", ident(2), bytes(5)) == FULL
+    assert boxes.accept("bob", ident(2), bytes(4)) > 0
+    assert boxes.accept("bob", ident(3), b"") == FULL
+
+
+def test_what_memory_has_no_room_for_is_read_from_the_file(shelf: Shelf) -> None:
+    boxes = shelf.open(memory_bytes=10)
+    for n in range(5):
+        boxes.accept("bob", ident(n), b"%d" % n * 8)
+        boxes.commit()
+    assert waiting(boxes, "bob") == [(n, b"%d" % n * 8) for n in range(5)]
+    for n in range(5):
+        boxes.done("bob", ident(n))
+    boxes.commit()
+    assert shelf.open().depths() == {}
+
+
+def test_mail_of_an_address_that_is_no_more_is_gone_from_the_file(shelf: Shelf) -> None:
+    boxes = shelf.open()
+    for address in ("bob", "eve"):
+        boxes.accept(address, ident(1), b"x")
+    boxes.commit()
+    boxes.accept("bob", ident(2), b"x")
+    assert boxes.discard("bob") == 2
+    assert boxes.discard("nobody") == 0
+    boxes.commit()
+    boxes = shelf.open()
+    assert boxes.depths() == {"eve": (1, 1)}
+    assert boxes.accept("bob", ident(1), b"x") > 0
+
+
+def test_a_full_disk_takes_the_batch_back_and_is_logged_once(shelf: Shelf) -> None:
+    boxes = shelf.open()
+    boxes.accept("bob", ident(1), b"kept")
+    boxes.accept("bob", ident(2), b"kept")
+    boxes.commit()
+    pages = boxes._file._db.execute("PRAGMA page_count").fetchone()[0]
+    boxes._file._db.execute(f"PRAGMA max_page_count = {pages}")
+    boxes.done("bob", ident(1))
+    for n in (3, 4):
+        boxes.accept("eve", ident(n), bytes(100_000))
+        with pytest.raises(NotStored, match="full") as error:
+            boxes.commit()
+        assert error.value.taken_back == {("eve", ident(n))}
+    assert boxes.depths() == {"bob": (1, 4)}
+    boxes.commit()  # what is done needs no room
+    boxes._file._db.execute("PRAGMA max_page_count = 1000000")
+    assert boxes.accept("eve", ident(3), bytes(100_000)) > 0
+    boxes.commit()
+    assert len(shelf.logged) == 1
+    boxes = shelf.open()
+    assert boxes.depths() == {"bob": (1, 4), "eve": (1, 100_000)}
+
+
+def test_a_corrupt_file_is_moved_aside_whole_and_named_in_the_log(shelf: Shelf) -> None:
+    noise = b"this is no database " * 1000
+    shelf.path.parent.mkdir()
+    for round_ in (1, 2):
+        shelf.close()
+        shelf.path.write_bytes(noise)
+        boxes = shelf.open()
+        assert boxes.depths() == {}
+        aside = shelf.path.with_name(f"mailboxes.db.corrupt-{round_}")
+        assert aside.read_bytes() == noise
+        assert aside.name in shelf.logged[-1]
+        assert len(shelf.logged) == round_
+
+
+def test_a_damaged_page_is_found_when_the_file_is_opened(shelf: Shelf) -> None:
+    boxes = shelf.open()
+    for n in range(500):
+        boxes.accept("bob", ident(n), bytes(100))
+    boxes.commit()
+    shelf.close()
+    data = bytearray(shelf.path.read_bytes())
+    middle = len(data) // 2 // 4096 * 4096
+    data[middle : middle + 4096] = b"\xaa" * 4096
+    shelf.path.write_bytes(data)
+    assert shelf.open().depths() == {}
+    assert "corrupt-1" in shelf.logged[0]
+    assert shelf.path.with_name("mailboxes.db.corrupt-1").read_bytes() == bytes(data)
+
+
+def test_a_file_cut_to_nothing_keeps_its_log(shelf: Shelf) -> None:
+    shelf.path.parent.mkdir()
+    shelf.path.write_bytes(b"")
+    wal = shelf.path.with_name("mailboxes.db-wal")
+    wal.write_bytes(b"what came last")
+    shelf.open()
+    aside = shelf.path.with_name("mailboxes.db.corrupt-1-wal")
+    assert aside.read_bytes() == b"what came last"
+
+
+def test_a_newer_file_is_refused_and_left_alone(shelf: Shelf) -> None:
+    shelf.open()
+    shelf.close()
+    with sqlite3.connect(shelf.path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreRefused, match="newer Agiraph: its version is 99, this one knows up"):
+        shelf.open()
+    assert [file.name for file in shelf.path.parent.iterdir()] == [shelf.path.name]
+
+
+def test_an_older_file_is_brought_up_to_date(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes = shelf.open()
+    boxes.accept("bob", ident(1), b"x")
+    boxes.commit()
+    shelf.close()
+    steps = (*mailbox_file.MIGRATIONS, "CREATE TABLE dead (id BLOB);", "DROP TABLE dead;")
+    monkeypatch.setattr(mailbox_file, "MIGRATIONS", steps)
+    for _ in range(2):
+        boxes = shelf.open()
+        assert waiting(boxes, "bob") == [(1, b"x")]
+        assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (3,)
+
+
+def test_a_step_that_fails_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.open()
+    shelf.close()
+    steps = (*mailbox_file.MIGRATIONS, "CREATE TABLE dead (id BLOB); DROP TABLE nowhere;")
+    with monkeypatch.context() as patched:
+        patched.setattr(mailbox_file, "MIGRATIONS", steps)
+        with pytest.raises(StoreRefused, match="nowhere"):
+            shelf.open()
+    boxes = shelf.open()
+    assert boxes._file._db.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_a_file_has_one_owner_and_is_private(shelf: Shelf) -> None:
+    shelf.open()
+    with pytest.raises(StoreRefused, match="locked"):
+        StoredMailboxes(shelf.path)
+    assert {file.stat().st_mode & 0o077 for file in shelf.path.parent.iterdir()} == {0}
+    assert shelf.path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "system").write_text("a file")
+    with pytest.raises(StoreRefused, match=r"mailboxes\.db"):
+        StoredMailboxes(tmp_path / "system" / "mailboxes.db")
+
+
+def test_an_unknown_durability_is_refused_with_the_known_ones() -> None:
+    assert [check_durability(one) for one in ("full", "normal")] == ["full", "normal"]
+    with pytest.raises(StoreRefused, match="full, normal"):
+        check_durability("sometimes")
+
+
+@pytest.mark.parametrize(("durability", "level"), [("full", 2), ("normal", 1)])
+def test_durability_is_what_sqlite_is_told(
+    tmp_path: Path, durability: Durability, level: int
+) -> None:
+    boxes = StoredMailboxes(tmp_path / "mailboxes.db", durability=durability)
+    assert boxes._file._db.execute("PRAGMA synchronous").fetchone() == (level,)
+    assert boxes._file._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    boxes.close()
+
+
+def test_the_file_stays_small_while_fifty_thousand_messages_pass(shelf: Shelf) -> None:
+    boxes = shelf.open(known_done=10_000)
+    batch = 250
+    before: list[bytes] = []
+    for start in range(0, 50_000, batch):
+        for id_ in before:
+            boxes.done("bob", id_)
+        before = [ident(n) for n in range(start, start + batch)]
+        for id_ in before:
+            boxes.accept("bob", id_, bytes(200))
+        boxes.commit()
+    assert shelf.size < 8 * 1024 * 1024
+    shelf.close()
+    assert shelf.size < 1024 * 1024
+
+
+def test_a_flood_that_is_over_gives_its_room_back(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox_file, "TIDY_EVERY", 4)
+    boxes = shelf.open()
+    for n in range(1_000):
+        boxes.accept("bob", ident(n), bytes(16_000))
+    boxes.commit()
+    assert shelf.size > 16_000_000
+    for n in range(1_000):
+        boxes.done("bob", ident(n))
+    for n in range(1_000, 1_040):
+        boxes.commit()
+        boxes.accept("bob", ident(n), b"")
+    shelf.close()
+    assert shelf.size < 6_000_000
+
+
+def test_an_id_that_was_taken_back_and_came_again_waits_once() -> None:
+    box = Box()
+    box.put(1, ident(1), 1, b"x")
+    box.take(ident(1))
+    box.put(2, ident(1), 1, b"x")
+    assert [entry.position for _, entry in box.following(10, 0)] == [2]

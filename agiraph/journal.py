@@ -1,13 +1,20 @@
 """Journal: append-only JSON lines, fsynced before anyone is told; the state is the fold of it.
 
-One process writes a journal. A record is one JSON object on one line. A crash can only tear the
-last line (it has no newline, or is not JSON); opening cuts it off. A bad line anywhere else is
-corruption, and is reported with file and offset, never skipped.
+One process writes a journal. A record is one JSON object on one line, whose last field `crc` is
+the CRC-32 of the line before it (records of journals older than that have none). A crash can only
+tear the last line: it has no newline, or blocks of it were never written. Opening cuts it off.
+
+Any other bad line is damage, and a journal that lost its middle is no journal: it is moved aside,
+what was whole before the damage is laid beside it, and a note in its place refuses every opening
+until a person has decided (`docs/operations.md`). Nothing is skipped.
 """
 
 import json
 import os
+import time
+import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,39 +23,76 @@ from agiraph.errors import Corrupt
 
 JsonObject = dict[str, Any]
 
+CHECK = b'"crc":"'
+CHECK_BYTES = len(CHECK) + 10
+REFUSAL = "corrupt"
+
+
+class Damaged(Corrupt):
+    """A record in the middle of a journal is not what was written."""
+
+    def __init__(self, name: str, offset: int) -> None:
+        """Name the file and the byte where the record begins."""
+        super().__init__(f"{name}: the record at byte {offset} is damaged")
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a journal: after `count` records, at byte `offset`, right after `last`."""
+
+    count: int
+    offset: int
+    last: str
+
 
 def encode_record(record: JsonObject) -> bytes:
-    """Return one record as its line, newline included."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    """Return one record as its line, checksum and newline included."""
+    body = _encoded(record)[:-1]
+    comma = b"," if record else b""
+    return b'%b%b%b%08x"}\n' % (body, comma, CHECK, zlib.crc32(body))
 
 
-def split_records(data: bytes, name: str = "journal") -> tuple[list[JsonObject], int]:
+def _encoded(record: JsonObject) -> bytes:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def split_records(
+    data: bytes, name: str = "journal", base: int = 0
+) -> tuple[list[JsonObject], int]:
     """Return the records in `data` and how many bytes of it are whole.
 
-    Raises Corrupt for a line before the last that is not a JSON object.
+    Raises Corrupt for a line that was written whole and is not what was written. `base` is where
+    in the file `data` begins; only the file's beginning may hold records without a checksum.
     """
     records: list[JsonObject] = []
     offset = 0
-    while offset < len(data):
-        end = data.find(b"\n", offset)
-        if end < 0:
-            return records, offset
-        record = _parse(data[offset:end])
-        if record is None:
-            if end + 1 == len(data):
-                return records, offset
-            raise Corrupt(f"{name}: the record at byte {offset} is not a JSON object")
+    must_check = base > 0
+    while (end := data.find(b"\n", offset)) >= 0:
+        line = data[offset:end]
+        record, is_checked = _parse(line)
+        if record is None or (must_check and not is_checked):
+            if end + 1 == len(data) and b"\0" in line:
+                return records, offset  # blocks of the last append that never reached the disk
+            raise Damaged(name, base + offset)
+        must_check = is_checked
         records.append(record)
         offset = end + 1
     return records, offset
 
 
-def _parse(line: bytes) -> JsonObject | None:
+def _parse(line: bytes) -> tuple[JsonObject | None, bool]:
+    """Return the record of a line, None if it is damaged, and whether it has a checksum."""
+    body, check = line[:-CHECK_BYTES].removesuffix(b","), line[-CHECK_BYTES:]
+    is_sum_right = check.endswith(b'%08x"}' % zlib.crc32(body))
+    is_checked = check.startswith(CHECK)
+    if is_checked != is_sum_right:  # right, but under another name: the name is damaged
+        return None, is_checked
     try:
-        value = json.loads(line)
+        value = json.loads(body + b"}" if is_checked else line)
     except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+        return None, is_checked
+    return (value if isinstance(value, dict) else None), is_checked
 
 
 def read_journal(path: Path) -> list[JsonObject]:
@@ -57,29 +101,58 @@ def read_journal(path: Path) -> list[JsonObject]:
         data = path.read_bytes()
     except FileNotFoundError:
         return []
-    return split_records(data, str(path))[0]
+    records = split_records(data, str(path))[0]
+    _refuse_if_told(records)
+    return records
 
 
 class Journal:
-    """One open journal; `records` are those that stood in it when it was opened."""
+    """One open journal; `records` are those that stood in it (after `since`) when it was opened."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError."""
+    def __init__(self, path: Path, since: Mark | None = None) -> None:
+        """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
+
+        With `since`, only what stands behind that mark is read; a mark that is not of this journal
+        is passed over, and `since` is then None.
+        """
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            data = path.read_bytes()
-            self.records, whole = split_records(data, str(path))
-            if whole < len(data):
-                os.ftruncate(self._fd, whole)
+            self.since = since if since and self._has(since) else None
+            self._load(self.since or Mark(0, 0, ""))
             if is_new:
                 _sync_folder(path.parent)
         except BaseException:
             os.close(self._fd)
             raise
-        self.count = len(self.records)
+
+    def _has(self, mark: Mark) -> bool:
+        last = mark.last.encode()
+        if not 0 < len(last) <= mark.offset:
+            return False
+        return os.pread(self._fd, len(last), mark.offset - len(last)) == last
+
+    def _load(self, since: Mark) -> None:
+        """Read what stands behind a mark and cut what is torn."""
+        data = _read_from(self._fd, since.offset)
+        try:
+            self.records, whole = split_records(data, str(self.path), since.offset)
+        except Damaged as damage:
+            raise _set_aside(self.path, damage) from None
+        if since.offset == 0:
+            _refuse_if_told(self.records)
+        if whole < len(data):
+            os.ftruncate(self._fd, since.offset + whole)
+        self.count = since.count + len(self.records)
+        self._offset = since.offset + whole
+        self._last = _last_of(data[:whole]) or since.last
+
+    @property
+    def mark(self) -> Mark:
+        """The place where the next record will stand."""
+        return Mark(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
         """Write records in one piece and wait until they are on disk; return how many now stand."""
@@ -89,6 +162,8 @@ class Journal:
         _write_all(self._fd, data)
         os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
         self.count += len(records)
+        self._offset += len(data)
+        self._last = _last_of(data)
         return self.count
 
     def close(self) -> None:
@@ -111,6 +186,43 @@ class Journal:
     def __iter__(self) -> Iterator[JsonObject]:
         """Iterate over the records that stood in the journal when it was opened."""
         return iter(self.records)
+
+
+def _read_from(fd: int, offset: int) -> bytes:
+    pieces = []
+    while piece := os.pread(fd, 1 << 24, offset):
+        pieces.append(piece)
+        offset += len(piece)
+    return b"".join(pieces)
+
+
+def _last_of(data: bytes) -> str:
+    """Return the end of a record's line by which its place is known again."""
+    last = data[-CHECK_BYTES - 1 :]
+    return last.decode() if last.startswith(CHECK) else ""
+
+
+def _refuse_if_told(records: list[JsonObject]) -> None:
+    if records and records[0].keys() == {REFUSAL}:
+        raise Corrupt(str(records[0][REFUSAL]))
+
+
+def _set_aside(path: Path, damage: Damaged) -> Corrupt:
+    """Move a damaged journal aside and leave a note that refuses; return what to raise."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    aside = path.with_name(f"{path.name}.corrupt-{stamp}")
+    good = path.with_name(f"{path.name}.good-{stamp}")
+    text = (
+        f"{damage}. The file as it was found is now {aside.name}; "
+        f"what is whole before the damage is {good.name}. "
+        f"To go on with that, and without what came after it: mv {good} {path}"
+    )
+    data = path.read_bytes()
+    replace_bytes(good, data[: damage.offset])
+    replace_bytes(aside, data)
+    replace_bytes(path, encode_record({REFUSAL: text}))
+    _sync_folder(path.parent)
+    return Corrupt(text)
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -136,20 +248,25 @@ def _sync_folder(folder: Path) -> None:
 def replace_file(path: Path, text: str) -> None:
     """Write a whole file in one step: readers see the old one or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    replace_bytes(path, text.encode())
+
+
+def append_lines(path: Path, records: Iterable[JsonObject]) -> None:
+    """Append records to a trace that nobody's state depends on (no fsync, no checksum)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "ab") as file:
+        file.write(b"".join(_encoded(record) + b"\n" for record in records))
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Write a file whose folder exists in one step, as `replace_file` does."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(part, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
     except OSError:
         part.unlink(missing_ok=True)
         raise
-
-
-def append_lines(path: Path, records: Iterable[JsonObject]) -> None:
-    """Append records to a trace that nobody's state depends on (no fsync)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "ab") as file:
-        file.write(b"".join(encode_record(record) for record in records))

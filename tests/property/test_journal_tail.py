@@ -1,11 +1,14 @@
 """Wherever a crash cuts a journal, the records that were whole are there, and only those."""
 
+import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agiraph.errors import Corrupt
 from agiraph.journal import Journal, encode_record, read_journal, split_records
 
 VALUES = st.recursive(
@@ -25,6 +28,31 @@ def test_a_tail_cut_at_any_byte_loses_only_the_torn_record(
     ends = [len(b"".join(map(encode_record, records[:n]))) for n in range(len(records) + 1)]
     kept = max(n for n, end in enumerate(ends) if end <= cut)
     assert split_records(whole[:cut]) == (records[:kept], ends[kept])
+
+
+@given(records=RECORDS.filter(bool), data=st.data())
+def test_a_flipped_byte_is_told_and_nothing_behind_it_is_lost_in_silence(
+    records: list[dict[str, object]], data: st.DataObject
+) -> None:
+    whole = bytearray(b"".join(encode_record(record) for record in records))
+    place = data.draw(st.integers(0, len(whole) - 1))
+    whole[place] ^= data.draw(st.integers(1, 255))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        path.write_bytes(whole)
+        if place == len(whole) - 1 or (whole[place] == 0 and b"\n" not in whole[place:-1]):
+            with Journal(path) as journal:
+                assert journal.records == records[:-1], "it looks like a torn tail"
+            return
+        with pytest.raises(Corrupt) as told:
+            Journal(path)
+        begun = max(n + 1 for n in range(-1, place) if n < 0 or whole[n] == ord("\n"))
+        assert f"at byte {begun} is damaged" in str(told.value)
+        assert path.with_name(_aside(folder)).read_bytes() == whole
+
+
+def _aside(folder: str) -> str:
+    return next(name for name in os.listdir(folder) if ".corrupt-" in name)
 
 
 @given(records=RECORDS, tail=st.binary(max_size=12).filter(lambda tail: b"\n" not in tail))

@@ -2,12 +2,21 @@
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from agiraph.errors import Corrupt
-from agiraph.journal import Journal, append_lines, read_journal, replace_file
+from agiraph.journal import (
+    Journal,
+    Mark,
+    append_lines,
+    encode_record,
+    read_journal,
+    replace_file,
+    split_records,
+)
 
 
 @pytest.fixture
@@ -35,6 +44,28 @@ def test_no_journal_has_no_records(path: Path) -> None:
     assert read_journal(path) == []
 
 
+A = encode_record({"a": 1})
+B = encode_record({"b": 2})
+
+
+def test_a_record_is_readable_json_with_a_checksum_in_it() -> None:
+    assert A == b'{"a":1,"crc":"a702fc6e"}\n'
+    assert encode_record({}) == b'{"crc":"15d54739"}\n'
+    assert split_records(A + encode_record({})) == ([{"a": 1}, {}], len(A) + 19)
+
+
+def test_a_journal_from_before_the_checksums_goes_on_with_them(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b'{"old":1}\n{"old":2}\n')
+    with Journal(path) as opened:
+        opened.append({"new": 3})
+    assert read_journal(path) == [{"old": 1}, {"old": 2}, {"new": 3}]
+    with path.open("ab") as file:
+        file.write(b'{"without":"a checksum"}\n')
+    with pytest.raises(Corrupt, match="is damaged"):
+        read_journal(path)
+
+
 def test_a_torn_tail_is_cut_and_writing_goes_on(path: Path) -> None:
     with Journal(path) as first:
         first.append({"a": 1})
@@ -44,30 +75,93 @@ def test_a_torn_tail_is_cut_and_writing_goes_on(path: Path) -> None:
     with Journal(path) as again:
         assert again.records == [{"a": 1}]
         again.append({"b": 2})
-    assert path.read_bytes() == b'{"a":1}\n{"b":2}\n'
+    assert path.read_bytes() == A + B
 
 
-@pytest.mark.parametrize("tail", [b"\0\0\0\0\n", b"[1]\n", b"nonsense\n", b"\n", b"\xff\n"])
-def test_a_last_line_that_is_no_object_counts_as_torn(path: Path, tail: bytes) -> None:
-    with Journal(path) as first:
-        first.append({"a": 1})
-    with path.open("ab") as file:
-        file.write(tail)
+@pytest.mark.parametrize("tail", [b"\0\0\0\0\n", b'{"b":\0\0,"crc":"00000000"}\n'])
+def test_blocks_that_never_reached_the_disk_count_as_torn(path: Path, tail: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(A + tail)
+    with Journal(path) as opened:
+        assert opened.records == [{"a": 1}]
+    assert path.read_bytes() == A
+
+
+BAD = [b"nonsense", b"[1]", b"", b"\xff\xfe", b'{"a":', b'{"b":3,"crc":"%b"}' % B[-11:-3]]
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("after", [b"", B])
+def test_a_bad_line_is_told_with_file_and_offset_and_the_file_moved_aside(
+    path: Path, bad: bytes, after: bytes
+) -> None:
+    path.parent.mkdir()
+    content = A + bad + b"\n" + after
+    path.write_bytes(content)
+    with pytest.raises(Corrupt, match=rf"journal.jsonl: the record at byte {len(A)} is damaged"):
+        read_journal(path)
+    assert path.read_bytes() == content, "only its writer moves a journal"
+    with pytest.raises(Corrupt, match=rf"the record at byte {len(A)} is damaged"):
+        Journal(path)
+    found = {file.name.partition(".jsonl")[2].partition("-")[0]: file for file in _files(path)}
+    assert found.keys() == {"", ".corrupt", ".good"}
+    assert found[".corrupt"].read_bytes() == content
+    assert found[".good"].read_bytes() == A
+
+
+def test_a_damaged_journal_is_refused_until_a_person_has_decided(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(A + b"nonsense\n" + B)
+    told = []
+    for open_it in (Journal, Journal, read_journal):
+        with pytest.raises(Corrupt) as error:
+            open_it(path)
+        told.append(str(error.value))
+    assert len(set(told)) == 1, "and nothing more is moved"
+    assert len(_files(path)) == 3
+    subprocess.run(told[0].partition("after it: ")[2], shell=True, check=True)
     with Journal(path) as again:
         assert again.records == [{"a": 1}]
-    assert path.read_bytes() == b'{"a":1}\n'
 
 
-@pytest.mark.parametrize("bad", [b"nonsense", b"[1]", b"", b"\xff\xfe", b'{"a":'])
-def test_a_bad_line_in_the_middle_is_told_with_file_and_offset(path: Path, bad: bytes) -> None:
-    path.parent.mkdir()
-    content = b'{"a":1}\n' + bad + b'\n{"b":2}\n'
-    path.write_bytes(content)
-    with pytest.raises(Corrupt, match=r"journal.jsonl: the record at byte 8 is not a JSON object"):
-        Journal(path)
-    with pytest.raises(Corrupt, match="at byte 8"):
-        read_journal(path)
-    assert path.read_bytes() == content, "a corrupt journal is left as it is, to be looked at"
+def _files(path: Path) -> list[Path]:
+    return sorted(path.parent.iterdir())
+
+
+def test_only_what_stands_behind_a_mark_is_read(path: Path) -> None:
+    with Journal(path) as first:
+        first.append({"a": 1}, {"b": 2})
+        mark = first.mark
+        first.append({"c": 3})
+    assert (mark.count, mark.offset) == (2, len(A + B))
+    with Journal(path, since=mark) as again:
+        assert (again.since, again.records, again.count) == (mark, [{"c": 3}], 3)
+        end = again.mark
+    with Journal(path, since=end) as at_end:
+        assert (at_end.records, at_end.mark) == ([], end)
+
+
+@pytest.mark.parametrize(
+    "mark", [Mark(1, 3, A[-18:].decode()), Mark(1, 10**6, A[-18:].decode()), Mark(0, 0, "")]
+)
+def test_a_mark_of_another_journal_is_passed_over(path: Path, mark: Mark) -> None:
+    with Journal(path) as first:
+        first.append({"a": 1})
+    with Journal(path, since=mark) as again:
+        assert (again.since, again.records) == (None, [{"a": 1}])
+
+
+def test_behind_a_mark_a_torn_tail_is_cut_and_damage_is_found(path: Path) -> None:
+    with Journal(path) as first:
+        first.append({"a": 1})
+        mark = first.mark
+    path.write_bytes(A + B + b'{"torn')
+    with Journal(path, since=mark) as again:
+        assert again.records == [{"b": 2}]
+    assert path.read_bytes() == A + B
+    path.write_bytes(A + b"nonsense\n" + B)
+    with pytest.raises(Corrupt, match=f"at byte {len(A)} is damaged"):
+        Journal(path, since=mark)
 
 
 @pytest.mark.parametrize("written", [0, 1, 9, 21])
@@ -91,7 +185,7 @@ def test_a_full_disk_leaves_no_torn_record(
             patch.setattr("agiraph.journal.os.write", write)
             with pytest.raises(OSError, match="No space left"):
                 opened.append({"first": "of two"}, {"second": "of two"})
-        assert path.read_bytes() == b'{"a":1}\n'
+        assert path.read_bytes() == A
         assert opened.append({"b": 2}) == 2
     assert read_journal(path) == [{"a": 1}, {"b": 2}]
 

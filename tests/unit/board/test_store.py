@@ -1,5 +1,6 @@
 """The journaled board: what was executed is there again, and a bad journal is named."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,8 @@ def test_a_record_that_cannot_have_been_is_named(tmp_path: Path, line: str) -> N
     store = BoardStore(path)
     store.execute(START, 1.0)
     store.close()
-    with path.open("a") as file:
-        file.write(line + "\n")
+    with Journal(path) as journal:
+        journal.append(json.loads(line))
     with pytest.raises(Corrupt, match=r"journal.jsonl: record 2 "):
         read_board(path)
     with pytest.raises(Corrupt):

@@ -127,7 +127,8 @@ def test_a_damaged_log_of_one_agent_does_not_stop_the_others(home: Home) -> None
     assert [event.type for event in recorder.record(batch)] == ["b"]
     recorder.close()
     assert "broken-1" in log.lines[0]
-    assert damaged.read_text() == "rubbish\nmore rubbish\n"
+    aside = next(damaged.parent.glob("events.jsonl.corrupt-*"))
+    assert aside.read_text() == "rubbish\nmore rubbish\n"
 
 
 def text(content: str, sender: str, to: str, **names: str) -> Text:

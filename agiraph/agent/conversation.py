@@ -1,4 +1,4 @@
-"""Conversation: one entity's journal and its transcript, kept in step.
+"""Conversation: one entity's journal, its snapshot and its transcript, kept in step.
 
 Every change of an entity's mind goes through `append`: it stands on disk before it counts, and
 whatever waits for that (acknowledgements to the bus) is let go right after.
@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agiraph.agent.records import RECORD, ConversationRecord
-from agiraph.agent.transcript import Transcript
+from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
 from agiraph.journal import Journal
+from agiraph.snapshot import Snapshots
 
 
 class Conversation:
@@ -17,23 +18,28 @@ class Conversation:
 
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` and fold it. Raises Corrupt, OSError."""
-        self._journal = Journal(path)
+        self._snapshots = Snapshots(path, TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
-        self.transcript = Transcript.fold(
-            RECORD.validate_python(record) for record in self._journal.records
-        )
+        known = self._snapshots.load()
+        self._journal = Journal(path, since=known[0] if known else None)
+        self.transcript = known[1] if known and self._journal.since else Transcript()
+        for record in self._journal.records:
+            self.transcript.apply(RECORD.validate_python(record))
+        self._journal.records = []
 
     def when_recorded(self, act: Callable[[], None]) -> None:
         """Do `act` right after the next append: its cause is then safe on disk."""
         self._when_recorded.append(act)
 
-    def append(self, record: ConversationRecord) -> None:
-        """Put a record on disk, then take it into the transcript, then let go what waited."""
-        self._journal.append(RECORD.dump_python(record, mode="json", exclude_defaults=False))
-        self.transcript.apply(record)
+    def append(self, *records: ConversationRecord) -> None:
+        """Put records on disk in one piece, take them in, then let go what waited for that."""
+        self._journal.append(*(RECORD.dump_python(record, mode="json") for record in records))
+        for record in records:
+            self.transcript.apply(record)
         waiting, self._when_recorded = self._when_recorded, []
         for act in waiting:
             act()
+        self._snapshots.keep_if_due(self._journal.mark, self.transcript)
 
     def close(self) -> None:
         """Close the journal."""

@@ -215,26 +215,27 @@ class AgentLoop:
         if self._gate.is_shut:
             self._entity.show("paused", "")
             await self._gate.passed()
+        heard: dict[str, Heard] = {}
         for incoming in self._inbox.take(with_followups=self._entity.is_between_works()):
             if self._transcript.has_seen(incoming.id):
                 incoming.done()
                 continue
             self._conversation.when_recorded(incoming.done)
-            self._hear(
-                Heard(
-                    content=incoming.shown,
-                    from_name=incoming.from_name,
-                    ts=self._clock.now(),
-                    message=incoming.id,
-                )
+            heard[incoming.id] = Heard(
+                content=incoming.shown,
+                from_name=incoming.from_name,
+                ts=self._clock.now(),
+                message=incoming.id,
             )
-        for notice in self._entity.notices():
-            self._hear(notice)
+        self._hear(*heard.values(), *self._entity.notices())
 
-    def _hear(self, heard: Heard) -> None:
-        self._conversation.append(heard)
-        if heard.message is not None:
-            self._entity.report("message.received", {"from": heard.from_name})
+    def _hear(self, *heard: Heard) -> None:
+        """Take all that came in one append: they wait for the disk once."""
+        if heard:
+            self._conversation.append(*heard)
+        for one in heard:
+            if one.message is not None:
+                self._entity.report("message.received", {"from": one.from_name})
 
     # --- think -----------------------------------------------------------------------------------
 

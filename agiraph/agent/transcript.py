@@ -11,6 +11,8 @@ times, because providers refuse conversations that break them:
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from pydantic import TypeAdapter
+
 from agiraph.agent.records import (
     Assigned,
     CallFinished,
@@ -26,6 +28,8 @@ from agiraph.models import Assignment
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 
 PUBLISH = "publish"
+FOLD = 1
+"""Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
 @dataclass(slots=True)
@@ -168,6 +172,9 @@ class Transcript:
             self.is_paused = True
         elif record.what == "resumed":
             self.is_paused = False
+
+
+TRANSCRIPT: TypeAdapter[Transcript] = TypeAdapter(Transcript)
 
 
 def _with_unique_ids(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:

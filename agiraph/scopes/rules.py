@@ -25,6 +25,11 @@ def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
     return tuple(part.casefold() for part in path.relative_to(root).parts)
 
 
+def _is_journal(name: str) -> bool:
+    """Whether a lower-cased name is the run's journal, its snapshot or what was set aside."""
+    return name.lstrip(".").startswith(RUN_JOURNAL)
+
+
 def shown_under(path: Path, root: Path) -> str | None:
     """Return `path` as written from `root`, None if it is elsewhere."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else None
@@ -111,7 +116,7 @@ class WorkerRules:
         if names[0] == "nodes":
             return len(names) >= 3 and names[2] == "published"
         return names[0] == "_messages" or (
-            len(names) == 1 and names[0] not in RUN_FOLDERS and names[0] != RUN_JOURNAL
+            len(names) == 1 and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
         )
 
     def may_list(self, path: Path) -> bool:
@@ -171,7 +176,7 @@ class CoordinatorRules:
         """Whether a resolved path may be written: not what other processes write."""
         names = parts_under(path, self.run)
         if names is not None:
-            return bool(names) and names[0] not in RUN_FOLDERS and names[0] != RUN_JOURNAL
+            return bool(names) and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
         of_agent = parts_under(path, self.agent)
         if not of_agent:
             return False

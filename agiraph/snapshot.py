@@ -1,0 +1,75 @@
+"""Snapshot: the state after the first N records of a journal, so that a long one opens fast.
+
+A snapshot is only ever a shortcut: it can be lost, torn or of another shape, and the state is then
+folded from the journal, as if there had never been one. It says which place of which journal it
+stands for (`journal.Mark`), and has a checksum of its own.
+"""
+
+import json
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from agiraph.journal import JsonObject, Mark, replace_bytes
+
+S = TypeVar("S")
+
+FEWEST_RECORDS = 1000
+SHARE = 4
+
+
+def is_due(count: int, snapshot_count: int) -> bool:
+    """Whether a journal of `count` records is worth a new snapshot.
+
+    Each is taken when the journal has grown by a quarter since the last, so that all of them
+    together cost a few times what the last one does, and opening reads at most a fifth.
+    """
+    return count - snapshot_count >= max(FEWEST_RECORDS, snapshot_count // SHARE)
+
+
+class Snapshots(Generic[S]):
+    """The one snapshot that a journal has, in a file beside it."""
+
+    def __init__(self, journal: Path, adapter: TypeAdapter[S], fold: int) -> None:
+        """Keep the state that `adapter` describes. `fold` is raised when records mean another."""
+        self.path = journal.with_name(f"{journal.name}.snapshot")
+        self._adapter = adapter
+        self._fold = fold
+        self._count = 0
+
+    def load(self) -> tuple[Mark, S] | None:
+        """Return the last state kept and its place, None if there is none that can be trusted."""
+        try:
+            head, _, state = self.path.read_bytes().partition(b"\n")
+            about = json.loads(head)
+            mark = Mark(about["count"], about["offset"], about["last"])
+            if about != self._about(mark, state):
+                return None
+            loaded = self._adapter.validate_json(state)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        self._count = mark.count
+        return mark, loaded
+
+    def keep_if_due(self, mark: Mark, state: S) -> None:
+        """Write the state down if the journal has grown enough since the last time."""
+        if not is_due(mark.count, self._count):
+            return
+        data = self._adapter.dump_json(state)
+        self._count = mark.count
+        with suppress(OSError):  # a shortcut that cannot be written is no reason to stop
+            replace_bytes(self.path, json.dumps(self._about(mark, data)).encode() + b"\n" + data)
+
+    def _about(self, mark: Mark, state: bytes) -> JsonObject:
+        shape = json.dumps(self._adapter.json_schema(mode="serialization"), sort_keys=True)
+        return {
+            "count": mark.count,
+            "offset": mark.offset,
+            "last": mark.last,
+            "fold": self._fold,
+            "shape": zlib.crc32(shape.encode()),
+            "crc": zlib.crc32(state),
+        }

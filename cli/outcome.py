@@ -62,7 +62,7 @@ def _result(client: "Client", agent: AgentSummary) -> str | None:
     try:
         found = client.read_file(agent.id, "_output.md")
         return b"".join(pieces(client, agent.id, found)).decode("utf-8", "replace")
-    except ApiError:
+    except (ApiError, NotReachable):
         return agent.result
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 import click
 
 from actors.console.printable import printable
-from agiraph.api import AgentSummary, CreateAgent, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import Home
 from agiraph.ids import new_run_id
@@ -184,7 +184,11 @@ def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
     """Return why this model was taken."""
     if wish.request.model:
         return "as you asked"
-    rows = [row for row in client.models().providers if not row.get("local")]
+    try:
+        providers = client.models().providers
+    except (ApiError, NotReachable):
+        return "chosen by the gateway"
+    rows = [row for row in providers if not row.get("local")]
     keyed = [row for row in rows if row.get("usable") and row.get("api") != "script"]
     first = keyed[0] if keyed else None
     if first is not None and first.get("default_model") == agent.model:

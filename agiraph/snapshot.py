@@ -2,7 +2,7 @@
 
 A snapshot is only ever a shortcut: it can be lost, torn or of another shape, and the state is then
 folded from the journal, as if there had never been one. It says which place of which journal it
-stands for (`journal.Mark`), and has a checksum of its own.
+stands for (`journal.Mark`), and has checksums of its own.
 """
 
 import json
@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from agiraph.journal import JsonObject, Mark, replace_bytes
+from agiraph.errors import Corrupt
+from agiraph.journal import JsonObject, Mark, encode_record, replace_bytes, split_records
 
 S = TypeVar("S")
 
@@ -43,13 +44,13 @@ class Snapshots(Generic[S]):
     def load(self) -> tuple[Mark, S] | None:
         """Return the last state kept and its place, None if there is none that can be trusted."""
         try:
-            head, _, state = self.path.read_bytes().partition(b"\n")
-            about = json.loads(head)
+            head, newline, state = self.path.read_bytes().partition(b"\n")
+            (about,), _ = split_records(head + newline)
             mark = Mark(about["count"], about["offset"], about["last"])
             if about != self._about(mark, state):
                 return None
             loaded = self._adapter.validate_json(state)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, Corrupt):
             return None
         self._count = mark.count
         return mark, loaded
@@ -61,7 +62,7 @@ class Snapshots(Generic[S]):
         data = self._adapter.dump_json(state)
         self._count = mark.count
         with suppress(OSError):  # a shortcut that cannot be written is no reason to stop
-            replace_bytes(self.path, json.dumps(self._about(mark, data)).encode() + b"\n" + data)
+            replace_bytes(self.path, encode_record(self._about(mark, data)) + data)
 
     def _about(self, mark: Mark, state: bytes) -> JsonObject:
         shape = json.dumps(self._adapter.json_schema(mode="serialization"), sort_keys=True)
@@ -71,5 +72,5 @@ class Snapshots(Generic[S]):
             "last": mark.last,
             "fold": self._fold,
             "shape": zlib.crc32(shape.encode()),
-            "crc": zlib.crc32(state),
+            "state": zlib.crc32(state),
         }

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.agent.records import CallFinished, CallStarted, ConversationRecord, Heard, Said
-from agiraph.agent.transcript import Transcript
+from agiraph.agent.transcript import TRANSCRIPT, Transcript
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 
 Step = tuple[str, int]
@@ -67,3 +67,14 @@ def test_everything_heard_is_shown_once_the_calls_are_answered(drawn: list[Step]
     shown = [turn.content for turn in transcript.turns if isinstance(turn, UserTurn)]
     assert sorted(shown) == sorted(heard)
     assert transcript.seen == {f"m{text[1:]}" for text in heard}
+
+
+@given(steps, st.integers(0, 60))
+def test_a_snapshot_at_any_place_is_as_good_as_the_records_before_it(
+    drawn: list[Step], place: int
+) -> None:
+    records = records_of(drawn)
+    begin = TRANSCRIPT.validate_json(TRANSCRIPT.dump_json(Transcript.fold(records[:place])))
+    for record in records[place:]:
+        begin.apply(record)
+    assert begin == Transcript.fold(records)

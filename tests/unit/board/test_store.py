@@ -81,3 +81,21 @@ def test_a_record_that_cannot_have_been_is_named(tmp_path: Path, line: str) -> N
         read_board(path)
     with pytest.raises(Corrupt):
         BoardStore(path)
+
+
+def test_a_board_goes_on_from_its_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agiraph.snapshot.FEWEST_RECORDS", 4)
+    path = tmp_path / "journal.jsonl"
+    store = BoardStore(path)
+    store.execute(START, 1.0)
+    store.execute(SpawnWorker("w", "ada", tools=("bash",)), 2.0)
+    for number in range(6):
+        store.execute(CreateNode(f"c{number}", f"task {number}"), 3.0)
+    store.close()
+    assert path.with_name("journal.jsonl.snapshot").exists()
+    with path.open("r+b") as file:  # what the snapshot stands for is not even looked at
+        file.write(b"rubbish")
+    again = BoardStore(path)
+    assert again.board == store.board
+    again.execute(CreateNode("c9", "one more"), 4.0)
+    again.close()

@@ -68,6 +68,7 @@ def test_it_writes_its_memory(house: House) -> None:
     [
         ".",
         "journal.jsonl",
+        "journal.jsonl.snapshot",
         "Journal.JSONL",
         "nodes/x/scratch/y.md",
         f"nodes/{OTHER}/published/x.md",

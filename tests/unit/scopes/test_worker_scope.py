@@ -63,6 +63,8 @@ def test_an_absolute_path_serves_inside_the_input_folder(house: House) -> None:
         "workers/ben-222222/notebook.md",
         "workers/ada-111111/../ben-222222/memory.md",
         "journal.jsonl",
+        "journal.jsonl.snapshot",
+        "journal.jsonl.good-20260101T000000Z",
         "_plan.md/../journal.jsonl",
         "../../SOUL.md",
         "../../MEMORY.md",

@@ -73,6 +73,7 @@ class SupervisorConfig(Section):
     period_seconds: float = Field(gt=0)
     first_backoff_seconds: float = Field(ge=0)
     max_backoff_seconds: float = Field(ge=0)
+    start_attempts: int = Field(ge=1)
     ready_within_seconds: float = Field(gt=0)
     beat_seconds: float = Field(gt=0)
     suspect_seconds: float = Field(gt=0)

@@ -20,6 +20,7 @@ SETTINGS = """\
 # Written by `agiraph chaos`: nobody is given up, however often it is killed.
 supervisor:
   intensity: 1000000
+  start_attempts: 1000
   first_backoff_seconds: 0.02
   max_backoff_seconds: 0.1
 """

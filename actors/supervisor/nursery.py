@@ -9,7 +9,7 @@ from actors.kinds import entry_named
 from actors.launch import Launch
 from actors.linux import adopt_orphans
 from actors.supervisor.bus_side import BusSide
-from actors.supervisor.causes import Trouble
+from actors.supervisor.causes import Trouble, own_fault
 from actors.supervisor.groups import GroupKey, affected, group_of, members_of
 from actors.supervisor.house import socket_url
 from actors.supervisor.keeper import Budget, Keeper, Process
@@ -122,7 +122,7 @@ class Nursery:
         return make_ticket(self._key, address, incarnation)
 
     def announce(self) -> None:
-        """Tell the router which addresses exist: all of them each time, as it drops the others' mail.
+        """Tell the router which addresses exist, all of them: it drops the mail of any other.
 
         The register knows children that have no keeper yet while the house is starting.
         """
@@ -140,6 +140,7 @@ class Nursery:
             period_seconds=spec.period_seconds,
             first_backoff_seconds=self._settings.first_backoff_seconds,
             max_backoff_seconds=self._settings.max_backoff_seconds,
+            start_attempts=self._settings.start_attempts,
         )
 
     def allot(self, address: str) -> int:
@@ -331,4 +332,5 @@ class Nursery:
             args=args,
             config=self._config,
             entry=entry_named(spec.kind, self.options.kinds),
+            last_end=own_fault(self.keepers[spec.address].why),
         )

@@ -37,7 +37,6 @@ SPAWNER_SECONDS = 15.0
 STOP_SECONDS = 4.5
 STAGE_SHARE = 0.5
 SWEEP_SECONDS = 2.0
-START_ATTEMPTS = 3
 
 
 class GaveUp(Exception):
@@ -138,7 +137,8 @@ class Supervisor:
         """Say hello to the router; its welcome is also what makes the router ready."""
         number = self._nursery.allot(SUPERVISOR)
         ticket = self._nursery.ticket(SUPERVISOR, number)
-        limit = self._options.config.supervisor.ready_within_seconds * START_ATTEMPTS
+        settings = self._options.config.supervisor
+        limit = settings.ready_within_seconds * settings.start_attempts
         hello = asyncio.create_task(self._bus.join(self._nursery.url, number, ticket, limit))
         router_settles = asyncio.create_task(router.wait_ready())
         await asyncio.wait([hello, router_settles], return_when=asyncio.FIRST_COMPLETED)

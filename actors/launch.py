@@ -15,7 +15,8 @@ class Launch:
 
     `ticket` admits this incarnation at the router. `args` are the actor's own (ChildSpec.args),
     `config` is the whole Config as plain values. `entry` names the function to run as
-    "module:function"; empty means the one that `actors.kinds` holds for `kind`.
+    "module:function"; empty means the one that `actors.kinds` holds for `kind`. `last_end` is
+    the cause in words if the incarnation before died of its own fault, else empty.
     """
 
     address: str
@@ -27,6 +28,7 @@ class Launch:
     args: JsonObject = field(repr=False)
     config: JsonObject = field(repr=False)
     entry: str = ""
+    last_end: str = ""
 
     def pack(self) -> bytes:
         """Return the launch as bytes."""

@@ -20,9 +20,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from actors.inbox import Inbox
+from actors.attempts import Attempts
+from actors.inbox import Inbox, is_durable
 from actors.launch import Launch
 from actors.pulse import Pulse
+from actors.quarantine import Quarantine
 from actors.reporter import Reporter
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
@@ -73,6 +75,8 @@ class Runtime:
         self._inbox = Inbox()
         self._background: list[asyncio.Task[None]] = []
         self._reporter = Reporter(endpoint, self.log)
+        self.attempts = Attempts(self.home.system.attempts, _file_name(launch), launch.last_end)
+        self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
         self._pulse = Pulse(endpoint, config.supervisor.beat_seconds)
 
     @property
@@ -126,11 +130,18 @@ class Runtime:
 
     async def receive(self) -> Received:
         """Return the next message that is no reply to an `ask` and no order to stop."""
-        return await self._inbox.get()
+        received = await self._inbox.get()
+        if is_durable(received):
+            self.attempts.taking(received.header.id)
+        return received
 
     def done(self, received: Received) -> None:
         """Tell the router that a durable message and its effect are recorded here."""
         self.endpoint.done(received)
+        self.attempts.done(received.header.id)
+        carrier = self.quarantine.carrier_of(received)
+        if carrier is not None:
+            self.endpoint.done(carrier)
 
     def report(self, *events: Event) -> None:
         """Hand events to the recorder, in order, in the background."""
@@ -150,10 +161,24 @@ class Runtime:
         while True:
             received = await self.endpoint.receive()
             if not isinstance(received.body, Stop):
-                self._inbox.put(received)
+                self._take_in(self.quarantine.opened(received))
             elif received.header.sender == SUPERVISOR:
                 self.endpoint.done(received)
                 self.stopping.set()
+
+    def _take_in(self, received: Received) -> None:
+        if self.quarantine.wants(received):
+            self._background.append(asyncio.create_task(self._set_aside(received)))
+        else:
+            self._inbox.put(received)
+
+    async def _set_aside(self, received: Received) -> None:
+        try:
+            await self.quarantine.set_aside(received)
+        except TransportError as error:  # it is delivered again to the next incarnation
+            self.log.error("could not be set aside", type=received.header.type, reason=str(error))
+            return
+        self.done(received)
 
     def start_background(self) -> list[asyncio.Task[None]]:
         """Start and return the tasks without which `serve` cannot go on."""
@@ -166,6 +191,11 @@ class Runtime:
         """Stop everything that runs beside `serve`."""
         for task in self._background:
             task.cancel()
+        self.attempts.close()
+
+
+def _file_name(launch: Launch) -> str:
+    return launch.address.replace("/", ".")
 
 
 def run_actor(launch: Launch, serve: Serve) -> int:

@@ -186,6 +186,19 @@ class QuestionView(View):
     answered_at: float | None = None
 
 
+class DeadLetterView(View):
+    """A message that ended its receiver again and again and was set aside."""
+
+    id: str
+    agent: str
+    to: str
+    sender: str = Field(alias="from")
+    type: str
+    cause: str
+    at: float
+    size: int
+
+
 class MessageView(View):
     """One text between two entities, as the run's message log keeps it (names, not addresses)."""
 

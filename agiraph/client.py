@@ -31,6 +31,7 @@ from agiraph.api import (
     ConsoleTicket,
     ConversationPage,
     CreateAgent,
+    DeadLetterView,
     EntityAct,
     EntityRow,
     EventPage,
@@ -191,6 +192,14 @@ class Client:
         """Answer one question by its id; 409 names who answered it before and when."""
         path = f"/questions/{_part(question_id)}/respond"
         return self._post(path, Answer(response=response), QuestionView)
+
+    def dead_letters(self) -> list[DeadLetterView]:
+        """Return the messages that were set aside, oldest first."""
+        return self._get("/dead", list[DeadLetterView])
+
+    def retry_dead_letter(self, letter: str) -> DeadLetterView:
+        """Send a dead letter back to its receiver; 404 lists the known."""
+        return self._post(f"/dead/{_part(letter)}/retry", None, DeadLetterView)
 
     def messages(self, agent: str, *, after: int = 0, limit: int = 1000) -> list[MessageView]:
         """Return the message log of the agent's current run, from the message after `after` on."""

@@ -244,6 +244,11 @@ class SystemHome:
         return self.path / "mailboxes.db"
 
     @property
+    def attempts(self) -> Path:
+        """What each actor was at when it died, and how often. Written by that actor."""
+        return self.path / "attempts"
+
+    @property
     def logs(self) -> Path:
         """Each process's stderr, one file an address."""
         return self.path / "logs"
@@ -269,6 +274,11 @@ class HumanHome:
     def questions(self) -> Path:
         """The journal of questions and answers."""
         return self.path / "questions.jsonl"
+
+    @property
+    def dead(self) -> Path:
+        """The journal of dead letters."""
+        return self.path / "dead.jsonl"
 
     @property
     def inbox(self) -> Path:

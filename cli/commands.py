@@ -39,6 +39,7 @@ COMMANDS: dict[str, Entry] = {
     "stop": Entry(STEER, "cli.steer:stop", "Stop an entity in an orderly way."),
     "restart": Entry(STEER, "cli.steer:restart", "Stop an entity and start it again."),
     "kill": Entry(STEER, "cli.steer:kill", "Kill an entity's process at once."),
+    "dead": Entry(STEER, "cli.dead:dead", "List messages that were set aside, or retry one."),
     "models": Entry(SET_UP, "cli.models:models", "List which models can be used, and why not."),
     "chaos": Entry(
         SET_UP, "cli.chaos:chaos", "Kill processes at random and see that nothing is lost."

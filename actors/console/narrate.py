@@ -271,6 +271,7 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "tool.called": _tool_called,
     "tool.result": _tool_result,
     "message.sent": _message,
+    "message.dead": _phrase("a message was set aside", "cause", tone="bad"),
     "human.question": _question,
     "human.response": _answered,
     "human.nudge": _phrase("nudged", "content", "message", tone="voice"),

@@ -6,7 +6,7 @@ stands in a journal) leaves no second trace.
 
 from actors.human.gateway import Gateway
 from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, RESERVED_NAMES, AgentId, agent_of
-from agiraph.messages import AskQuestion, ChildFailed, EventAppended, Status, Text
+from agiraph.messages import AskQuestion, ChildFailed, DeadLetter, EventAppended, Status, Text
 from transport.endpoint import Received
 
 NOBODY = AgentId("")
@@ -29,6 +29,8 @@ async def handle(gateway: Gateway, received: Received) -> None:
             await _take_question(gateway, received, received.body)
         case ChildFailed():
             await _take_failure(gateway, received, received.body)
+        case DeadLetter():
+            await _take_letter(gateway, received, received.body)
         case EventAppended():
             gateway.bells.ring(received.body.event.agent_id)
         case Status():
@@ -111,6 +113,19 @@ async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed)
             data,
             entity=body.address,
         )
+
+
+async def _take_letter(gateway: Gateway, received: Received, letter: DeadLetter) -> None:
+    """Keep a dead letter; only its own receiver is believed, for it may be sent back there."""
+    if received.header.sender != letter.to:
+        gateway.log.warning("not believed", sender=received.header.sender, type="control.dead")
+        return
+    gateway.dead.keep(letter, received.header.sent_at)
+    agent = agent_of(letter.to)
+    if agent:
+        data = {"type": letter.type, "from": letter.sender, "cause": letter.cause}
+        cause = received.header.id
+        await gateway.telling.tell("message.dead", agent, cause, data, entity=letter.to)
 
 
 def _shown_sender(address: str, claimed: str) -> str:

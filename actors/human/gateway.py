@@ -5,6 +5,7 @@ from typing import Any
 
 from actors.human.agents import Agents
 from actors.human.boards import Boards
+from actors.human.dead import DeadLetters
 from actors.human.eventlog import EventLog
 from actors.human.followers import Bells
 from actors.human.line import Line
@@ -34,6 +35,7 @@ class Gateway:
     questions: Questions
     telling: Telling
     postman: Postman
+    dead: DeadLetters
     boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
@@ -55,6 +57,7 @@ class Gateway:
         """Close the journals."""
         self.thread.close()
         self.questions.close()
+        self.dead.close()
 
 
 def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any) -> Gateway:
@@ -73,4 +76,5 @@ def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any)
         questions=questions,
         telling=telling,
         postman=Postman(line, questions, telling, log),
+        dead=DeadLetters(home.human.dead),
     )

@@ -18,6 +18,8 @@ SIGKILL = 9
 TAIL_BYTES = 16_384
 TAIL_LINES = 20
 LINE_LIMIT = 300
+BLAMELESS_EXITS = frozenset({0, 64, 71, 75, 76, 77})
+KILLS_FROM_OUTSIDE = frozenset({1, 2, 3, 9, 15})
 NO_MEMORY = "out of memory"
 
 
@@ -60,6 +62,18 @@ def _kind_and_hint(
         return "no_space", ""
     hint = "" if ended.is_clean else last_line
     return ("exit" if ended.signal is None else "signal"), hint
+
+
+def own_fault(why: Cause | None) -> str:
+    """Return the cause in words if a process died of what it did, '' if somebody else ended it.
+
+    A kill from outside blames neither the step nor the message that it fell on.
+    """
+    if why is None or why.kind in ("ordered", "no_space", "not_made", "not_ready"):
+        return ""
+    if why.kind == "exit" and why.exit_code in BLAMELESS_EXITS:
+        return ""
+    return "" if why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE else why.text
 
 
 def tail_of(log: Path, offset: int) -> list[str]:

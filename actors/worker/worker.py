@@ -9,6 +9,7 @@ import asyncio
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from actors.attempts import LIMIT
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.entity.deadline import Deadline
@@ -68,6 +69,7 @@ class WorkerActor:
         self._waiting: list[tuple[Received, AssignNode]] = []
         self._cancelled: asyncio.Event = asyncio.Event()
         self._cancel_reason = ""
+        self._poison = ""
         self._deadline: Deadline | None = None
         self.patience = Patience(runtime.config.run.park_after_seconds, self._may_park)
         self._mind = BrokerMind(runtime, self.transcript)
@@ -94,6 +96,8 @@ class WorkerActor:
 
     async def live(self) -> None:
         """Work until the process is stopped."""
+        self._poison = self._fatal_step()
+        self.runtime.quarantine.on_set_aside = self._fail_unopened
         reception = Reception(self, self._gate, self._mind, self._answers, self._take)
         self._forget_closed_calls()
         await self.runtime.ready()
@@ -114,6 +118,20 @@ class WorkerActor:
                 self._take_cancel(received, cancel)
             case _:
                 self.runtime.done(received)
+
+    def _fatal_step(self) -> str:
+        """Return why the step that comes next must not be tried again, '' if it may be."""
+        attempts = self.runtime.attempts
+        if self.transcript.assignment is None:
+            return ""
+        if not attempts.is_stuck_at(self.transcript.position):
+            return ""
+        return f"the same step has ended its process {LIMIT} times: {attempts.last_end}"
+
+    async def _fail_unopened(self, received: Received, reason: str) -> None:
+        """Give up a node whose very assignment ends this process."""
+        if isinstance(received.body, AssignNode):
+            await self._tell_failed(received.body.assignment, reason)
 
     def _take_cancel(self, received: Received, cancel: CancelNode) -> None:
         holds_it = (
@@ -157,6 +175,7 @@ class WorkerActor:
         try:
             self._deadline = Deadline(assignment.contract.timeout_seconds)
             async with self._deadline.timer:
+                self._refuse_poison()
                 await first_to_end(self._loop().run(), self._cancelled.wait())
         except TimeoutError:
             status = "failed"
@@ -174,10 +193,7 @@ class WorkerActor:
     async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
         self._answer_open_calls(status)
         if status == "failed":
-            body = FailNode(node_id=assignment.node.id, attempt=assignment.attempt, reason=reason)
-            key = f"fail.{assignment.node.id}.{assignment.attempt}"
-            message = derived_message_id(self.runtime.address, key)
-            await self.runtime.send(coordinator_address(self.agent), body, id=message)
+            await self._tell_failed(assignment, reason)
         if status == "completed":
             self.files.note_completion(assignment.node, self.transcript.summary or "")
         closed = {
@@ -187,6 +203,17 @@ class WorkerActor:
             "ts": self.runtime.clock.now(),
         }
         self.conversation.append(NodeClosed.model_validate(closed))
+
+    def _refuse_poison(self) -> None:
+        poison, self._poison = self._poison, ""
+        if poison:
+            raise GiveUp(poison)
+
+    async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
+        body = FailNode(node_id=assignment.node.id, attempt=assignment.attempt, reason=reason)
+        key = f"fail.{assignment.node.id}.{assignment.attempt}"
+        message = derived_message_id(self.runtime.address, key)
+        await self.runtime.send(coordinator_address(self.agent), body, id=message)
 
     def _answer_open_calls(self, status: str) -> None:
         """Leave no call unanswered: the next node continues this conversation."""

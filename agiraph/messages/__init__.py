@@ -38,11 +38,13 @@ from agiraph.messages.child import (
 from agiraph.messages.control import (
     Addresses,
     AskDepths,
+    DeadLetter,
     Depths,
     Ok,
     Pause,
     RefusedReply,
     Resume,
+    RetryLetter,
     Stop,
 )
 from agiraph.messages.event import (
@@ -105,6 +107,7 @@ __all__ = [
     "ChildStopped",
     "ChildTable",
     "CreateNode",
+    "DeadLetter",
     "Depths",
     "EventAppended",
     "FailNode",
@@ -125,6 +128,7 @@ __all__ = [
     "RefusedReply",
     "ReportEvents",
     "Resume",
+    "RetryLetter",
     "StartChild",
     "Status",
     "Stop",
@@ -138,7 +142,7 @@ __all__ = [
 ]
 
 MESSAGES: tuple[type[Body], ...] = (
-    *(Stop, Pause, Resume, Ok, RefusedReply, Addresses, AskDepths, Depths),
+    *(Stop, Pause, Resume, Ok, RefusedReply, Addresses, AskDepths, Depths, DeadLetter, RetryLetter),
     *(
         StartChild,
         ChildStarted,

@@ -58,3 +58,31 @@ class Depths(Body):
 
     TYPE = "control.depths"
     depths: dict[str, tuple[int, int]]
+
+
+class DeadLetter(Body):
+    """This message (id `letter`) ended me again and again: keep it. Any actor to human gateway.
+
+    The other fields are those of its envelope; `content` is its body as it came.
+    """
+
+    TYPE = "control.dead"
+    DURABLE = True
+    letter: bytes
+    to: str
+    type: str
+    sender: str
+    incarnation: int
+    reply_to: bytes | None
+    sent_at: float
+    flags: int
+    content: bytes
+    cause: str
+
+
+class RetryLetter(Body):
+    """Take this message as if it came just now. Human gateway to its receiver, when told to."""
+
+    TYPE = "control.retry"
+    DURABLE = True
+    letter: DeadLetter

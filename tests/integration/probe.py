@@ -18,7 +18,15 @@ from typing import Any
 
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
-from agiraph.messages import MESSAGES, ChildFailed, ChildTable, ReportEvents
+from agiraph.messages import (
+    MESSAGES,
+    ChildFailed,
+    ChildTable,
+    DeadLetter,
+    ReportEvents,
+    RetryLetter,
+    Text,
+)
 from agiraph.tools.command import Limits, run_command
 from transport.errors import TransportError
 
@@ -32,6 +40,8 @@ KINDS = {
 }
 FAILED = "failed.jsonl"
 EVENTS = "events.jsonl"
+HEARD = "heard.txt"
+DEAD = "dead.txt"
 BODIES = {body.TYPE: body for body in MESSAGES}
 
 
@@ -90,6 +100,11 @@ async def serve(runtime: Runtime) -> None:
         hang()
     while True:
         received = await runtime.receive()
+        if isinstance(received.body, Text) and received.body.content == "die":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if isinstance(received.body, Text):
+            with open(runtime.launch.home / HEARD, "a") as file:
+                file.write(f"{received.body.content}\n")
         runtime.done(received)
 
 
@@ -163,9 +178,16 @@ def start_stray(pid_file: Path) -> None:
 async def take_orders(runtime: Runtime) -> None:
     """Ask on the bus what a test asks for over the socket."""
     note_birth(runtime)
+    letters: dict[str, DeadLetter] = {}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         order = json.loads(await reader.readline())
+        if order["type"] == "control.retry":
+            await runtime.send(order["to"], RetryLetter(letter=letters[order["to"]]))
+            order = {"to": "supervisor", "type": "child.list", "body": {}}
+        if order["type"] == "text":
+            await runtime.send(order["to"], BODIES["text"].model_validate(order["body"]))
+            order = {"to": "supervisor", "type": "child.list", "body": {}}
         writer.write(json.dumps(await carry_out(runtime, order)).encode() + b"\n")
         await writer.drain()
         writer.close()
@@ -177,6 +199,10 @@ async def take_orders(runtime: Runtime) -> None:
     try:
         while True:
             received = await runtime.receive()
+            if isinstance(received.body, DeadLetter):
+                with open(runtime.launch.home / DEAD, "a") as file:
+                    file.write(f"{received.body.cause}\n")
+                letters[received.body.to] = received.body
             if isinstance(received.body, ChildFailed):
                 with open(runtime.launch.home / FAILED, "a") as file:
                     file.write(received.body.model_dump_json() + "\n")

@@ -1,0 +1,103 @@
+"""Attempts: which message, or which step, has ended this actor's process again and again.
+
+Before a durable message is handed out its id is put into a small file, where it stands until it is
+done or the next one is handed out. A process that dies of its own fault (not killed from outside)
+leaves it there, and its next incarnation counts that against the message. A step is counted in the
+same way, by the position in the conversation at which the process begins: no progress between two
+deaths is the same step. LIMIT deaths make a message or a step poison. The file need not survive the
+machine.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from agiraph.journal import replace_file
+
+LIMIT = 3
+REMEMBERED = 64
+ID_BYTES = 16
+IDLE = bytes(ID_BYTES)
+
+
+class Attempts:
+    """The counts of one address, kept in `folder`. `last_end` tells of an end by own fault."""
+
+    def __init__(self, folder: Path, name: str, last_end: str) -> None:
+        """Read what the last incarnation left, and count its death."""
+        self.last_end = last_end
+        self._folder = folder
+        self._marker = folder / f"{name}.taking"
+        self._counts_file = folder / f"{name}.json"
+        self._fd: int | None = None
+        self._taken = IDLE
+        self._counts: dict[str, int] = _read_counts(self._counts_file)
+        taken = _read_marker(self._marker)
+        if last_end and taken:
+            self._count(taken.hex())
+        if taken:
+            self._write(IDLE)
+
+    def taking(self, id: bytes) -> None:
+        """Note that a message is being handled."""
+        self._write(id)
+
+    def done(self, id: bytes) -> None:
+        """Note that a message is done with."""
+        if id == self._taken:
+            self._write(IDLE)
+
+    def is_poison(self, id: bytes) -> bool:
+        """Whether a message has ended this actor LIMIT times."""
+        return self._counts.get(id.hex(), 0) >= LIMIT
+
+    def forget(self, id: bytes) -> None:
+        """Count from the beginning if this message comes again."""
+        if self._counts.pop(id.hex(), None) is not None:
+            self._save()
+
+    def is_stuck_at(self, position: int) -> bool:
+        """Count this beginning at a position; return whether LIMIT own deaths lie behind it."""
+        key = f"step.{position}"
+        if self.last_end:
+            self._count(key)
+        return self._counts.get(key, 0) >= LIMIT
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _count(self, key: str) -> None:
+        self._counts[key] = self._counts.pop(key, 0) + 1
+        while len(self._counts) > REMEMBERED:
+            self._counts.pop(next(iter(self._counts)))
+        self._save()
+
+    def _save(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self._counts_file, json.dumps(self._counts))
+
+    def _write(self, id: bytes) -> None:
+        self._taken = id
+        if self._fd is None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._fd = os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.pwrite(self._fd, id, 0)
+
+
+def _read_marker(file: Path) -> bytes | None:
+    try:
+        marked = file.read_bytes()
+    except OSError:
+        return None
+    return marked if len(marked) == ID_BYTES and marked != IDLE else None
+
+
+def _read_counts(file: Path) -> dict[str, int]:
+    try:
+        counts = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return {str(key): int(count) for key, count in counts.items()}

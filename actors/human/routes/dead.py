@@ -1,0 +1,30 @@
+"""Endpoints of the dead letters: which messages were set aside, and sending one back."""
+
+from fastapi import APIRouter
+
+from actors.human.line import as_api_error
+from actors.human.routes.asking import Door
+from agiraph.api import DeadLetterView
+from agiraph.messages import RetryLetter
+from transport.errors import TransportError
+
+router = APIRouter()
+
+
+@router.get("/dead")
+async def dead(door: Door) -> list[DeadLetterView]:
+    """List the messages that ended their receiver again and again, oldest first."""
+    return door.dead.views()
+
+
+@router.post("/dead/{letter}/retry")
+async def retry(letter: str, door: Door) -> DeadLetterView:
+    """Send a message back to its receiver; 404 lists the known."""
+    found = door.dead.find(letter)
+    view = next(view for view in door.dead.views() if view.id == letter)
+    try:
+        await door.line.send(found.to, RetryLetter(letter=found))
+    except TransportError as error:
+        raise as_api_error(error, found.to) from error
+    door.dead.sent_back(letter)
+    return view

@@ -1,0 +1,69 @@
+"""Who is blamed for a process's death: the message or the step it was at, if it was its own."""
+
+from pathlib import Path
+
+from actors.attempts import Attempts
+from actors.supervisor.causes import own_fault
+from agiraph.messages import Cause
+
+POISON, OTHER = b"p" * 16, b"o" * 16
+
+
+def life(tmp_path: Path, last_end: str = "", *taken: bytes) -> Attempts:
+    """Begin a life after `last_end`, and take these messages in it."""
+    attempts = Attempts(tmp_path, "shop.ada", last_end)
+    for id_ in taken:
+        attempts.taking(id_)
+    attempts.close()
+    return attempts
+
+
+def test_three_own_deaths_with_a_message_in_hand_make_it_poison(tmp_path: Path) -> None:
+    life(tmp_path, "", POISON)
+    assert not life(tmp_path, "boom", POISON).is_poison(POISON)
+    assert not life(tmp_path, "boom", POISON).is_poison(POISON)
+    last = life(tmp_path, "boom")
+    assert last.is_poison(POISON)
+    last.forget(POISON)
+    assert not life(tmp_path, "").is_poison(POISON)
+
+
+def test_kills_from_outside_are_not_counted(tmp_path: Path) -> None:
+    life(tmp_path, "", POISON)
+    for _ in range(5):
+        assert not life(tmp_path, "", POISON).is_poison(POISON)
+
+
+def test_what_is_done_is_not_blamed(tmp_path: Path) -> None:
+    for _ in range(5):
+        attempts = life(tmp_path, "boom", OTHER, POISON)
+        attempts.done(POISON)
+        attempts.close()
+        assert not attempts.is_poison(POISON)
+        assert not attempts.is_poison(OTHER)
+
+
+def test_a_step_without_progress_is_stuck_after_three_own_deaths(tmp_path: Path) -> None:
+    assert not life(tmp_path).is_stuck_at(7)
+    assert not life(tmp_path, "boom").is_stuck_at(7)
+    assert not life(tmp_path, "boom").is_stuck_at(8)
+    assert not life(tmp_path, "boom").is_stuck_at(8)
+    assert life(tmp_path, "boom").is_stuck_at(8)
+
+
+def test_a_torn_file_counts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "shop.ada.json").write_text("{")
+    (tmp_path / "shop.ada.taking").write_bytes(b"short")
+    assert not life(tmp_path, "boom").is_stuck_at(1)
+
+
+def test_own_faults_are_told_from_kills_and_orderly_ends() -> None:
+    def end(kind: str, **about: int) -> str:
+        return own_fault(Cause.model_validate({"kind": kind, "text": "x", **about}))
+
+    assert own_fault(None) == ""
+    assert end("signal", signal=9) == end("signal", signal=15) == ""
+    assert end("exit", exit_code=0) == end("exit", exit_code=77) == ""
+    assert end("ordered", signal=9) == end("no_space", exit_code=74) == ""
+    assert end("signal", signal=11) == end("exit", exit_code=1) == "x"
+    assert end("hung", signal=9) == end("out_of_memory", signal=9) == "x"

@@ -1,0 +1,63 @@
+"""A step that ends its worker each time: the node fails with that reason, nothing loops."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import Reply, call
+from tests.integration.house import until
+from tests.scenarios.house import processes_of, title_of
+from tests.scenarios.place import Place, one_worker, placed
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("home")) as place:
+        yield place
+
+
+def await_births(agent: Path, kind: str, count: int) -> None:
+    """Wait until so many processes of this kind have become ready in an agent."""
+
+    def is_so() -> bool:
+        file = agent / "events.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        events = [json.loads(line) for line in lines if line.endswith("}")]
+        ready = [e for e in events if e["type"] == "child.ready" and e["data"]["kind"] == kind]
+        return len(ready) >= count
+
+    until(is_so, f"{count} births of a {kind}")
+
+
+def test_a_step_that_ends_its_worker_three_times_fails_the_node(place: Place) -> None:
+    gate = threading.Event()
+    publish = call("publish", summary="never")
+    place.plays(
+        coordinator=one_worker("ada"),
+        ada=[Reply(text=publish.text, calls=publish.calls, gate=gate)],
+    )
+
+    def meanwhile() -> None:
+        agent = place.agent("poisoned")
+        place.server.wait_for(lambda seen: seen.is_for("ada"))
+        for births in (1, 2, 3):
+            await_births(agent, "worker", births)
+            ada = next(p for p in processes_of(place.home) if "worker ada" in title_of(p))
+            os.kill(ada.pid, signal.SIGSEGV)
+
+    try:
+        outcome = place.lead("Find a fact", "--name", "poisoned", meanwhile=meanwhile)
+    finally:
+        gate.set()
+    reason = outcome.events("node.failed")[0]["data"]["reason"]
+    assert "the same step has ended its process 3 times: killed by SIGSEGV" in reason
+    crashes = outcome.events("child.crashed")
+    assert [crash["data"]["why"]["signal"] for crash in crashes] == [11, 11, 11]
+    assert place.json("dead") == []
+    unknown = place.command("dead", "retry", "d-unknown")
+    assert (unknown.returncode, "unknown dead letter" in unknown.stderr) == (1, True)

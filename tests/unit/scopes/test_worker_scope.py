@@ -63,8 +63,6 @@ def test_an_absolute_path_serves_inside_the_input_folder(house: House) -> None:
         "workers/ben-222222/notebook.md",
         "workers/ada-111111/../ben-222222/memory.md",
         "journal.jsonl",
-        "journal.jsonl.snapshot",
-        "journal.jsonl.good-20260101T000000Z",
         "_plan.md/../journal.jsonl",
         "../../SOUL.md",
         "../../MEMORY.md",
@@ -201,3 +199,10 @@ def test_a_name_that_fits_two_nodes_is_not_guessed(house: House) -> None:
         (house.run.nodes / folder / "published").mkdir(parents=True)
     found = house.worker().to_read("nodes/plan/published")
     assert found == house.run.nodes.resolve() / "plan" / "published"
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl.snapshot", "journal.jsonl.good-20260101T000000Z"])
+def test_what_belongs_to_the_run_journal_is_not_read(house: House, name: str) -> None:
+    (house.run.path / name).write_text("{}")
+    with pytest.raises(OutOfScope):
+        house.worker().to_read(name)

@@ -28,7 +28,7 @@ from actors.quarantine import Quarantine
 from actors.reporter import Reporter
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
-from agiraph.errors import Refused
+from agiraph.errors import Corrupt, Refused
 from agiraph.home import Home
 from agiraph.ids import HUMAN, SUPERVISOR, NodeId
 from agiraph.log import logger, set_up_logging
@@ -298,7 +298,7 @@ async def _end_of(
     for error in errors:
         if isinstance(error, Parking):
             return EXIT_PARKED
-        if isinstance(error, Refused) and not runtime.is_ready:
+        if isinstance(error, Refused | Corrupt) and not runtime.is_ready:
             _say_refused(error)
             return EXIT_BAD_CONFIG
         if not isinstance(error, Exception):

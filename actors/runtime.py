@@ -13,6 +13,7 @@ for.
 import asyncio
 import errno
 import os
+import random
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -37,6 +38,9 @@ from agiraph.models import Event
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import Fenced, Nacked, TransportError
+from transport.noisy_wire import NoisyWire
+from transport.tickets import routing_id
+from transport.wire import Wire, ZmqWire
 
 EXIT_DONE = 0
 EXIT_CRASHED = 1
@@ -226,6 +230,14 @@ def run_loop(main: Coroutine[Any, Any, int]) -> int:
         loop.close()
 
 
+def _wire(launch: Launch, noise: float) -> Wire:
+    """Return the way to the router, a noisy one if chaos wants it so."""
+    wire = ZmqWire(launch.router_url, routing_id(launch.ticket))
+    if not noise:
+        return wire
+    return NoisyWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
+
+
 async def _live(launch: Launch, config: Config, serve: Serve) -> int:
     endpoint = Endpoint(
         url=launch.router_url,
@@ -233,6 +245,7 @@ async def _live(launch: Launch, config: Config, serve: Serve) -> int:
         incarnation=launch.incarnation,
         ticket=launch.ticket,
         codec=Codec(MESSAGES),
+        wire=_wire(launch, config.bus.noise),
     )
     stop_signal = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop_signal.set)

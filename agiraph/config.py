@@ -87,6 +87,12 @@ class RouterConfig(Section):
     durability: Literal["full", "normal"]
 
 
+class BusConfig(Section):
+    """How actors speak with the router."""
+
+    noise: float = Field(ge=0, le=0.5)
+
+
 class HttpConfig(Section):
     """Where the HTTP API listens."""
 
@@ -111,6 +117,7 @@ class Config(Section):
     broker: BrokerConfig
     supervisor: SupervisorConfig
     router: RouterConfig
+    bus: BusConfig
     http: HttpConfig
     log: LogConfig
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from actors.chaos.schedule import KINDS
-from actors.chaos.storm import Report, Storm
+from actors.chaos.storm import NOISE, Report, Storm
 from agiraph.errors import InvalidInput
 from cli.listing import print_json
 from cli.options import examples, json_option
@@ -29,26 +29,36 @@ from cli.options import examples, json_option
     "--only", multiple=True, metavar="KIND", help=f"Strike only these kinds: {', '.join(KINDS)}."
 )
 @click.option(
+    "--noise",
+    type=click.FloatRange(0, 0.5),
+    default=NOISE,
+    show_default=True,
+    help="Share of the bus's frames that are repeated, held back or lost with their connection.",
+)
+@click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the two homes in this folder, to look at.",
 )
 @json_option("one JSON object: seed, strikes, runs, lost, done_twice and more, verdict")
-def chaos(kills: int, seed: int, only: tuple[str, ...], keep: Path | None, as_json: bool) -> None:
+def chaos(
+    kills: int, seed: int, only: tuple[str, ...], noise: float, keep: Path | None, as_json: bool
+) -> None:
     """Let a team of scripts work on fresh homes while its processes are killed at random.
 
     Workers, coordinators, the broker, the recorder, the gateway, the router, the spawner, the
     supervisor, and all at once: SIGKILL mostly, sometimes a freeze, sometimes half a record at the
-    end of a journal. What is left is compared with a run that nobody disturbed: nothing may be
-    lost, nothing done twice, every node published once. Exit code 0 if so, 1 if not.
+    end of a journal; and the bus loses, repeats and delays frames. What is left is compared with
+    a run that nobody disturbed: nothing may be lost, nothing done twice, every node published
+    once. Exit code 0 if so, 1 if not.
     """
     kinds = _kinds(only)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-        report = Storm(keep, seed, kinds, _tell).run(kills)
+        report = Storm(keep, seed, kinds, noise, _tell).run(kills)
     else:
         with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
-            report = Storm(Path(folder), seed, kinds, _tell).run(kills)
+            report = Storm(Path(folder), seed, kinds, noise, _tell).run(kills)
     if as_json:
         print_json(facts(report))
     else:

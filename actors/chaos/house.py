@@ -21,6 +21,8 @@ SETTINGS = """\
 supervisor:
   intensity: 1000000
   start_attempts: 1000
+bus:
+  noise: {noise}
   first_backoff_seconds: 0.02
   max_backoff_seconds: 0.1
 """
@@ -29,14 +31,15 @@ supervisor:
 class ChaosHouse:
     """One home with its supervisor, and when each address was ready, by the monotonic clock."""
 
-    def __init__(self, home: Path) -> None:
-        """Write the settings of a house that is not to give up."""
+    def __init__(self, home: Path, noise: float = 0.0) -> None:
+        """Write the settings of a house that is not to give up, on a bus with `noise`."""
         self.home = home
         self.ready_at: dict[str, list[float]] = {}
         self._heard = threading.Condition()
         self._process: subprocess.Popen[str] | None = None
         home.mkdir(parents=True, exist_ok=True)
-        Home(home).config.write_text(SETTINGS, encoding="utf-8")
+        settings = SETTINGS.format(noise=noise)
+        Home(home).config.write_text(settings, encoding="utf-8")
 
     @property
     def pid(self) -> int:

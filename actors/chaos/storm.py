@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.chaos.house import ChaosHouse
-from actors.chaos.schedule import ALL_AT_ONCE, How, Strike, strikes
+from actors.chaos.schedule import ALL_AT_ONCE, KINDS, How, Strike, strikes
 from actors.chaos.tally import Difference, Tally, difference, take
 from actors.chaos.victims import SPAWNER, SUPERVISOR, Victim, living
 from agiraph.api import CreateAgent, NotReachable
@@ -22,6 +22,7 @@ from agiraph.models import Agent
 
 MODEL = "script/chaos"
 GOAL = "Write the lines"
+NOISE = 0.01
 FREEZE_SECONDS = 0.5
 API_WITHIN_SECONDS = 30.0
 RUN_WITHIN_SECONDS = 300.0
@@ -53,8 +54,19 @@ class Report:
 class Storm:
     """One experiment in one folder: an undisturbed run, then disturbed ones."""
 
-    def __init__(self, folder: Path, seed: int, kinds: Sequence[str], tell: Tell) -> None:
-        """Experiment in `folder`, which is emptied of earlier homes; `tell` hears of progress."""
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        kinds: Sequence[str] = KINDS,
+        noise: float = NOISE,
+        tell: Tell = print,
+    ) -> None:
+        """Experiment in `folder`, which is emptied of earlier homes; `tell` hears of progress.
+
+        `noise` is the share of the bus's frames that are repeated, held back or lost.
+        """
+        self._noise = noise
         self._folder = folder
         self._strikes = strikes(seed, kinds)
         self._tell = tell
@@ -74,7 +86,7 @@ class Storm:
     def run(self, count: int) -> Report:
         """Strike `count` times, over as many runs as that takes. Raises Unavailable."""
         undisturbed = self._undisturbed()
-        house = ChaosHouse(self._storm_home)
+        house = ChaosHouse(self._storm_home, self._noise)
         house.start()
         left = count
         try:

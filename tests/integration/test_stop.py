@@ -29,7 +29,9 @@ def shelled(house: House, command: str) -> psutil.Process:
     house.start("shop/ada", args={"command": command}, shutdown_seconds=1)
     house.await_row("shop/ada", state="ready")
     pid_file = house.home / "left.pid"
-    pid = until(lambda: pid_file.exists() and pid_file.read_text().strip(), "the command runs")
+    pid = until(
+        lambda: pid_file.read_text().strip() if pid_file.exists() else None, "the command runs"
+    )
     return psutil.Process(int(pid))
 
 

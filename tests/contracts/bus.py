@@ -1,6 +1,7 @@
-"""The two buses that the contract is tested on: in one process, and over ZeroMQ with a real router.
+"""The buses that the contract is tested on: in one process, with mailboxes in memory or in a file,
+and over ZeroMQ with a real router, whose mailboxes are in a file.
 
-Both offer the same few verbs, so that each test is written once.
+All offer the same few verbs, so that each test is written once.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import BaseModel
 
@@ -22,12 +23,15 @@ from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import body_of, read_header, read_map
 from transport.loopback import LoopbackRouter, LoopbackWire
+from transport.mailboxes import Mailboxes, MemoryMailboxes
 from transport.protocol import HELLO, WELCOME, link_frame
+from transport.stored_mailboxes import StoredMailboxes
 from transport.wire import Wire, ZmqWire
 
 PATIENCE = 20.0
 REPOSITORY = Path(__file__).parents[2]
-BusName = Literal["loopback", "zeromq"]
+BusName = Literal["loopback", "stored", "zeromq"]
+BUSES: tuple[BusName, ...] = get_args(BusName)
 
 
 class Task(BaseModel):
@@ -107,7 +111,7 @@ class Bus(Protocol):
         ...
 
     async def restart_router(self) -> None:
-        """Kill the router and start another one with empty mailboxes."""
+        """Kill the router and start another one on what was committed to its mailboxes."""
         ...
 
     async def router_has_stopped(self) -> bool:
@@ -116,11 +120,15 @@ class Bus(Protocol):
 
 
 class LoopbackBus:
-    """The twin within the process."""
+    """The twin within the process, with mailboxes in a file if it is given a folder."""
 
-    def __init__(self) -> None:
-        self.router = LoopbackRouter()
+    def __init__(self, folder: Path | None = None) -> None:
+        self._path = folder / "mailboxes.db" if folder is not None else None
+        self.router = LoopbackRouter(self._open())
         self.key = self.router.key
+
+    def _open(self) -> Mailboxes:
+        return StoredMailboxes(self._path) if self._path is not None else MemoryMailboxes()
 
     def wire(self, address: str, routing_id: bytes) -> Wire:
         return LoopbackWire(self.router, address, routing_id)
@@ -140,7 +148,13 @@ class LoopbackBus:
         )
 
     async def restart_router(self) -> None:
-        self.router.restart()
+        self.close()
+        kept = self.router.mailboxes
+        self.router.restart(kept if isinstance(kept, MemoryMailboxes) else self._open())
+
+    def close(self) -> None:
+        if isinstance(self.router.mailboxes, StoredMailboxes):
+            self.router.mailboxes.close()
 
     async def router_has_stopped(self) -> bool:
         await until(lambda: self.router.switch.is_stopping)
@@ -148,21 +162,26 @@ class LoopbackBus:
 
 
 ROUTER_PROCESS = (
-    "import sys; from actors.launch import Launch; from actors.router import main;"
+    "import sys; from actors.launch import Launch; from {module} import main;"
     "sys.exit(main(Launch.unpack(sys.stdin.buffer.read())))"
 )
+ROUTER_MODULE = "actors.router"
 
 
 class ZeromqBus:
-    """A router in a process of its own, on an ipc socket."""
+    """A router in a process of its own, on an ipc socket.
 
-    def __init__(self, folder: Path) -> None:
+    `module` has the `main` of the first router, `args` are what it is told beside its key; the one
+    that follows it is the plain one.
+    """
+
+    def __init__(self, folder: Path, module: str = ROUTER_MODULE, **args: Any) -> None:
         self.key = secrets.token_bytes(tickets.KEY_BYTES)
         self.url = f"ipc://{folder}/run/router"
         self._folder = folder
-        self.process = self._start()
+        self.process = self._start(module, args)
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _start(self, module: str, args: dict[str, Any]) -> "subprocess.Popen[bytes]":
         launch = Launch(
             address="router",
             kind="router",
@@ -170,10 +189,10 @@ class ZeromqBus:
             ticket=b"",
             router_url=self.url,
             home=self._folder,
-            args={"key": self.key},
+            args={"key": self.key, **args},
             config={},
         )
-        command = [sys.executable, "-c", ROUTER_PROCESS]
+        command = [sys.executable, "-c", ROUTER_PROCESS.format(module=module)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=REPOSITORY)
         assert process.stdin is not None
         with process.stdin as stdin:
@@ -194,7 +213,7 @@ class ZeromqBus:
     async def restart_router(self) -> None:
         self.process.kill()
         self.process.wait()
-        self.process = self._start()
+        self.process = self._start(ROUTER_MODULE, {})
 
     async def router_has_stopped(self) -> bool:
         return await asyncio.to_thread(self.process.wait, PATIENCE) == 0
@@ -225,6 +244,16 @@ class House:
         await supervisor.send("router", Addresses(known=list(known)))
         await depths_of(supervisor)  # answered after it: so the router has heard it
         return supervisor
+
+    async def restart_router(self, supervisor: Endpoint, *known: str) -> None:
+        """Kill the router; let the supervisor announce these addresses to the next one."""
+        welcomed = asyncio.Event()
+        supervisor.on_welcome = lambda _: welcomed.set()
+        await self.bus.restart_router()
+        async with asyncio.timeout(PATIENCE):
+            await welcomed.wait()
+        await supervisor.send("router", Addresses(known=list(known)))
+        await depths_of(supervisor)
 
     async def close(self) -> None:
         for endpoint in self._started:
@@ -324,11 +353,27 @@ def number(received: Received) -> int:
 @asynccontextmanager
 async def open_house(name: BusName, folder: Path) -> AsyncIterator[House]:
     """Run a bus for one test."""
-    bus = LoopbackBus() if name == "loopback" else ZeromqBus(folder)
+    async with house_on(make_bus(name, folder)) as house:
+        yield house
+
+
+def make_bus(name: BusName, folder: Path) -> LoopbackBus | ZeromqBus:
+    """Return the bus of this name."""
+    match name:
+        case "loopback":
+            return LoopbackBus()
+        case "stored":
+            return LoopbackBus(folder)
+        case "zeromq":
+            return ZeromqBus(folder)
+
+
+@asynccontextmanager
+async def house_on(bus: LoopbackBus | ZeromqBus) -> AsyncIterator[House]:
+    """Run a house on a bus, and take both down."""
     house = House(bus)
     try:
         yield house
     finally:
         await house.close()
-        if isinstance(bus, ZeromqBus):
-            bus.close()
+        bus.close()

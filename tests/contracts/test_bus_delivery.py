@@ -1,4 +1,4 @@
-"""What the bus promises about durable messages, on the loopback and on ZeroMQ."""
+"""What the bus promises about durable messages, in one process and over ZeroMQ."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.bus import (
+    BUSES,
     PATIENCE,
     BusName,
     House,
@@ -27,7 +28,7 @@ Story = Callable[[House], Awaitable[None]]
 Run = Callable[[Story], None]
 
 
-@pytest.fixture(params=["loopback", "zeromq"])
+@pytest.fixture(params=BUSES)
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     name: BusName = request.param
 

@@ -1,0 +1,86 @@
+"""The router is killed at every named point: what it accepted arrives, once in effect, in order."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.bus import (
+    PATIENCE,
+    Addresses,
+    Task,
+    ZeromqBus,
+    depths_of,
+    house_on,
+    number,
+    take,
+    until,
+)
+from tests.contracts.dying_router import POINTS
+from transport.endpoint import Endpoint
+
+MESSAGES = 30
+KNOWN = ["ada", "bob"]
+
+
+async def work(bob: Endpoint, journal: list[int]) -> None:
+    """Receive, record the effect unless it stands in the journal, say done, as an actor does."""
+    while True:
+        received = await bob.receive()
+        if number(received) not in journal:
+            journal.append(number(received))
+        bob.done(received)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_router_that_dies_loses_and_doubles_nothing(
+    tmp_path: Path, point: str, count: int
+) -> None:
+    async def story() -> None:
+        bus = ZeromqBus(tmp_path, "tests.contracts.dying_router", point=point, count=count)
+        async with house_on(bus) as house:
+            supervisor = await house.announce(*KNOWN)
+            supervisor.on_welcome = lambda _: supervisor.post("router", Addresses(known=KNOWN))
+            ada, bob = await house.join("ada"), await house.join("bob")
+            journal: list[int] = []
+            working = asyncio.create_task(work(bob, journal))
+            sending = asyncio.create_task(send_all(ada))
+            assert await asyncio.to_thread(bus.process.wait, PATIENCE) == -signal.SIGKILL
+            await bus.restart_router()
+            await asyncio.wait_for(sending, PATIENCE)
+            await until(lambda: len(journal) == MESSAGES)
+            assert journal == list(range(MESSAGES))
+            working.cancel()
+            await asyncio.wait([working])
+            async with asyncio.timeout(PATIENCE):
+                # Its last words of done are on their way.
+                while "bob" in await depths_of(ada):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(story())
+
+
+async def send_all(ada: Endpoint) -> None:
+    """Send the first half one by one, each after the other was accepted, and the rest at once."""
+    half = MESSAGES // 2
+    for n in range(half):
+        await ada.send("bob", Task(n=n))
+    await asyncio.gather(*(ada.send("bob", Task(n=n)) for n in range(half, MESSAGES)))
+
+
+def test_a_router_killed_after_it_delivered_delivers_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        bus = ZeromqBus(tmp_path)
+        async with house_on(bus) as house:
+            supervisor = await house.announce(*KNOWN)
+            ada, bob = await house.join("ada"), await house.join("bob")
+            await ada.send("bob", Task(n=1))
+            assert number(await take(bob)) == 1
+            bob.abort()
+            await house.restart_router(supervisor, *KNOWN)
+            heir = await house.join("bob", 2)
+            assert number(await take(heir)) == 1
+
+    asyncio.run(story())

@@ -1,0 +1,96 @@
+"""When the disk is full the router promises nothing: the batch is refused, none of it delivered."""
+
+from pathlib import Path
+
+from tests.unit.transport.test_switch import Hall, kinds
+from transport import protocol
+from transport.envelope import Flag
+from transport.errors import NotStored
+from transport.mailboxes import MemoryMailboxes
+from transport.stored_mailboxes import StoredMailboxes
+from transport.switch import WINDOW
+
+DURABLE = int(Flag.DURABLE)
+
+
+class FullDisk(MemoryMailboxes):
+    """Mailboxes whose commits fail while `is_full`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_full = False
+        self._batch: list[tuple[str, bytes]] = []
+
+    def accept(self, address: str, id: bytes, blob: bytes) -> int:
+        position = super().accept(address, id, blob)
+        if position > 0:
+            self._batch.append((address, id))
+        return position
+
+    def commit(self) -> None:
+        batch, self._batch = self._batch, []
+        if self.is_full:
+            for address, id_ in batch:
+                self._boxes[address].take(id_)
+            raise NotStored("full", frozenset(batch))
+
+
+def test_a_batch_that_cannot_be_written_is_refused_and_not_delivered() -> None:
+    disk = FullDisk()
+    hall = Hall(disk, tap="recorder")
+    for name in ("ada", "bob", "recorder"):
+        hall.hello(name)
+    known = hall.say("ada", "bob", flags=DURABLE)
+    hall.settle()
+    disk.is_full = True
+    lost = hall.say("ada", "bob", flags=DURABLE)
+    hall.say("ada", "bob", flags=DURABLE, id=known)
+    hall.say("ada", "bob", type="passing")
+    frames = hall.settle()
+    assert sorted(kinds(frames)) == [
+        ("ada#1", protocol.ACK),
+        ("ada#1", protocol.NACK),
+        ("bob#1", "passing"),
+    ]
+    bodies = {header.type: body for _, header, body in frames}
+    assert bodies[protocol.ACK]["ids"] == [known], "what stands already stays accepted"
+    assert bodies[protocol.NACK]["id"] == lost
+    assert bodies[protocol.NACK]["reason"] == "mailbox_full"
+    disk.is_full = False
+    hall.say("ada", "bob", flags=DURABLE, id=lost)
+    assert ("bob#1", "text") in kinds(hall.settle()), "the same message may be sent again"
+
+
+def test_a_receiver_whose_window_was_full_of_refused_messages_is_not_forgotten() -> None:
+    disk = FullDisk()
+    hall = Hall(disk)
+    hall.hello("ada")
+    hall.hello("bob")
+    first = hall.say("ada", "bob", flags=DURABLE)
+    hall.settle()
+    disk.is_full = True
+    for _ in range(WINDOW + 1):
+        hall.say("ada", "bob", flags=DURABLE)
+    hall.settle()
+    disk.is_full = False
+    second = hall.say("ada", "bob", flags=DURABLE)
+    assert [h.id for rid, h, _ in hall.settle() if rid == "bob#1"] == [second]
+    hall.done("bob", [first, second])
+    assert disk.depths() == {}
+
+
+def test_a_real_file_that_cannot_grow_refuses_and_goes_on_later(tmp_path: Path) -> None:
+    boxes = StoredMailboxes(tmp_path / "mailboxes.db", log=lambda text: None)
+    hall = Hall(boxes)  # type: ignore[arg-type]
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.settle()
+    database = boxes._file._db
+    database.execute("PRAGMA max_page_count = 1")
+    large = {"data": bytes(100_000)}
+    id_ = hall.say("ada", "bob", large, flags=DURABLE)
+    assert kinds(hall.settle()) == [("ada#1", protocol.NACK)]
+    database.execute("PRAGMA max_page_count = 100000")
+    hall.say("ada", "bob", large, flags=DURABLE, id=id_)
+    assert kinds(hall.settle()) == [("ada#1", protocol.ACK), ("bob#1", "text")]
+    boxes.close()

@@ -32,6 +32,11 @@ class NoisyWire:
         self._out = Lane(wire.send)
         self._in = Lane(self._hand_in)
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether frames are held back now."""
+        return self._out.is_holding or self._in.is_holding
+
     # --- Wire ---
 
     def open(self, events: WireEvents) -> None:
@@ -118,6 +123,11 @@ class Lane:
         self._pass_on = pass_on
         self._held: deque[bytes] = deque()
         self._holds = 0
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether frames are held back now."""
+        return bool(self._held)
 
     def put(self, blob: bytes) -> None:
         """Take a frame."""

@@ -21,10 +21,10 @@ SETTINGS = """\
 supervisor:
   intensity: 1000000
   start_attempts: 1000
-bus:
-  noise: {noise}
   first_backoff_seconds: 0.02
   max_backoff_seconds: 0.1
+bus:
+  noise: {noise}
 """
 
 
@@ -37,6 +37,7 @@ class ChaosHouse:
         self.ready_at: dict[str, list[float]] = {}
         self._heard = threading.Condition()
         self._process: subprocess.Popen[str] | None = None
+        self._last = ""
         home.mkdir(parents=True, exist_ok=True)
         settings = SETTINGS.format(noise=noise)
         Home(home).config.write_text(settings, encoding="utf-8")
@@ -63,14 +64,21 @@ class ChaosHouse:
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
         if not self.wait_ready("supervisor", before, START_WITHIN_SECONDS):
-            raise Unavailable(f"the supervisor on {self.home} is not ready in time")
+            code = self._process.poll()
+            how = "is not ready in time" if code is None else f"ended with {code}: {self._last}"
+            raise Unavailable(f"the supervisor on {self.home} {how}")
 
     def wait_ready(self, address: str, before: int, within_seconds: float) -> bool:
         """Wait until `address` was ready more than `before` times."""
         with self._heard:
-            return self._heard.wait_for(
-                lambda: len(self.ready_at.get(address, ())) > before, within_seconds
+            self._heard.wait_for(
+                lambda: self._was_ready(address, before) or not self._listener.is_alive(),
+                within_seconds,
             )
+            return self._was_ready(address, before)
+
+    def _was_ready(self, address: str, before: int) -> bool:
+        return len(self.ready_at.get(address, ())) > before
 
     def revive(self) -> None:
         """Start the supervisor again if it was killed, as a person or the system would."""
@@ -101,6 +109,7 @@ class ChaosHouse:
         assert process.stderr is not None
         with process.stderr as log:
             for line in log:
+                self._last = line.strip()
                 try:
                     said = json.loads(line)
                 except ValueError:
@@ -110,6 +119,8 @@ class ChaosHouse:
                         who = str(said.get("child", "supervisor"))
                         self.ready_at.setdefault(who, []).append(time.monotonic())
                         self._heard.notify_all()
+        with self._heard:
+            self._heard.notify_all()
 
 
 def _is_secret(name: str) -> bool:

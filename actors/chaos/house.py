@@ -61,6 +61,7 @@ class ChaosHouse:
             start_new_session=True,
             env={name: value for name, value in os.environ.items() if not _is_secret(name)},
         )
+        self._is_silent = False
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
         if not self.wait_ready("supervisor", before, START_WITHIN_SECONDS):
@@ -72,7 +73,7 @@ class ChaosHouse:
         """Wait until `address` was ready more than `before` times."""
         with self._heard:
             self._heard.wait_for(
-                lambda: self._was_ready(address, before) or not self._listener.is_alive(),
+                lambda: self._was_ready(address, before) or self._is_silent,
                 within_seconds,
             )
             return self._was_ready(address, before)
@@ -120,6 +121,7 @@ class ChaosHouse:
                         self.ready_at.setdefault(who, []).append(time.monotonic())
                         self._heard.notify_all()
         with self._heard:
+            self._is_silent = True
             self._heard.notify_all()
 
 

@@ -53,7 +53,7 @@ class Agent(Record):
 class StageContract(Record):
     """What a stage promises: how long a node may take and when the stage counts as done."""
 
-    max_iterations_per_node: int = Field(default=30, ge=1)
+    max_iterations_per_node: int = Field(default=60, ge=1)
     timeout_seconds: float = Field(default=1800, gt=0)
     checkpoint_policy: CheckpointPolicy = "all_must_complete"
 

@@ -16,7 +16,7 @@ from agiraph.models import Event
 Door = Callable[[], tuple[str, str]]
 """Tells the API's URL and token as they are now."""
 
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 RETRY_SECONDS = 0.2
 OPEN_SECONDS = 5.0
 LARGEST_FRAME = 32 * 1024 * 1024

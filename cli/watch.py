@@ -20,7 +20,7 @@ LOOK_EVERY_SECONDS: Final = 1.0
 TURN_SECONDS: Final = 0.2
 RECORD_WITHIN_SECONDS: Final = 3.0
 LAST_EVENTS: Final = 1000
-ABSENCE_SECONDS: Final = 30.0
+ABSENCE_SECONDS: Final = 60.0
 
 Bell = Callable[[], None]
 

@@ -1,6 +1,7 @@
-"""`python -m benchmarks`: measure the bus and the birth of workers, print ratios and their aims.
+"""`python -m benchmarks`: measure bus, births, deaths, stops and sleep; print ratios and aims.
 
-`--write` also writes docs/benchmarks.md; `--quick` measures less of everything.
+`--write` also writes docs/benchmarks.md; `--quick` measures less of everything, `--full` parks a
+thousand agents.
 """
 
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 import click
 import zmq
 
-from benchmarks import bus, spawn
+from benchmarks import bus, recovery, spawn
 from benchmarks.figures import Figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -38,7 +39,8 @@ TAIL = """\
   sends on. A *passing* message is passed on once, as by the bare loop. A *durable* one needs three
   passes (itself, `accepted`, `done`), and with the recorder's copy five: its aim is that many
   times the bare loop's cost, with a tenth (rate) or a quarter (round trip) more for what the
-  router knows and the bare loop does not. Mailboxes are in memory. {rounds} of {messages}
+  router knows and the bare loop does not; mailboxes are in memory there. *On disk* they are what
+  a home has, against a passing message of the same router. {rounds} of {messages}
   messages and {trips} round trips for each broker; ratios are taken within a round, then the
   median.
 - **Worker** (`benchmarks/spawn.py`): from the supervisor's wish to the worker's `child.ready`,
@@ -46,15 +48,28 @@ TAIL = """\
   msgpack, pydantic and the two provider SDKs, which is what each worker would cost without a
   spawner and a broker. Memory is the proportional set size of {crowd} idle workers started at
   once. Idle processor time is theirs and the router's, while nothing happens but heartbeats.
+- **Deaths** (`benchmarks/hand.py`, in the human gateway's place of a real supervisor): workers
+  are born and killed in turns. A birth lasts from the wish, sent to the supervisor, to *ready*; a
+  recovery from kill -9 until the next incarnation holds a message that was sent right after the
+  kill. Both include the register's and the mailboxes' syncs. Disk is what the router of such a
+  house writes, the recorder's copy included, one message at a time and with many in flight.
+- **Stops** (`benchmarks/stopping.py`): a real team whose model never answers, or whose worker runs
+  a shell command with a child in a session of its own; from the order over HTTP until every one
+  of these processes is gone.
+- **Parking** (`benchmarks/parking.py`): agents made over HTTP that have nothing more to do. Memory
+  is the growth of supervisor and router (resident) per parked agent; a wake lasts from the HTTP
+  request until the text stands, synced, in the agent's journal.
 
 ## How to measure again
 
 ```
 make bench                    # this table
-make bench ARGS=--quick       # less of everything, in half a minute: noisy
+make bench ARGS=--quick       # less of everything, in a minute or two: noisy
+make bench ARGS=--full        # a thousand parked agents instead of a hundred
 make bench ARGS=--write       # and write this page
 python -m benchmarks.bus      # the brokers alone, all columns
 python -m benchmarks.spawn    # the workers alone, all figures
+python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```
 
 Measure on a quiet machine: with other work on its cores, ratios of rates stay near and round trips
@@ -63,9 +78,10 @@ do not.
 
 
 @click.command()
-@click.option("--quick", is_flag=True, help="Measure less of everything: noisy, half a minute.")
+@click.option("--quick", is_flag=True, help="Measure less of everything: noisy, a minute or two.")
+@click.option("--full", is_flag=True, help="Park a thousand agents instead of a hundred.")
 @click.option("--write", is_flag=True, help="Also write docs/benchmarks.md.")
-def main(quick: bool, write: bool) -> None:
+def main(quick: bool, full: bool, write: bool) -> None:
     """Measure Agiraph against its peers and print the ratios."""
     load = os.getloadavg()[0]
     click.echo("measuring the router ...", err=True)
@@ -73,6 +89,8 @@ def main(quick: bool, write: bool) -> None:
     figures = bus.figures(bus.run(rounds))
     click.echo("measuring the birth and weight of workers ...", err=True)
     figures += spawn.figures(result := spawn.run(is_quick=quick))
+    click.echo("measuring deaths, stops and parking ...", err=True)
+    figures += recovery.figures(recovery.run(is_quick=quick, is_full=full))
     click.echo(table(figures))
     if write:
         PAGE.write_text(page(figures, rounds, result.get("crowd", 0), load), encoding="utf-8")

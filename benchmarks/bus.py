@@ -9,6 +9,8 @@ something, as the machine's mood moves all of them together.
     router    transport.router.Router with all it does, for passing messages
     durable   the same for durable ones: mailbox, accepted, done (each acknowledged in batches)
     recorded  durable, with the recorder's copy of each message delivered too
+    full      durable, on disk, each batch synced: what `router.durability: full` does
+    normal    durable, on disk, not synced
 
 Run it as `python -m benchmarks.bus`; `run()` returns the rows.
 """
@@ -22,6 +24,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier as BarrierType
+from pathlib import Path
 
 import msgpack
 import zmq
@@ -29,9 +32,11 @@ import zmq
 from benchmarks.figures import Figure
 from transport import protocol, sockets, tickets
 from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
+from transport.mailbox_file import Durability
 from transport.mailboxes import MemoryMailboxes
 from transport.protocol import link_frame
 from transport.router import LAST, MORE, Router
+from transport.stored_mailboxes import StoredMailboxes
 
 BODY = bytes(200)
 MESSAGES = 20_000
@@ -42,7 +47,9 @@ ROUNDS = 5
 KEY = bytes(tickets.KEY_BYTES)
 ACK_EVERY = 64
 MEET_SECONDS = 30.0
-MODES = ("c_proxy", "bare", "router", "durable", "recorded")
+MODES = ("c_proxy", "bare", "router", "durable", "recorded", "full", "normal")
+DURABLE_MODES = ("durable", "recorded", "full", "normal")
+STORED_MODES = ("full", "normal")
 # how often a broker passes something on for one message: the message, `accepted`, `done`, and
 # the recorder's copy with its `done`
 PASSES = {"router": 1, "durable": 3, "recorded": 5}
@@ -53,6 +60,8 @@ WORDS = {
 }
 
 Socket = zmq.Socket[bytes]
+# messages per second, round trip in microseconds, bytes written to disk per message
+Sample = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,8 @@ class Row:
     of_c_proxy: float
     round_trip_us: float
     round_trip_of_bare: float
+    of_router: float
+    disk_bytes: float
 
 
 # --- the brokers ---------------------------------------------------------------------------------
@@ -119,12 +130,26 @@ def _serve_recorded(folder: str) -> None:
     _serve_router(folder, protocol.RECORDER)
 
 
+def _serve_full(folder: str, durability: Durability = "full") -> None:
+    """Our router, with mailboxes on disk."""
+    mailboxes = StoredMailboxes(Path(folder) / "mailboxes.db", durability=durability)
+    router = Router(f"ipc://{folder}/bus", KEY, mailboxes, tap=None)
+    router.bind()
+    router.run()
+
+
+def _serve_normal(folder: str) -> None:
+    _serve_full(folder, "normal")
+
+
 SERVERS: dict[str, Callable[[str], None]] = {
     "c_proxy": _serve_proxy,
     "bare": _serve_bare,
     "router": _serve_router,
     "durable": _serve_router,
     "recorded": _serve_recorded,
+    "full": _serve_full,
+    "normal": _serve_normal,
 }
 
 
@@ -147,7 +172,7 @@ class _End:
         self._mode = mode
         self._address = address
         self._done: list[bytes] = []
-        self._is_durable = mode in ("durable", "recorded")
+        self._is_durable = mode in DURABLE_MODES
         if mode not in ("c_proxy", "bare"):
             self._hello()
 
@@ -248,7 +273,7 @@ def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float
     return rate, statistics.median(trips) * 1e6
 
 
-def _round(mode: str) -> tuple[float, float]:
+def _round(mode: str) -> Sample:
     """Start a broker and its ends, measure once, end them all."""
     fork = multiprocessing.get_context("spawn")
     has_recorder = mode == "recorded"
@@ -263,23 +288,34 @@ def _round(mode: str) -> tuple[float, float]:
             process.start()
         gc.collect()
         try:
-            return _measure(mode, folder, barrier)
+            rate, trip = _measure(mode, folder, barrier)
+            written = _written_by(processes[0].pid) if mode in STORED_MODES else 0
+            return rate, trip, written / (MESSAGES + 2 * ROUND_TRIPS)
         finally:
             for process in processes:
                 process.kill()
                 process.join()
 
 
+def _written_by(pid: int | None) -> int:
+    """Return how many bytes a process has sent to the disk; 0 where the kernel does not tell."""
+    try:
+        told = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return int(told.partition("\nwrite_bytes: ")[2].split()[0])
+
+
 def run(rounds: int = ROUNDS) -> list[Row]:
     """Measure every broker `rounds` times in turn and return one row each."""
-    seen: dict[str, list[tuple[float, float]]] = {mode: [] for mode in MODES}
+    seen: dict[str, list[Sample]] = {mode: [] for mode in MODES}
     for _ in range(rounds):
         for mode in MODES:
             seen[mode].append(_round(mode))
     return [_row(mode, seen) for mode in MODES]
 
 
-def _row(mode: str, seen: dict[str, list[tuple[float, float]]]) -> Row:
+def _row(mode: str, seen: dict[str, list[Sample]]) -> Row:
     mine = seen[mode]
 
     def ratio(other: str, index: int) -> float:
@@ -293,6 +329,8 @@ def _row(mode: str, seen: dict[str, list[tuple[float, float]]]) -> Row:
         ratio("c_proxy", 0),
         statistics.median(one[1] for one in mine),
         ratio("bare", 1),
+        ratio("router", 0),
+        statistics.median(one[2] for one in mine),
     )
 
 
@@ -327,6 +365,12 @@ def figures(rows: list[Row]) -> list[Figure]:
                 trips,
             ),
         ]
+    passing = by_mode["router"]
+    for mode in STORED_MODES:
+        row = by_mode[mode]
+        what = f"router, a durable message on disk ({mode}): rate"
+        seen = f"{_rates(row, passing)}, {row.disk_bytes:,.0f} bytes written per message"
+        found.append(Figure(what, "a passing message", row.of_router, "at least", 0.6, seen))
     return found
 
 
@@ -340,11 +384,15 @@ def _rid(address: str) -> bytes:
 
 def main() -> None:
     """Print the table."""
-    print(f"{'broker':10} {'msgs/s':>9} {'x bare':>7} {'x C':>6} {'rtt us':>8} {'x bare':>7}")
+    print(
+        f"{'broker':10} {'msgs/s':>9} {'x bare':>7} {'x C':>6} {'rtt us':>8} {'x bare':>7}"
+        f" {'x router':>8} {'disk B':>7}"
+    )
     for row in run():
         print(
             f"{row.mode:10} {row.messages_per_second:9,.0f} {row.of_bare:7.2f} "
-            f"{row.of_c_proxy:6.2f} {row.round_trip_us:8.0f} {row.round_trip_of_bare:7.2f}"
+            f"{row.of_c_proxy:6.2f} {row.round_trip_us:8.0f} {row.round_trip_of_bare:7.2f} "
+            f"{row.of_router:8.2f} {row.disk_bytes:7,.0f}"
         )
 
 

@@ -163,6 +163,7 @@ class LoopbackRouter:
                     self.switch.gone(rid)
                 elif target.is_connected:
                     target.down.put(blob)
+        self.switch.rest()
         for wire in list(self._wires.values()):
             wire.deliver()
 

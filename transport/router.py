@@ -2,7 +2,8 @@
 
 A plain synchronous loop on raw two-frame messages `[routing id, blob]` (the multipart helpers cost
 several times more than the rest of a hop). Per turn: wait, drain up to BATCH frames, let the switch
-settle (one commit), send. No send ever blocks: what a full peer does not take waits in its Backlog.
+settle (one commit), send; when nothing comes, let it rest. No send ever blocks: what a full peer
+does not take waits in its Backlog.
 """
 
 import contextlib
@@ -23,6 +24,7 @@ from transport.switch import Outgoing, Switch
 
 BATCH = 256
 RETRY_MS = 5
+REST_MS = 1
 MORE = int(zmq.NOBLOCK | zmq.SNDMORE)
 LAST = int(zmq.NOBLOCK)
 EPOCH_BYTES = 8
@@ -79,7 +81,10 @@ class Router:
         poller.register(self._woken, zmq.POLLIN)
         receive, settle = self.switch.receive, self.switch.settle
         while not (self._is_stopped or self.switch.is_stopping):
-            for ready, _ in poller.poll(RETRY_MS if self._backlogs else None):
+            found = poller.poll(self._patience())
+            if not found:
+                self.switch.rest()
+            for ready, _ in found:
                 if ready is not socket:
                     os.read(self._woken, 4096)
                     continue
@@ -89,6 +94,7 @@ class Router:
             # Sending may find a peer gone, which is news for the others.
             while frames := settle():
                 self._send_all(socket, frames)
+        self.switch.rest()
 
     def stop(self) -> None:
         """Make `run` return soon."""
@@ -111,6 +117,12 @@ class Router:
             with contextlib.suppress(OSError):
                 os.close(fd)
         self._woken = self._waker = -1
+
+    def _patience(self) -> int | None:
+        """Return how many milliseconds to wait for a frame; None: until there is one."""
+        if self.switch.has_leftovers:
+            return REST_MS
+        return RETRY_MS if self._backlogs else None
 
     def _send_all(self, socket: zmq.Socket[bytes], frames: list[Outgoing]) -> None:
         backlogs = self._backlogs

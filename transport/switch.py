@@ -1,7 +1,8 @@
 """The switch: the router's whole judgement, with no socket in it. Frames in, frames out.
 
-`receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once and
-only then lets the acknowledgements and deliveries out. Rules:
+`receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
+anything was accepted, and only then lets the acknowledgements and deliveries out. `rest` commits
+what receivers have done, which nobody waits for: lost, it is done again. Rules:
 
 - A connection (routing id) is nobody until it has said hello with a valid ticket; its frames are
   answered with `link.who` and dropped, so a peer that greets first keeps its order.
@@ -98,6 +99,7 @@ class Switch:
         self._asked_who: set[bytes] = set()
         self._called: set[str] = set()
         self._is_dirty = False
+        self.has_leftovers = False
         self.is_stopping = False
         self.counts: Counter[str] = Counter()
 
@@ -137,11 +139,7 @@ class Switch:
     def settle(self) -> list[Outgoing]:
         """End the batch: commit, then return every frame to send, in order."""
         if self._is_dirty:
-            self._is_dirty = False
-            try:
-                self._mailboxes.commit()
-            except NotStored as error:
-                self._take_back(error.taken_back)
+            self._commit()
         frames: list[Outgoing] = []
         if self._accepted:
             for rid, ids in self._accepted.items():
@@ -153,6 +151,18 @@ class Switch:
         frames += self._out
         self._out = []
         return frames
+
+    def rest(self) -> None:
+        """Commit what was left over: there is nothing else to do."""
+        if self.has_leftovers:
+            self._commit()
+
+    def _commit(self) -> None:
+        self._is_dirty = self.has_leftovers = False
+        try:
+            self._mailboxes.commit()
+        except NotStored as error:
+            self._take_back(error.taken_back)
 
     def _take_back(self, keys: frozenset[tuple[str, bytes]]) -> None:
         """Undo what this batch promised: no acknowledgement, no delivery, but a refusal."""
@@ -299,7 +309,7 @@ class Switch:
             return
         for id_ in ids:
             if type(id_) is bytes and self._mailboxes.done(peer.address, id_):
-                self._is_dirty = True
+                self.has_leftovers = True
                 peer.in_flight.discard(id_)
         if peer.is_behind and len(peer.in_flight) <= WINDOW // 2:
             self._deliver(peer)
@@ -411,6 +421,7 @@ class Switch:
     def _control(self, peer: Peer, fields: Fields, blob: bytes) -> None:
         type_ = fields[2]
         if type_ == protocol.ASK_DEPTHS:
+            self.rest()  # what is told shall be true also after a crash
             depths = {to: list(depth) for to, depth in self._mailboxes.depths().items()}
             answer = link_frame(
                 protocol.DEPTHS,
@@ -448,7 +459,7 @@ class Switch:
         for address in self._mailboxes.depths():
             if not self._is_known(address) and not address.startswith(protocol.CONSOLE_PREFIX):
                 self.counts["discarded"] += self._mailboxes.discard(address)
-                self._is_dirty = True
+                self.has_leftovers = True
 
     def _nack(self, rid: bytes, fields: Fields, reason: str, detail: str) -> None:
         self.counts[reason] += 1

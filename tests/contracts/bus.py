@@ -328,6 +328,14 @@ async def depths_of(endpoint: Endpoint) -> dict[str, tuple[int, int]]:
     return body.depths
 
 
+async def until_depth(endpoint: Endpoint, address: str, count: int) -> None:
+    """Ask the router until so many messages wait for an address."""
+    async with asyncio.timeout(PATIENCE):
+        # The state lies in another process.
+        while (await depths_of(endpoint)).get(address, (0, 0))[0] != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 async def take(endpoint: Endpoint) -> Received:
     """Return the next message, with a deadline."""
     async with asyncio.timeout(PATIENCE):

@@ -24,6 +24,7 @@ from tests.contracts.bus import (
     numbers,
     open_house,
     take,
+    until_depth,
 )
 from transport.endpoint import Endpoint
 from transport.envelope import MAX_BLOB, Flag, Header, pack
@@ -84,7 +85,7 @@ def test_what_was_accepted_outlives_the_router(run: Run) -> None:
         ids = [await ada.send("bob", Task(n=n)) for n in range(5)]
         bob = await house.join("bob")
         assert await numbers(bob, 2) == [0, 1]
-        await depths_of(bob)  # the router has heard what bob had done
+        await until_depth(bob, "bob", 3)
         bob.abort()
         await house.restart_router(supervisor, "ada", "bob")
         await ada.send("bob", Task(n=5))
@@ -110,6 +111,7 @@ def test_mail_of_a_forgotten_address_goes_and_that_of_others_stays(run: Run) -> 
             depths = await depths_of(supervisor)
             assert {*depths} - {"recorder"} == {"console/1", "broker"} | kept
         await supervisor.send("router", Addresses(known=["ada", "bob", "eve"]))
+        await depths_of(supervisor)  # answered after it
         await ada.send("bob", Task(n=1))
         assert await numbers(await house.join("bob"), 1) == [1]
 

@@ -12,12 +12,11 @@ from tests.contracts.bus import (
     Ping,
     Task,
     ZeromqBus,
-    depths_of,
     numbers,
     open_house,
     until,
+    until_depth,
 )
-from transport.endpoint import Endpoint
 from transport.errors import PeerLost
 from transport.tickets import make_ticket
 
@@ -39,14 +38,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-async def until_depth(endpoint: Endpoint, address: str, count: int) -> None:
-    """Ask the router until so many messages wait for an address."""
-    async with asyncio.timeout(PATIENCE):
-        # The state lies in another process.
-        while (await depths_of(endpoint)).get(address, (0, 0))[0] != count:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
 
 def test_a_killed_process_loses_no_message_that_it_had_not_done(tmp_path: Path) -> None:

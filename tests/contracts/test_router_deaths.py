@@ -11,11 +11,11 @@ from tests.contracts.bus import (
     Addresses,
     Task,
     ZeromqBus,
-    depths_of,
     house_on,
     number,
     take,
     until,
+    until_depth,
 )
 from tests.contracts.dying_router import POINTS
 from transport.endpoint import Endpoint
@@ -54,10 +54,7 @@ def test_a_router_that_dies_loses_and_doubles_nothing(
             assert journal == list(range(MESSAGES))
             working.cancel()
             await asyncio.wait([working])
-            async with asyncio.timeout(PATIENCE):
-                # Its last words of done are on their way.
-                while "bob" in await depths_of(ada):  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
+            await until_depth(ada, "bob", 0)
 
     asyncio.run(story())
 

@@ -30,6 +30,7 @@ import msgpack
 from actors.child import forked_main, set_title
 from actors.launch import Launch
 from actors.shells import LINGER_SECONDS, end_shells
+from agiraph.agent import prompts
 
 PRELOAD = (
     *("asyncio", "msgpack", "zmq", "pydantic", "structlog", "yaml", "setproctitle", "ctypes"),
@@ -47,6 +48,7 @@ def main(fd: int = SPAWNER_FD) -> int:
     link = socket.socket(fileno=fd)
     gc.disable()
     modules = preload(PRELOAD)
+    prompts.prepare()
     gc.collect()
     gc.freeze()
     send_frame(link, {"ready": modules})

@@ -42,6 +42,13 @@ def render(name: str, **values: object) -> str:
     return environment.get_template(f"{name}.md").render(**values).strip()
 
 
+def prepare() -> None:
+    """Compile every prompt now: processes forked after this need not, each for 50 ms."""
+    folder = configs_folder() / "prompts"
+    for path in folder.glob("*.md"):
+        _environment(folder).get_template(path.name)
+
+
 def coordinator_system(
     agent: Agent, *, soul: str, memory: str, guidance: str, today: str, max_concurrent: int
 ) -> str:

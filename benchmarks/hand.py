@@ -77,7 +77,7 @@ async def _birth(runtime: Runtime, address: Address) -> float:
 
 async def _death(runtime: Runtime, address: Address) -> float:
     """Return the seconds from kill -9 until the next incarnation has a message sent right then."""
-    pid = await _pid(runtime, address)
+    pid = await _pid_of_ready(runtime, address)
     began = time.monotonic()
     os.kill(pid, signal.SIGKILL)
     await runtime.send(address, Text(content=f"after {pid}", from_name="hand"))
@@ -94,13 +94,18 @@ async def _told(runtime: Runtime, content: str) -> float:
                 return float(received.body.from_name)
 
 
-async def _pid(runtime: Runtime, address: str) -> int:
-    received = await runtime.ask(SUPERVISOR, ListChildren(), within_seconds=WITHIN_SECONDS)
-    runtime.done(received)
-    assert isinstance(received.body, ChildTable)
-    pid = next(row.pid for row in received.body.children if row.address == address)
-    assert pid is not None, f"{address} has no process"
-    return pid
+async def _pid_of_ready(runtime: Runtime, address: str) -> int:
+    """Return the pid of a child once the supervisor knows that it is ready.
+
+    One that dies before that has failed to start, which is another thing than a crash.
+    """
+    while True:
+        received = await runtime.ask(SUPERVISOR, ListChildren(), within_seconds=WITHIN_SECONDS)
+        runtime.done(received)
+        assert isinstance(received.body, ChildTable)
+        row = next(row for row in received.body.children if row.address == address)
+        if row.state == "ready" and row.pid is not None:
+            return row.pid
 
 
 # --- what the router writes ----------------------------------------------------------------------
@@ -110,7 +115,7 @@ async def _disk(runtime: Runtime) -> Result:
     """Return bytes written for a durable message: by the router, and by a plain synced append."""
     address = Address("bench/taking")
     await _birth(runtime, address)
-    router = await _pid(runtime, ROUTER)
+    router = await _pid_of_ready(runtime, ROUTER)
     try:
         before = _written(router)
     except OSError:

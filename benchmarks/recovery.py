@@ -68,7 +68,7 @@ def _death_figures(result: Result) -> list[Figure]:
             aim,
             f"{result[f'death_p{percent}_ms']:.1f} and {birth:.1f} ms",
         )
-        for percent, aim in ((50, 2.0), (99, 8.0))
+        for percent, aim in ((50, 2.0), (99, 4.0))
     ]
     if "disk_in_stream" in result:
         append = result["disk_append"]
@@ -120,7 +120,7 @@ def _parking_figures(result: Result) -> list[Figure]:
             "one that is left running (PSS)",
             result["core_kb"] / living,
             "at most",
-            0.01,
+            0.002,
             f"{result['core_kb']:.1f} and {living:,.0f} KB (all services {result['house_kb']:.1f})",
         ),
         Figure(

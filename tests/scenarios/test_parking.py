@@ -8,9 +8,9 @@ import pytest
 from tests.fakes.model_server import Script, call
 from tests.integration.house import until
 from tests.scenarios.house import processes_of
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place, Steps, placed
 
-ASKING = {
+ASKING: dict[str, Steps] = {
     "coordinator": [
         call("spawn_worker", name="ada"),
         call("create_work_node", name="database", task="Set up a database", worker="ada"),

@@ -148,10 +148,20 @@ async def _stop(gateway: Gateway, child: ChildInfo, how: How) -> ActedOn:
     if child.address == SUPERVISOR:
         raise ApiError(409, "the supervisor is not its own child: end it with SIGTERM or Ctrl-C")
     order = StopChild(address=child.address, how=how, reason="asked by the human")
-    stopped = await ask_for(
-        gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
-    )
+    try:
+        stopped = await ask_for(
+            gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=STOP_SECONDS
+        )
+    except ApiError:
+        if how in ("stop", "forget") and not await _is_child(gateway, child.address):
+            return ActedOn(address=child.address, state="stopped")
+        raise
     return ActedOn(address=child.address, state=stopped.state)
+
+
+async def _is_child(gateway: Gateway, address: str) -> bool:
+    """Whether a child is still there: its coordinator may have let it go meanwhile."""
+    return any(child.address == address for child in await children(gateway))
 
 
 async def _pause_all(gateway: Gateway, targets: Sequence[ChildInfo]) -> list[ActedOn]:

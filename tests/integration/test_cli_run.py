@@ -147,7 +147,7 @@ def test_a_supervisor_that_cannot_start_says_why(home: Path) -> None:
     home.mkdir()
     (home / "agiraph.yaml").write_text("run:\n  max_nodez: 3\n")
     done = Commands(home).run("run", "Survey")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "agiraph.yaml:2: unknown key 'run.max_nodez'" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -17,7 +17,7 @@ import random
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
@@ -76,6 +76,7 @@ class Runtime:
         self.log = logger(address=launch.address, incarnation=launch.incarnation)
         self.stopping = asyncio.Event()
         self.is_ready = False
+        self.is_announced = False
         self._inbox = Inbox()
         self._background: list[asyncio.Task[None]] = []
         self._reporter = Reporter(endpoint, self.log)
@@ -102,6 +103,7 @@ class Runtime:
             try:
                 asked = self.endpoint.ask(SUPERVISOR, body, within_seconds=ANNOUNCE_SECONDS)
                 self.endpoint.done(await asked)
+                self.is_announced = True
                 return
             except TransportError as error:
                 self.log.warning("the supervisor does not answer", reason=str(error))
@@ -146,6 +148,15 @@ class Runtime:
         carrier = self.quarantine.carrier_of(received)
         if carrier is not None:
             self.endpoint.done(carrier)
+
+    def park(self) -> NoReturn:
+        """End this process until a message comes; raises Parking.
+
+        An answer to what an incarnation that died had asked would wake the next one at once, and
+        for ever: at rest nobody asks for it any more.
+        """
+        self.endpoint.put_away_unclaimed()
+        raise Parking
 
     def report(self, *events: Event) -> None:
         """Hand events to the recorder, in order, in the background."""

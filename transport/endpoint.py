@@ -312,9 +312,17 @@ class Endpoint:
         self._unclaimed[asked] = received
         if len(self._unclaimed) > MAX_UNCLAIMED:
             # They fill the window of what the router sends us; the oldest will not be asked for.
-            _, oldest = self._unclaimed.popitem(last=False)
-            self.unasked += 1
-            self.done(oldest)
+            self._put_away_oldest()
+
+    def put_away_unclaimed(self) -> None:
+        """Say done to every answer that came before its question: it will not be asked any more."""
+        while self._unclaimed:
+            self._put_away_oldest()
+
+    def _put_away_oldest(self) -> None:
+        _, oldest = self._unclaimed.popitem(last=False)
+        self.unasked += 1
+        self.done(oldest)
 
     def _welcomed(self, event: Welcomed) -> None:
         for ask in self._asks.values():

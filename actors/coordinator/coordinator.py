@@ -78,7 +78,7 @@ class CoordinatorActor:
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
         self._counter = Counter(self.runtime, self.office, self.inbox)
-        self.patience = Patience(runtime.config.run.park_after_seconds, self._may_park)
+        self.patience = Patience(runtime, self._may_park)
         self._lead = CoordinatorLead(self, self.office, self._talk)
         self._toolbox = Toolbox.for_entity("coordinator", args.tools)
         self._noticed = self.transcript.board_seq

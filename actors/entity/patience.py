@@ -9,15 +9,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from actors.runtime import Parking
+from actors.runtime import Runtime
 
 
 class Patience:
     """The patience of one entity. `may_park` says whether nothing here would be lost."""
 
-    def __init__(self, seconds: float, may_park: Callable[[], bool]) -> None:
-        """Wait `seconds` before parking (0: never), and as long again whenever it may not be."""
-        self._seconds = seconds or None
+    def __init__(self, runtime: Runtime, may_park: Callable[[], bool]) -> None:
+        """Wait `run.park_after_seconds` before parking (0: never), and again while it may not be.
+
+        Who parks before the supervisor knows that it is ready would count as one that cannot start.
+        """
+        self._runtime = runtime
+        self._seconds = runtime.config.run.park_after_seconds or None
         self._may_park = may_park
 
     async def first_of(self, *waits: Awaitable[Any]) -> list["asyncio.Future[Any]"]:
@@ -33,8 +37,8 @@ class Patience:
                 )
                 if done:
                     return tasks
-                if self._may_park():
-                    raise Parking
+                if self._runtime.is_announced and self._may_park():
+                    self._runtime.park()
         finally:
             for task in tasks:
                 task.cancel()

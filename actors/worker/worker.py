@@ -71,7 +71,7 @@ class WorkerActor:
         self._cancel_reason = ""
         self._poison = ""
         self._deadline: Deadline | None = None
-        self.patience = Patience(runtime.config.run.park_after_seconds, self._may_park)
+        self.patience = Patience(runtime, self._may_park)
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
         self._bench = WorkerBench(self, self._talk)

@@ -116,6 +116,22 @@ def test_answers_that_nobody_asks_for_do_not_fill_the_window() -> None:
     asyncio.run(story())
 
 
+def test_answers_to_what_nobody_will_ask_again_are_put_away() -> None:
+    async def story() -> None:
+        router = LoopbackRouter()
+        ada, bob = await pair(router)
+        await bob.send("ada", Result(n=1), reply_to=bytes(16))
+        await bob.send("ada", Task(n=1))
+        received = await ada.receive()
+        ada.put_away_unclaimed()
+        ada.done(received)
+        await until(lambda: router.mailboxes.depths().get("ada", (0,))[0] == 0)
+        await ada.close()
+        await bob.close()
+
+    asyncio.run(story())
+
+
 def test_an_ended_endpoint_says_so_to_all_who_wait() -> None:
     async def story() -> None:
         router = LoopbackRouter()

@@ -113,6 +113,7 @@ class Keeper:
         self.why: Cause | None = None
         self.restarts = 0
         self.process: Process | None = None
+        self._ready_before_known = 0
         self.budget = budget or Budget()
         self._house = house
         self._woken = asyncio.Event()
@@ -196,8 +197,10 @@ class Keeper:
             await kill_process(self.process.spawned)
 
     def ready(self, incarnation: int) -> None:
-        """Note that an incarnation says it is ready."""
+        """Note that an incarnation says it is ready, if need be before its launcher told of it."""
         process = self.process
+        if process is None:
+            self._ready_before_known = incarnation
         if process is None or process.incarnation != incarnation or process.ready.is_set():
             return
         process.ready.set()
@@ -286,6 +289,8 @@ class Keeper:
         process = Process(incarnation, spawned)
         self.process = process
         self._notify()
+        if self._ready_before_known == incarnation:
+            self.ready(incarnation)
         if self.desired != "running":
             await self._end(process)
         await self._see_ready(process)

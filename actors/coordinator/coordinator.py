@@ -227,16 +227,13 @@ class CoordinatorActor:
 
     def notices(self) -> list[Heard]:
         """Return what happened on the board that the mind has not been told, as one turn."""
-        history = self.office.history
-        fresh = history[self._noticed :]
-        self._noticed = len(history)
-        covered = self.transcript.covered
-        lines = [text for event in fresh if (text := notice(self.office.board, event, covered))]
+        lines = self._fresh_lines()
+        self._noticed = len(self.office.history)
         if not lines:
             return []
         now = self.runtime.clock.now()
         content = "\n".join(lines)
-        heard = Heard(content=content, from_name="board", ts=now, board_seq=len(history))
+        heard = Heard(content=content, from_name="board", ts=now, board_seq=self._noticed)
         return [heard]
 
     def take_effects(self) -> Effects:
@@ -323,9 +320,13 @@ class CoordinatorActor:
         return self.inbox.is_empty and self.office.is_at_rest and self._counter.is_at_rest
 
     def _has_notices(self) -> bool:
+        return bool(self._fresh_lines())
+
+    def _fresh_lines(self) -> list[str]:
+        """Return what the board has to tell of events that the mind has not looked at."""
         board, covered = self.office.board, self.transcript.covered
         fresh = self.office.history[self._noticed :]
-        return any(notice(board, event, covered) for event in fresh)
+        return [text for event in fresh if (text := notice(board, event, covered))]
 
     def _is_work_under_way(self) -> bool:
         return any(not node.has_ended for node in self.office.board.nodes.values())

@@ -51,9 +51,16 @@ class Agent(Record):
 
 
 class StageContract(Record):
-    """What a stage promises: how long a node may take and when the stage counts as done."""
+    """What a stage promises: what a node may take and when the stage counts as done.
+
+    None: no bound. `max_compactions_per_node`: how often a worker's conversation may be compacted
+    on one node; a context that is full after that is the worker's last turn.
+    """
 
     max_iterations_per_node: int = Field(default=60, ge=1)
+    max_tokens_per_node: int | None = Field(default=None, ge=1)
+    max_cost_usd_per_node: float | None = Field(default=None, gt=0)
+    max_compactions_per_node: int | None = Field(default=None, ge=0)
     timeout_seconds: float = Field(default=1800, gt=0)
     checkpoint_policy: CheckpointPolicy = "all_must_complete"
 

@@ -24,6 +24,7 @@ from actors.entity.reception import Reception
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
+from agiraph.agent.bounds import contract_of
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
@@ -35,7 +36,7 @@ from agiraph.board import events as e
 from agiraph.errors import ModelFailure, Refused
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
 from agiraph.messages import Text
-from agiraph.models import Event, StageContract
+from agiraph.models import Event
 from agiraph.plans.plan import parse_plan, plan_commands
 from agiraph.scopes.scope import Scope
 from agiraph.tools.command import forget_commands
@@ -128,10 +129,7 @@ class CoordinatorActor:
                     worker_model=self.args.agent.worker_model,
                     mode=self.args.agent.mode,
                     max_nodes=settings.max_nodes,
-                    contract=StageContract(
-                        max_iterations_per_node=settings.max_iterations,
-                        timeout_seconds=settings.node_timeout_seconds,
-                    ),
+                    contract=contract_of(settings),
                 )
             )
         if not self.office.board.is_running and not self.record.has_ended:

@@ -22,10 +22,11 @@ from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from actors.worker.bench import WorkerBench
 from actors.worker.files import WorkerFiles
+from agiraph.agent.bounds import LastTurn, Stop, judge
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
-from agiraph.agent.prompts import LAST_TURN, WORKER_REMINDER, assignment_turn, worker_system
+from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, worker_system
 from agiraph.agent.records import Assigned, CallFinished, Heard, NodeClosed, Noted
 from agiraph.agent.transcript import Transcript
 from agiraph.errors import ModelFailure
@@ -313,11 +314,11 @@ class WorkerActor:
 
     async def on_step_limit(self) -> bool:
         """Warn the model before its last turn; give the node up after it."""
-        limit = self._assignment.contract.max_iterations_per_node
-        if self.transcript.model_turns >= limit:
-            raise GiveUp(f"the node's {limit} model turns are used up")
-        if self.transcript.model_turns == limit - 1 and limit > 1:
-            self._tell(LAST_TURN)
+        match judge(self.transcript, self._assignment.contract):
+            case Stop(reason=reason):
+                raise GiveUp(reason)
+            case LastTurn() as last:
+                self.conversation.append(last.record(self.runtime.clock.now()))
         return True
 
     def report(self, event: str, data: JsonObject) -> None:

@@ -12,10 +12,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from agiraph.config import configs_folder
 from agiraph.models import Agent, Assignment, Worker
 
-LAST_TURN = (
-    "[Runtime]: This is your last turn on this node. Call `publish` now with what you have, "
-    "and say in the summary what is missing."
-)
 WORKER_REMINDER = (
     "[Runtime]: You answered without calling a tool. Go on with the work, or call `publish` "
     "if the spec is met. Text alone reaches nobody."

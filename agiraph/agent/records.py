@@ -79,6 +79,17 @@ class Assigned(Record):
     ts: float
 
 
+class BoundReached(Record):
+    """A worker was told that its next turn on the node is the last; `bound` says which one."""
+
+    kind: Literal["bound.reached"] = "bound.reached"
+    role: Literal["user"] = "user"
+    bound: str
+    why: str
+    content: str
+    ts: float
+
+
 class NodeClosed(Record):
     """A worker is done with its node, one way or the other."""
 
@@ -100,7 +111,7 @@ class Noted(Record):
 
 
 ConversationRecord = Annotated[
-    Heard | Said | CallStarted | CallFinished | Assigned | NodeClosed | Noted,
+    Heard | Said | CallStarted | CallFinished | Assigned | BoundReached | NodeClosed | Noted,
     Field(discriminator="kind"),
 ]
 

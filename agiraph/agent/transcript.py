@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from agiraph.agent.records import (
     Assigned,
+    BoundReached,
     CallFinished,
     CallStarted,
     ConversationRecord,
@@ -56,6 +57,11 @@ class Transcript:
     assignment: Assignment | None = None
     run: RunId | None = None
     usage: Usage = field(default_factory=Usage)
+    node_usage: Usage = field(default_factory=Usage)
+    last_usage: Usage = field(default_factory=Usage)
+    bound: str | None = None
+    bound_why: str = ""
+    is_last_turn_over: bool = False
     board_seq: int = 0
     model_turns: int = 0
     silences: int = 0
@@ -105,9 +111,14 @@ class Transcript:
                 self.assignment = record.assignment
                 self.run = record.run
                 self.model_turns = self.silences = 0
-                self.summary = None
+                self.node_usage = self.last_usage = Usage()
+                self.summary = self.bound = None
+                self.is_last_turn_over = False
                 self._hear(record.content)
                 self._see(record.message)
+            case BoundReached():
+                self.bound, self.bound_why = record.bound, record.why
+                self._hear(record.content)
             case NodeClosed():
                 self.assignment = None
                 self._see(record.message)
@@ -140,8 +151,11 @@ class Transcript:
             OpenCall(call, f"{self.position}.{index}") for index, call in enumerate(calls)
         ]
         self.usage = self.usage + record.usage
+        self.node_usage = self.node_usage + record.usage
         self.model_turns += 1
         if not record.interrupted:
+            self.last_usage = record.usage
+            self.is_last_turn_over = self.bound is not None
             self.silences = 0 if calls else self.silences + 1
 
     def _open(self, call_id: str) -> OpenCall:

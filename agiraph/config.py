@@ -38,6 +38,8 @@ class RunConfig(Section):
     node_budget_usd: float | None = Field(gt=0)
     node_compactions: int | None = Field(ge=0)
     max_nodes: int = Field(ge=1)
+    max_workers: int = Field(ge=1)
+    max_depth: int = Field(ge=1)
     park_after_seconds: float = Field(ge=0)
 
 

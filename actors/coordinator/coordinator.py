@@ -129,6 +129,8 @@ class CoordinatorActor:
                     worker_model=self.args.agent.worker_model,
                     mode=self.args.agent.mode,
                     max_nodes=settings.max_nodes,
+                    max_workers=settings.max_workers,
+                    max_depth=settings.max_depth,
                     contract=contract_of(settings),
                 )
             )

@@ -34,6 +34,8 @@ class RunFacts:
     max_nodes: int
     contract: StageContract
     started_at: float
+    max_workers: int = e.MAX_WORKERS
+    max_depth: int = e.MAX_DEPTH
     status: RunStatus = "running"
     summary: str | None = None
     reason: str | None = None
@@ -159,6 +161,8 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
             worker_model=event.worker_model,
             mode=event.mode,
             max_nodes=event.max_nodes,
+            max_workers=event.max_workers,
+            max_depth=event.max_depth,
             contract=event.contract,
             started_at=event.ts,
         )

@@ -7,6 +7,7 @@ its effect once.
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
 from agiraph.ids import RunId
 from agiraph.models import Mode, StageContract, WorkerType
 
@@ -22,6 +23,8 @@ class StartRun:
     mode: Mode = "finite"
     max_nodes: int = 200
     contract: StageContract = field(default_factory=StageContract)
+    max_workers: int = MAX_WORKERS
+    max_depth: int = MAX_DEPTH
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,10 @@ from agiraph.ids import NodeId, RunId, WorkerId
 from agiraph.models import Mode, StageContract, Worker, WorkNode
 from agiraph.record import Record
 
+MAX_WORKERS = 64
+MAX_DEPTH = 4
+"""The bounds of runs that were begun before they could be set."""
+
 
 class Happened(Record):
     """Base of all board events; `ts` is wall time in seconds since the epoch."""
@@ -29,6 +33,8 @@ class RunStarted(Happened):
     worker_model: str
     mode: Mode
     max_nodes: int
+    max_workers: int = MAX_WORKERS
+    max_depth: int = MAX_DEPTH
     contract: StageContract = StageContract()
 
 

@@ -9,6 +9,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.cycles import find_cycle
 from agiraph.board.events import BoardEvent
+from agiraph.board.family import refuse_family_ring, require_depth, taken_along, waits_of
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
 from agiraph.board.refs import normal_refs
 from agiraph.board.run_rules import open_stage, require_running
@@ -28,15 +29,18 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         raise InvalidInput("a node needs a task: say what is to be done")
     if len(board.nodes) >= run.max_nodes:
         raise IllegalTransition(
-            f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created"
+            f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created "
+            "(possible: go on with what there is, do the rest yourself, and say what is missing)"
         )
     refs, sources = normal_refs(board, command.refs)
     needed = [find_node(board, named) for named in command.dependencies]
     dependencies = _dependencies(needed, sources)
     parent = find_node(board, command.parent_node) if command.parent_node else None
     wanted = _on_team(find_worker(board, command.worker)) if command.worker else None
-    stage, opened = open_stage(board, now)
+    require_depth(board, run, parent)
     name = new_node_name(board, command.name, command.task)
+    refuse_family_ring(board, name, parent, dependencies, wanted)
+    stage, opened = open_stage(board, now)
     role = (command.role or "").strip() or "worker"
     node_id = NodeId(new_id(run.id, command.cause, board.nodes.keys()))
     node = WorkNode(
@@ -75,6 +79,8 @@ def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEven
     _on_team(worker)
     if node.wanted_worker == worker.id:
         return ()
+    parent = board.nodes[node.parent_node] if node.parent_node else None
+    refuse_family_ring(board, node.name, parent, node.dependencies, worker)
     return (e.NodeReserved(ts=now, node_id=node.id, worker_id=worker.id),)
 
 
@@ -122,11 +128,7 @@ def block(board: Board, command: c.BlockNode, now: float) -> tuple[BoardEvent, .
 
 
 def _refuse_ring(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) -> None:
-    waits: dict[str, tuple[str, ...]] = {
-        other.id: (*other.dependencies, *board.waits.get(other.id, ()))
-        for other in board.nodes.values()
-        if not other.has_ended
-    }
+    waits: dict[str, tuple[str, ...]] = dict(waits_of(board).items())
     waits[node.id] = (*node.dependencies, *waits_for)
     ring = find_cycle(waits)
     if ring:
@@ -164,7 +166,8 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
     if node.status == "failed":
         return ()
     _require(node, "failed", "pending", *HELD)
-    return (e.NodeFailed(ts=now, node_id=node.id, reason=command.reason),)
+    failed = e.NodeFailed(ts=now, node_id=node.id, reason=command.reason)
+    return (failed, *taken_along(board, node, f"failed: {command.reason}", now))
 
 
 def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent, ...]:
@@ -173,7 +176,9 @@ def cancel(board: Board, command: c.CancelNode, now: float) -> tuple[BoardEvent,
     if node.status == "cancelled":
         return ()
     _require(node, "cancelled", "pending", *HELD)
-    return (e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason),)
+    cancelled = e.NodeCancelled(ts=now, node_id=node.id, reason=command.reason)
+    why = f"was cancelled: {command.reason}" if command.reason else "was cancelled"
+    return (cancelled, *taken_along(board, node, why, now))
 
 
 def _started(node: WorkNode, now: float) -> tuple[BoardEvent, ...]:

@@ -23,8 +23,9 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
         if board.run.id == command.run_id:
             return ()
         raise IllegalTransition(f"this board belongs to run {board.run.id}")
-    if command.max_nodes < 1:
-        raise InvalidInput(f"max_nodes must be at least 1, not {command.max_nodes}")
+    for bound in ("max_nodes", "max_workers", "max_depth"):
+        if getattr(command, bound) < 1:
+            raise InvalidInput(f"{bound} must be at least 1, not {getattr(command, bound)}")
     return (
         e.RunStarted(
             ts=now,
@@ -34,6 +35,8 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
             worker_model=command.worker_model,
             mode=command.mode,
             max_nodes=command.max_nodes,
+            max_workers=command.max_workers,
+            max_depth=command.max_depth,
             contract=command.contract,
         ),
     )

@@ -37,7 +37,13 @@ def plan(board: Board, limits: Limits) -> tuple[Action, ...]:
     given = {node.id for node, _ in pairs}
     homeless = [node for node in ready if node.id not in given and node.wanted_worker is None]
     assigns = (AssignNode(node.id, worker.id) for node, worker in pairs)
-    return (*failures, *assigns, *_spawns(board, homeless[: room - len(pairs)]))
+    places = min(room - len(pairs), places_left(board))
+    return (*failures, *assigns, *_spawns(board, homeless[:places]))
+
+
+def places_left(board: Board) -> int:
+    """Return how many workers may still join the team."""
+    return max(0, board.run.max_workers - len(board.team)) if board.run else 0
 
 
 def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]:

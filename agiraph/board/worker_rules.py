@@ -4,6 +4,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
+from agiraph.board.family import taken_along
 from agiraph.board.names import find_worker, new_id, new_worker_name
 from agiraph.board.run_rules import require_running
 from agiraph.errors import IllegalTransition, InvalidInput
@@ -16,6 +17,8 @@ def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent,
     if board.worker_by_cause(command.cause):
         return ()
     run = require_running(board)
+    if len(board.team) >= run.max_workers:
+        raise _full_team(board, run.max_workers)
     name = new_worker_name(board, command.name)
     if command.type == "autonomous" and not (command.agent_command or "").strip():
         raise InvalidInput(f"worker '{name}' is autonomous and needs an agent_command")
@@ -68,4 +71,14 @@ def lose(board: Board, command: c.LoseWorker, now: float) -> tuple[BoardEvent, .
     if worker.node is None:
         return (stopped,)
     reason = f"its worker '{worker.name}' was lost: {command.reason}"
-    return (e.NodeFailed(ts=now, node_id=worker.node, reason=reason), stopped)
+    failed = e.NodeFailed(ts=now, node_id=worker.node, reason=reason)
+    below = taken_along(board, board.nodes[worker.node], f"failed: {reason}", now)
+    return (failed, *below, stopped)
+
+
+def _full_team(board: Board, limit: int) -> IllegalTransition:
+    idle = ", ".join(worker.name for worker in board.team if worker.status == "idle") or "none"
+    return IllegalTransition(
+        f"the team has its {limit} workers (run.max_workers); no more can be spawned "
+        f"(possible: give the work to one of them, or retire one first; idle now: {idle})"
+    )

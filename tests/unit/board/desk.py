@@ -21,11 +21,24 @@ from agiraph.models import StageContract, Worker, WorkNode
 class Desk:
     """A board and the count of commands, which serves as the time."""
 
-    def __init__(self, *, max_nodes: int = 50, contract: StageContract | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        max_nodes: int = 50,
+        max_workers: int = 50,
+        contract: StageContract | None = None,
+    ) -> None:
         self.board = Board()
         self.now = 0.0
         start = StartRun(
-            RunId("r1"), "the goal", "a/b", "c/d", "finite", max_nodes, contract or StageContract()
+            RunId("r1"),
+            "the goal",
+            "a/b",
+            "c/d",
+            "finite",
+            max_nodes,
+            contract or StageContract(),
+            max_workers=max_workers,
         )
         self.do(start)
 

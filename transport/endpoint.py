@@ -334,16 +334,16 @@ class Endpoint:
             self.on_welcome(event.epoch)
 
     def _peer_down(self, event: PeerDown) -> None:
-        text = f"{event.address} is not there"
         if event.ask is not None:
             ask = self._asks.get(event.ask)
             if ask is not None and ask.is_passing:
-                _fail(ask.answer, PeerLost(text))
+                _fail(ask.answer, PeerLost(f"{event.address} is not there"))
             return
+        how = "was cut off; the question may be lost" if event.is_back else "is not there any more"
         for ask in self._asks.values():
             if ask.to == event.address and ask.is_passing:
-                _fail(ask.answer, PeerLost(f"{text} any more"))
-        if self.on_down is not None:
+                _fail(ask.answer, PeerLost(f"{event.address} {how}"))
+        if self.on_down is not None and not event.is_back:
             self.on_down(event.address, event.incarnation)
 
     def _refused(self, id: bytes, reason: str, detail: str, by: str) -> None:

@@ -79,11 +79,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class PeerDown:
-    """An incarnation is gone; or, with `ask`, nobody is there to answer that one."""
+    """An incarnation is gone; or, with `ask`, nobody is there to answer that one.
+
+    `is_back`: it lives, but lost its connection, and with it what was on its way to and from it.
+    """
 
     address: str
     incarnation: int
     ask: bytes | None
+    is_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +260,7 @@ class Link:
                 _of(str, body, "address"),
                 _of(int, body, "incarnation"),
                 ask if type(ask) is bytes else None,
+                body.get("is_back") is True,
             )
         elif type_ == protocol.WHO and self.state is LinkState.UP:
             self._was_cut = True  # whatever was sent since the router forgot us was dropped

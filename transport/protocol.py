@@ -10,7 +10,8 @@ Their bodies are plain msgpack maps, so that the router needs no model of anybod
     link.heartbeat  endpoint -> router   lag: seconds by which the event loop was late
     link.alive      router -> endpoint   the answer to a heartbeat
     link.bye        both ways            I leave; the router's answer is its last frame
-    link.down       router -> endpoint   address, incarnation; id: the ask that has nobody to answer
+    link.down       router -> endpoint   address, incarnation; id: the ask that nobody can answer;
+                                         is_back: it lost its connection and has another one by now
 """
 
 from typing import Any

@@ -51,8 +51,8 @@ def dealer_socket(context: zmq.Context[zmq.Socket[bytes]], routing_id: bytes) ->
     socket.setsockopt(zmq.RCVHWM, HIGH_WATER)
     socket.setsockopt(zmq.MAXMSGSIZE, MAX_WIRE)
     socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE_MS)
-    socket.setsockopt(zmq.RECONNECT_IVL, random.randint(30, 150))
-    socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1_000)
+    socket.setsockopt(zmq.RECONNECT_IVL, random.randint(10, 40))
+    socket.setsockopt(zmq.RECONNECT_IVL_MAX, 80)
     return socket
 
 

@@ -14,7 +14,8 @@ what receivers have done, which nobody waits for: lost, it is done again. Rules:
   to a peer that says hello (again).
 - Until the supervisor has announced the addresses, a durable message to an unknown one is held back
   unacknowledged: after a restart of the router everybody is unknown for a moment.
-- A passing message to an absent peer is dropped; if it asks something, its sender is told.
+- A passing message to an absent peer is dropped; if it asks something, its sender is told. So is
+  everybody when a peer greets again: passing messages to it and from it may have been lost.
 - When mail (or somebody who asks) waits for an absent address, the supervisor is told, once until
   that address comes: it wakes those that have parked.
 - An address that the supervisor does not announce (any more) and that is not there loses its mail;
@@ -237,6 +238,8 @@ class Switch:
         self._incarnations[address] = incarnation
         welcome = link_frame(protocol.WELCOME, {"epoch": self._epoch})
         self._out.append((rid, welcome, False))
+        if old is not None and old.incarnation == incarnation:
+            self._announce_down(peer, is_back=True)
         self._deliver(peer)
         self._release(None)
 
@@ -274,8 +277,8 @@ class Switch:
             if address not in self._present:
                 self._call(address)
 
-    def _announce_down(self, gone: Peer) -> None:
-        body = {"address": gone.address, "incarnation": gone.incarnation}
+    def _announce_down(self, gone: Peer, *, is_back: bool = False) -> None:
+        body = {"address": gone.address, "incarnation": gone.incarnation, "is_back": is_back}
         frame = link_frame(protocol.DOWN, body)
         self._out += [(rid, frame, False) for rid in self._peers if rid != gone.rid]
 

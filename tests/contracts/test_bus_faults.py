@@ -143,6 +143,22 @@ def test_a_passing_question_fails_when_the_router_restarts(run: Run) -> None:
     run(story)
 
 
+def test_a_passing_question_fails_when_the_one_asked_was_cut_off_but_lives(run: Run) -> None:
+    async def story(house: House) -> None:
+        ada, bob = await house.join("ada"), await house.join("bob")
+        gone: list[str] = []
+        ada.on_down = lambda address, _incarnation: gone.append(address)
+        asking = asyncio.create_task(ada.ask("bob", Ping()))
+        await take(bob)
+        bob.disconnected()
+        bob.connected()
+        await asyncio.wait([asking], timeout=PATIENCE)
+        assert isinstance(asking.exception(), PeerLost)
+        assert gone == []
+
+    run(story)
+
+
 def test_an_older_incarnation_is_turned_away(run: Run) -> None:
     async def story(house: House) -> None:
         await house.join("ada", 2)

@@ -120,8 +120,18 @@ def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
     hall.settle()
     hall.hello("bob")
     frames = hall.settle()
-    assert kinds(frames)[0] == ("bob#1", protocol.WELCOME)
-    assert [header.id for _, header, _ in frames[1:]] == ids[1:]
+    assert kinds(frames)[:2] == [("bob#1", protocol.WELCOME), ("ada#1", protocol.DOWN)]
+    assert [header.id for _, header, _ in frames[2:]] == ids[1:]
+
+
+def test_the_others_hear_that_a_peer_was_cut_off_and_is_back() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.settle()
+    hall.hello("bob")
+    (body,) = [body for rid, _, body in hall.settle() if rid == "ada#1"]
+    assert body == {"address": "bob", "incarnation": 1, "is_back": True}
 
 
 def test_an_unknown_connection_is_asked_once_a_batch() -> None:

@@ -23,7 +23,8 @@ HUMAN = Address("human")
 
 COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
-RESERVED_NAMES = frozenset({COORDINATOR_NAME, HUMAN_NAME, "system", "supervisor", "*"})
+BOARD_NAME = "board"
+RESERVED_NAMES = frozenset({COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, "system", "supervisor", "*"})
 
 MESSAGE_ID_BYTES = 16
 SLUG_LIMIT = 32

@@ -1,12 +1,14 @@
 """Counter: where workers' requests and reports about nodes are taken in."""
 
+import asyncio
+
 from actors.coordinator.office import Office
 from actors.runtime import Runtime
 from actors.side_work import SideWork
 from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
-from agiraph.board.view import board_view, node_row
+from agiraph.board.view import board_view, waited_row
 from agiraph.errors import IllegalTransition, Refused
 from agiraph.ids import NodeId, WorkerId
 from agiraph.messages import (
@@ -16,6 +18,7 @@ from agiraph.messages import (
     ChildFailed,
     CreateNode,
     FailNode,
+    LeaveWait,
     NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
@@ -27,6 +30,7 @@ from agiraph.messages import (
     ViewBoard,
 )
 from agiraph.models import WorkNode
+from agiraph.turns import JsonObject
 from transport.endpoint import Received
 
 
@@ -39,6 +43,7 @@ class Counter:
         self._office = office
         self._inbox = inbox
         self.waits = SideWork()
+        self._waiting: dict[bytes, tuple[Received, asyncio.Task[None]]] = {}
 
     @property
     def is_at_rest(self) -> bool:
@@ -48,12 +53,16 @@ class Counter:
     async def take(self, received: Received) -> None:
         """Take in one message."""
         match received.body:
-            case ViewBoard():
-                await self._answer(received, BoardState(state=board_view(self._office.board)))
+            case ViewBoard() as view:
+                await self._view(received, view)
             case CreateNode() as create:
                 await self._create(received, create)
             case AwaitNodes() as wait:
-                self.waits.start(self._wait(received, wait))
+                if received.header.id not in self._waiting:
+                    task = self.waits.start(self._wait(received, wait))
+                    self._waiting[received.header.id] = (received, task)
+            case LeaveWait() as leave:
+                self._leave(received, leave)
             case NodeStarted() as started:
                 await self._report(received, self._start(received, started))
             case PublishNode() as publish:
@@ -110,30 +119,57 @@ class Counter:
         office = self._office
         try:
             self._require_holder(received, wait.waiter)
-            ids = self._awaited(wait)
+            ids = self._awaited(wait.waiter, wait.nodes)
             if any(not office.board.nodes[node].has_ended for node in ids):
                 office.execute(c.BlockNode(wait.waiter, ids))
         except Refused as error:
+            self._waiting.pop(received.header.id, None)
             await self._refuse(received, error)
             return
         await office.changes.until(lambda: all(office.board.nodes[n].has_ended for n in ids))
         if office.board.nodes[wait.waiter].status == "blocked":
             office.execute(c.UnblockNode(wait.waiter))
-        rows = tuple(node_row(office.board, office.board.nodes[node]) for node in ids)
-        await self._answer(received, NodesEnded(nodes=rows))
+        self._waiting.pop(received.header.id, None)
+        await self._answer(received, NodesEnded(nodes=tuple(self._rows(ids))))
 
-    def _awaited(self, wait: AwaitNodes) -> tuple[NodeId, ...]:
+    def _leave(self, received: Received, leave: LeaveWait) -> None:
+        """Forget a wait that its worker has given up; its node no longer stands still."""
+        left = self._waiting.pop(leave.wait, None)
+        if left is not None:
+            request, task = left
+            task.cancel()
+            self._runtime.done(request)
+        node = self._office.board.nodes.get(leave.waiter)
+        if node is not None and node.status == "blocked":
+            self._office.execute(c.UnblockNode(node.id))
+        self._runtime.done(received)
+
+    async def _view(self, received: Received, view: ViewBoard) -> None:
         board = self._office.board
-        if wait.nodes:
-            return tuple(find_node(board, named).id for named in wait.nodes)
-        return tuple(board.nodes[wait.waiter].children)
+        if view.waiter is None:
+            await self._answer(received, BoardState(state=board_view(board)))
+            return
+        try:
+            rows = self._rows(self._awaited(view.waiter, view.nodes))
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        await self._answer(received, BoardState(state={"nodes": rows}))
+
+    def _rows(self, ids: tuple[NodeId, ...]) -> list[JsonObject]:
+        board = self._office.board
+        return [waited_row(board, board.nodes[node]) for node in ids]
+
+    def _awaited(self, waiter: NodeId, nodes: tuple[str, ...]) -> tuple[NodeId, ...]:
+        board = self._office.board
+        if nodes:
+            return tuple(find_node(board, named).id for named in nodes)
+        return tuple(find_node(board, waiter).children)
 
     # --- reports ---------------------------------------------------------------------------------
 
     def _start(self, received: Received, started: NodeStarted) -> c.Command:
         node = find_node(self._office.board, started.node_id)
-        if node.status == "blocked":
-            return c.UnblockNode(node.id)
         return c.StartNode(node.id, self._sender(received), started.attempt)
 
     def _lose(self, lost: ChildFailed) -> c.Command:

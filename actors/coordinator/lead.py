@@ -8,8 +8,9 @@ from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import Effects
 from agiraph.board import commands as c
+from agiraph.board.family import is_coordinators
 from agiraph.board.names import find_node, find_worker
-from agiraph.board.view import board_view, node_row
+from agiraph.board.view import board_view, node_row, waited_row
 from agiraph.errors import IllegalTransition
 from agiraph.ids import BROKER, NodeId
 from agiraph.messages import CheckModel
@@ -90,7 +91,7 @@ class CoordinatorLead:
         interrupted = not self._have_ended(ids)
         board = self._office.board
         self._covered.extend(node for node in ids if board.nodes[node].has_ended)
-        rows = tuple(node_row(board, board.nodes[node]) for node in ids)
+        rows = tuple(waited_row(board, board.nodes[node]) for node in ids)
         return WaitOutcome(nodes=rows, interrupted_by_message=interrupted)
 
     async def view_board(self) -> JsonObject:
@@ -161,12 +162,12 @@ class CoordinatorLead:
         return f"{self._runtime.address}#{call_id}"
 
     def _of_open_stage(self) -> list[NodeId]:
-        """Return the nodes that the coordinator created in the open stage."""
+        """Return the nodes of the open stage that are the coordinator's own."""
         board = self._office.board
         if board.open_stage is None:
             return []
         nodes = (board.nodes[node] for node in board.stages[board.open_stage].nodes)
-        return [node.id for node in nodes if node.parent_node is None]
+        return [node.id for node in nodes if is_coordinators(board, node)]
 
     def _have_ended(self, ids: list[NodeId]) -> bool:
         return all(self._office.board.nodes[node].has_ended for node in ids)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from actors.coordinator.changes import Changes
+from actors.coordinator.families import Families, words_left
 from actors.coordinator.files import AgentFiles
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
@@ -16,6 +17,7 @@ from actors.runtime import Runtime
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
+from agiraph.board.family import to_be_told
 from agiraph.board.scheduler import Limits, plan
 from agiraph.board.store import BoardStore
 from agiraph.errors import Refused
@@ -68,6 +70,7 @@ class Office:
         self._store = BoardStore(files.run.journal)
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
+        self._families = Families(runtime, agent.id, run)
         self.changes = Changes()
         self.history: list[e.BoardEvent] = [
             e.BOARD_EVENT.validate_python(record) for record in read_journal(files.run.journal)
@@ -129,6 +132,9 @@ class Office:
             if node.status in ("assigned", "running", "blocked"):
                 self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
 
+        for node, above in words_left(self.board, self.history):
+            self._effects.put_nowait(lambda n=node, a=above: self._families.send_word(n, a))  # type: ignore[misc]
+
     def close(self) -> None:
         """Close the journal."""
         self._store.close()
@@ -147,6 +153,7 @@ class Office:
             case e.NodeCancelled() | e.NodeFailed():
                 self._write_node(event.node_id)
                 put(lambda: self._withdraw(event.node_id))
+                self._send_word(self.board.nodes[event.node_id])
             case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeCompleted():
                 self._write_node(event.node_id)
             case e.WorkerSpawned():
@@ -160,6 +167,11 @@ class Office:
                 put(self._dismiss_all)
             case e.RunStarted() | e.StageStarted() | e.NodeReserved():
                 pass
+
+    def _send_word(self, node: WorkNode) -> None:
+        above = to_be_told(self.board, node)
+        if above is not None:
+            self._effects.put_nowait(lambda: self._families.send_word(node, above))
 
     def _write_node(self, node: NodeId) -> None:
         self._files.write_node(self.board, self.board.nodes[node])

@@ -23,6 +23,7 @@ from agiraph.messages import (
     Pause,
     QuestionAnswered,
     Resume,
+    SubNodeEnded,
     Text,
     ViewBoard,
 )
@@ -39,7 +40,7 @@ def may_say(sender: str, body: Body, agent: AgentId) -> bool:
             return sender == HUMAN
         case ChildFailed():
             return sender == SUPERVISOR
-        case AssignNode() | CancelNode():
+        case AssignNode() | CancelNode() | SubNodeEnded():
             return sender == coordinator_address(agent)
         case Text() | ViewBoard():
             return is_person(sender) or agent_of(sender) == agent

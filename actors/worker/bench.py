@@ -8,15 +8,15 @@ from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
-from agiraph.ids import coordinator_address, derived_message_id
+from agiraph.ids import NodeId, coordinator_address, derived_message_id
 from agiraph.messages import (
     AwaitNodes,
     BoardState,
     CreateNode,
+    LeaveWait,
     NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
-    NodeStarted,
     PublishNode,
     Suggest,
     ViewBoard,
@@ -78,15 +78,15 @@ class WorkerBench:
 
         With nothing to wait for, wait for a message; that time counts.
         """
-        if self._worker.transcript.has_unread:
-            return WaitOutcome(nodes=(), interrupted_by_message=True)
-        self._worker.show("waiting_for_nodes", "wait")
         waiter = self._assignment.node.id
-        request = AwaitNodes(nodes=nodes, waiter=waiter)
+        if self._worker.transcript.has_unread:
+            return await self._interrupted(waiter, nodes)
+        self._worker.show("waiting_for_nodes", "wait")
+        key = f"{call_id}.wait"
         arrived = self._worker.inbox.arrived
         with self._worker.standing_still():
             asking, _ = await self._worker.patience.first_of(
-                self._ask(f"{call_id}.wait", request), arrived.wait()
+                self._ask(key, AwaitNodes(nodes=nodes, waiter=waiter)), arrived.wait()
             )
         if not asking.cancelled():
             ended = asking.result()
@@ -94,10 +94,16 @@ class WorkerBench:
             if not ended.nodes:
                 await self._worker.patience.first_of(arrived.wait())
             return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
-        await self._tell_going_on(call_id)
-        state = await self.view_board()
-        rows = [row for row in state["nodes"] if {row["id"], row["name"]} & set(nodes)]
-        return WaitOutcome(nodes=tuple(rows), interrupted_by_message=True)
+        wait = derived_message_id(self._runtime.address, key)
+        await self._send(f"{call_id}.leave", LeaveWait(waiter=waiter, wait=wait))
+        return await self._interrupted(waiter, nodes)
+
+    async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Return how what was waited for stands, now that a message came first."""
+        body = ViewBoard(nodes=nodes, waiter=waiter)
+        received = await ask_until_answered(self._runtime, self._coordinator, body)
+        assert isinstance(received.body, BoardState)
+        return WaitOutcome(tuple(received.body.state["nodes"]), interrupted_by_message=True)
 
     async def view_board(self) -> JsonObject:
         """Return the board as the coordinator shows it."""
@@ -140,12 +146,6 @@ class WorkerBench:
         if assignment is None:
             raise Refused("you hold no node now")
         return assignment
-
-    async def _tell_going_on(self, call_id: str) -> None:
-        """Tell the coordinator that this node no longer stands still."""
-        assignment = self._assignment
-        body = NodeStarted(node_id=assignment.node.id, attempt=assignment.attempt)
-        await self._send(f"{call_id}.on", body)
 
     async def _send(self, call_id: str, body: BaseModel) -> None:
         message = derived_message_id(self._runtime.address, call_id)

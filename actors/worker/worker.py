@@ -21,6 +21,7 @@ from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from actors.worker.bench import WorkerBench
+from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from agiraph.agent.bounds import LastTurn, Stop, judge
 from agiraph.agent.conversation import Conversation
@@ -38,7 +39,15 @@ from agiraph.ids import (
     derived_message_id,
     worker_address,
 )
-from agiraph.messages import AssignNode, BoardState, CancelNode, FailNode, NodeStarted, ViewBoard
+from agiraph.messages import (
+    AssignNode,
+    BoardState,
+    CancelNode,
+    FailNode,
+    NodeStarted,
+    SubNodeEnded,
+    ViewBoard,
+)
 from agiraph.models import Assignment, Event, WorkNode
 from agiraph.scopes.scope import Scope
 from agiraph.tools.command import forget_commands
@@ -117,6 +126,8 @@ class WorkerActor:
                 self._work_arrived.set()
             case CancelNode() as cancel:
                 self._take_cancel(received, cancel)
+            case SubNodeEnded() as ended:
+                hear_of_sub_node(self, received, ended)
             case _:
                 self.runtime.done(received)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agiraph.ids import BOARD_NAME
 from agiraph.models import DeliveryMode
 
 
@@ -19,7 +20,9 @@ class Incoming:
 
     @property
     def shown(self) -> str:
-        """The message as the model is shown it: who said what."""
+        """The message as the model is shown it: who said what; the board speaks for itself."""
+        if self.from_name == BOARD_NAME:
+            return f"[Board]: {self.content}"
         return f"[Message from {self.from_name}]: {self.content}"
 
 

@@ -9,7 +9,7 @@ use them. A parent that is completed leaves them to the next one above.
 from collections.abc import Iterable, Iterator, Mapping
 
 from agiraph.board import events as e
-from agiraph.board.board import Board, RunFacts
+from agiraph.board.board import Board, RunFacts, apply
 from agiraph.board.events import BoardEvent
 from agiraph.errors import IllegalTransition
 from agiraph.ids import NodeId
@@ -33,6 +33,41 @@ def depth(board: Board, node: WorkNode) -> int:
 def overseer(board: Board, node: WorkNode) -> WorkNode | None:
     """Return the nearest ancestor that has not ended; None: the coordinator looks after it."""
     return next((above for above in ancestors(board, node) if not above.has_ended), None)
+
+
+def is_coordinators(board: Board, node: WorkNode) -> bool:
+    """Whether a node is the coordinator's own concern: it made it, or all above are completed."""
+    return all(above.status == "completed" for above in ancestors(board, node))
+
+
+def to_be_told(board: Board, node: WorkNode) -> WorkNode | None:
+    """Return the node whose worker is to be sent word that a sub-node ended without a result.
+
+    None if there is nobody: the node belongs to the coordinator, went along with a parent of which
+    word is sent, or is the last that a waiting worker waited for, whose call is answered anyhow.
+    """
+    above = overseer(board, node)
+    if above is None or above.assigned_worker is None or not board.is_running:
+        return None
+    between = [one for one in ancestors(board, node) if one.has_ended]
+    if any(one.status != "completed" for one in between):
+        return None
+    awaited = board.waits.get(above.id, ())
+    if node.id in awaited and all(board.nodes[one].has_ended for one in awaited):
+        return None
+    return above
+
+
+def words_due(history: Iterable[BoardEvent]) -> Iterator[tuple[WorkNode, WorkNode]]:
+    """Yield each node of which word was sent in a run, and the node whose worker got it."""
+    board = Board()
+    for event in history:
+        board = apply(board, event)
+        if isinstance(event, e.NodeFailed | e.NodeCancelled):
+            node = board.nodes[event.node_id]
+            above = to_be_told(board, node)
+            if above is not None:
+                yield node, above
 
 
 def open_below(board: Board, node: WorkNode) -> Iterator[WorkNode]:

@@ -29,6 +29,14 @@ def node_row(board: Board, node: WorkNode) -> JsonObject:
     }
 
 
+def waited_row(board: Board, node: WorkNode) -> JsonObject:
+    """Return a node as `wait` tells of it: its row, and if it is completed the files to read."""
+    row = node_row(board, node)
+    if node.status == "completed":
+        row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]
+    return row
+
+
 def worker_row(board: Board, worker: Worker) -> JsonObject:
     """Return a worker in one line."""
     return {

@@ -8,9 +8,14 @@ from agiraph.turns import JsonObject
 
 
 class ViewBoard(Body):
-    """Show me the board. To a coordinator; answered by `board.state`."""
+    """Show me the board. To a coordinator; answered by `board.state`.
+
+    With `waiter` only the rows of what it waits for: `nodes`, or all that it created.
+    """
 
     TYPE = "board.view"
+    nodes: tuple[str, ...] = ()
+    waiter: NodeId | None = None
 
 
 class BoardState(Body):
@@ -52,6 +57,15 @@ class AwaitNodes(Body):
     DURABLE = True
     nodes: tuple[str, ...]
     waiter: NodeId
+
+
+class LeaveWait(Body):
+    """I no longer wait: a message came first. Worker to its coordinator; `wait` is the id asked."""
+
+    TYPE = "board.leave"
+    DURABLE = True
+    waiter: NodeId
+    wait: bytes
 
 
 class NodesEnded(Body):

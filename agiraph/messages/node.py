@@ -61,3 +61,15 @@ class CancelNode(Body):
     DURABLE = True
     node_id: NodeId
     reason: str = ""
+
+
+class SubNodeEnded(Body):
+    """A sub-node of yours ended without a result. Coordinator to the worker that holds `holder`."""
+
+    TYPE = "node.sub_ended"
+    DURABLE = True
+    holder: NodeId
+    node_id: NodeId
+    name: str
+    status: str
+    reason: str = ""

@@ -28,9 +28,10 @@ from agiraph.agent.bounds import contract_of
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.loops import Stuck, Warn, judge_loop
 from agiraph.agent.prompts import COORDINATOR_REMINDER, coordinator_system, goal_turn
 from agiraph.agent.records import Heard
-from agiraph.agent.transcript import Transcript
+from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.errors import ModelFailure, Refused
@@ -44,7 +45,8 @@ from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
 
-RUNTIME_NAME = "runtime"
+LOOP_PATIENCE = 2
+"""How many more repeats of a call a coordinator is borne after it was told that it loops."""
 
 
 class CoordinatorActor:
@@ -265,7 +267,18 @@ class CoordinatorActor:
         if self.transcript.model_turns >= limit:
             self._fail(f"the coordinator's {limit} model turns are used up")
             return False
-        return True
+        return not self._gave_up_loop()
+
+    def _gave_up_loop(self) -> bool:
+        """Warn the model if it runs in a circle; fail the run if it will not leave it."""
+        match judge_loop(self.transcript.streak, patience=LOOP_PATIENCE):
+            case Stuck(reason=reason):
+                self._fail(reason)
+                return True
+            case Warn() as warn:
+                self.conversation.append(warn.record("the run fails", self.runtime.clock.now()))
+                self.report("tool.loop", {"call": warn.shown, "count": warn.count})
+        return False
 
     def report(self, event: str, data: JsonObject) -> None:
         """Tell the recorder."""

@@ -27,9 +27,10 @@ from agiraph.agent.bounds import LastTurn, Stop, judge
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.loops import Stuck, Warn, judge_loop
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, worker_system
 from agiraph.agent.records import Assigned, CallFinished, Heard, NodeClosed, Noted
-from agiraph.agent.transcript import Transcript
+from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.errors import ModelFailure
 from agiraph.home import NodeHome
 from agiraph.ids import (
@@ -324,7 +325,13 @@ class WorkerActor:
         self._tell(WORKER_REMINDER)
 
     async def on_step_limit(self) -> bool:
-        """Warn the model before its last turn; give the node up after it."""
+        """Warn the model of a loop and before its last turn; give the node up after that."""
+        match judge_loop(self.transcript.streak):
+            case Stuck(reason=reason):
+                raise GiveUp(reason)
+            case Warn() as warn:
+                self.conversation.append(warn.record("your node fails", self.runtime.clock.now()))
+                self.report("tool.loop", {"call": warn.shown, "count": warn.count})
         match judge(self.transcript, self._assignment.contract):
             case Stop(reason=reason):
                 raise GiveUp(reason)
@@ -386,7 +393,7 @@ class WorkerActor:
 
     def _tell(self, text: str) -> None:
         now = self.runtime.clock.now()
-        self.conversation.append(Heard(content=text, from_name="runtime", ts=now))
+        self.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
 
 
 class GiveUp(Exception):

@@ -90,6 +90,17 @@ class BoundReached(Record):
     ts: float
 
 
+class LoopSeen(Record):
+    """An entity was told that it makes the same `call` again and again: `count` times so far."""
+
+    kind: Literal["loop.seen"] = "loop.seen"
+    role: Literal["user"] = "user"
+    count: int
+    call: str
+    content: str
+    ts: float
+
+
 class NodeClosed(Record):
     """A worker is done with its node, one way or the other."""
 
@@ -111,7 +122,15 @@ class Noted(Record):
 
 
 ConversationRecord = Annotated[
-    Heard | Said | CallStarted | CallFinished | Assigned | BoundReached | NodeClosed | Noted,
+    Heard
+    | Said
+    | CallStarted
+    | CallFinished
+    | Assigned
+    | BoundReached
+    | LoopSeen
+    | NodeClosed
+    | Noted,
     Field(discriminator="kind"),
 ]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
+from agiraph.agent.loops import Streak
 from agiraph.agent.records import (
     Assigned,
     BoundReached,
@@ -20,6 +21,7 @@ from agiraph.agent.records import (
     CallStarted,
     ConversationRecord,
     Heard,
+    LoopSeen,
     NodeClosed,
     Noted,
     Said,
@@ -29,7 +31,8 @@ from agiraph.models import Assignment
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 
 PUBLISH = "publish"
-FOLD = 1
+RUNTIME_NAME = "runtime"
+FOLD = 2
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -65,6 +68,7 @@ class Transcript:
     board_seq: int = 0
     model_turns: int = 0
     silences: int = 0
+    streak: Streak = field(default_factory=Streak)
     is_paused: bool = False
     summary: str | None = None
     position: int = 0
@@ -101,6 +105,8 @@ class Transcript:
                 self._hear(record.content)
                 self._see(record.message)
                 self.board_seq = max(self.board_seq, record.board_seq or 0)
+                if record.from_name != RUNTIME_NAME:
+                    self.streak = self.streak.heard()
             case Said():
                 self._say(record)
             case CallStarted():
@@ -114,10 +120,14 @@ class Transcript:
                 self.node_usage = self.last_usage = Usage()
                 self.summary = self.bound = None
                 self.is_last_turn_over = False
+                self.streak = Streak()
                 self._hear(record.content)
                 self._see(record.message)
             case BoundReached():
                 self.bound, self.bound_why = record.bound, record.why
+                self._hear(record.content)
+            case LoopSeen():
+                self.streak = self.streak.warned(record.count)
                 self._hear(record.content)
             case NodeClosed():
                 self.assignment = None
@@ -174,6 +184,7 @@ class Transcript:
                 is_error=record.is_error,
             )
         )
+        self.streak = self.streak.called(opened.call, record, is_last=not self.open_calls)
         self.covered.update(record.covers)
         self.seen.update(record.messages)
         if not self.open_calls:

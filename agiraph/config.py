@@ -25,6 +25,8 @@ class ModelsConfig(Section):
     worker: str
     max_tokens: int = Field(ge=1)
     temperature: float | None = Field(ge=0)
+    context_tokens: int | None = Field(ge=1000)
+    compact_at: float = Field(gt=0, lt=1)
 
 
 class RunConfig(Section):

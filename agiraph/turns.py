@@ -4,6 +4,7 @@ This is the one canonical shape. Provider adapters translate it; the loop, the t
 broker speak nothing else.
 """
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -83,6 +84,11 @@ class ToolTurn(Record):
 Turn = Annotated[UserTurn | AssistantTurn | ToolTurn, Field(discriminator="role")]
 
 
+def encoded_length(value: JsonObject) -> int:
+    """Return how many bytes a JSON object has as text."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
 class ToolSchema(Record):
     """The formal layer of a tool: name, one-line description, JSON Schema of its parameters."""
 
@@ -140,13 +146,17 @@ class ModelRequest(Record):
 
 
 class ModelResponse(Record):
-    """One answer of a model, whole. `model` is the one that answered (it may be a fallback)."""
+    """One answer of a model, whole. `model` is the one that answered (it may be a fallback).
+
+    `window` is how many tokens that model can take, None if the one who answers does not know.
+    """
 
     text: SafeText | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     stop_reason: StopReason = "end_turn"
     usage: Usage = Usage()
     model: str = ""
+    window: int | None = None
     provider_data: JsonObject | None = None
 
     def turn(self) -> AssistantTurn:

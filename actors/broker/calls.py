@@ -75,7 +75,8 @@ class Calls:
             while True:
                 await self._wait_for_turn(name.provider)
                 try:
-                    return await self._attempt(provider, request, price, on_text)
+                    response = await self._attempt(provider, request, price, on_text)
+                    return response.model_copy(update={"window": self._services.window(name)})
                 except ProviderError as error:
                     await self._back_off(name.provider, error, attempt, on_retry)
                 attempt += 1

@@ -33,6 +33,10 @@ class Services:
         """Return what `model` names; InvalidInput."""
         return parse_model(model, self._presets)
 
+    def window(self, model: ModelName) -> int:
+        """Return how many tokens a model can take."""
+        return self._presets[model.provider].window(model.name)
+
     def is_free(self, provider: str) -> bool:
         """Whether calls of this provider cost nothing."""
         return self._presets[provider].local

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+from actors.coordinator.belongings import coordinator_belongings
 from actors.coordinator.counter import Counter
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.lead import CoordinatorLead
@@ -17,6 +18,7 @@ from actors.coordinator.office import Office
 from actors.coordinator.record import AgentRecord
 from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
+from actors.entity.compactor import Compactor
 from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
@@ -25,6 +27,8 @@ from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from agiraph.agent.bounds import contract_of
+from agiraph.agent.compaction import Belongings
+from agiraph.agent.context import answer_tokens
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
@@ -84,6 +88,7 @@ class CoordinatorActor:
         self.patience = Patience(runtime, self._may_park)
         self._lead = CoordinatorLead(self, self.office, self._talk)
         self._toolbox = Toolbox.for_entity("coordinator", args.tools)
+        self._compactor = Compactor(self, self._mind, self._toolbox)
         self._noticed = self.transcript.board_seq
         self._system = coordinator_system(
             args.agent,
@@ -205,7 +210,12 @@ class CoordinatorActor:
             system=self._system,
             turns=tuple(self.transcript.turns),
             tools=self._toolbox.schemas(),
-            max_tokens=models.max_tokens,
+            max_tokens=answer_tokens(
+                self.transcript,
+                override=models.context_tokens,
+                share=models.compact_at,
+                most=models.max_tokens,
+            ),
             temperature=models.temperature,
             entity=self.runtime.address,
             run_id=self.args.run,
@@ -255,6 +265,14 @@ class CoordinatorActor:
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
             return
         self._tell(COORDINATOR_REMINDER)
+
+    def belongings(self) -> Belongings:
+        """Return the goal, the board and the files, for a conversation that begins anew."""
+        return coordinator_belongings(self.args.agent, self.office.board, self.files)
+
+    async def make_room(self, *, was_refused: bool) -> bool:
+        """Keep the conversation within the model's window."""
+        return await self._compactor.make_room(was_refused=was_refused)
 
     async def on_step_limit(self) -> bool:
         """Keep to the run's bound on turns; once the run has ended think only when spoken to."""

@@ -31,13 +31,16 @@ class BrokerMind:
             partial.clear()
         partial.add(delta.text)
 
-    async def think(self, request: ModelRequest, partial: Partial) -> ModelResponse:
+    async def think(
+        self, request: ModelRequest, partial: Partial, about: str = "think"
+    ) -> ModelResponse:
         """Return the model's answer; raise ModelFailure when it cannot be had.
 
         The call's id follows from the place in the conversation, so a caller that comes back
-        after a crash is given the answer that the broker already has. Cancelling drops the call.
+        after a crash is given the answer that the broker already has; `about` tells questions at
+        one place apart. Cancelling drops the call.
         """
-        position = f"think.{self._transcript.position}"
+        position = f"{about}.{self._transcript.position}"
         call = derived_message_id(self._runtime.address, position, self._interruptions)
         self._partials[call] = partial
         try:

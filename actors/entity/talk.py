@@ -7,7 +7,7 @@ from actors.entity.patience import Patience
 from actors.entity.questions import Answers, ask_human
 from actors.runtime import Runtime
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import Inbox
+from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.agent.loop import Effects
 from agiraph.agent.transcript import Transcript
 from agiraph.errors import InvalidInput, Refused, unknown
@@ -71,7 +71,7 @@ class Talk:
         self._conversation = speaker.conversation
         self._inbox = speaker.inbox
         self._answers = answers
-        self._shown: list[str] = []
+        self._shown: list[Incoming] = []
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
         """Send text; return once the router holds it. Raises Refused for an unknown name."""
@@ -97,7 +97,7 @@ class Talk:
         ]
         for incoming in taken:
             self._conversation.when_recorded(incoming.done)
-            self._shown.append(incoming.id)
+            self._shown.append(incoming)
         return [incoming.shown for incoming in taken]
 
     async def ask_human(self, call_id: str, question: str, channel: str) -> str:
@@ -121,7 +121,10 @@ class Talk:
 
     def take_effects(self) -> Effects:
         """Return the messages that the last call has shown, and forget them."""
-        effects = Effects(messages=tuple(self._shown))
+        effects = Effects(
+            messages=tuple(incoming.id for incoming in self._shown),
+            human=tuple(i.shown for i in self._shown if i.from_name == HUMAN_NAME),
+        )
         self._shown.clear()
         return effects
 

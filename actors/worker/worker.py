@@ -12,6 +12,7 @@ from pathlib import Path
 from actors.attempts import LIMIT
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
+from actors.entity.compactor import Compactor
 from actors.entity.deadline import Deadline
 from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
@@ -20,10 +21,13 @@ from actors.entity.reception import Reception
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
+from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from agiraph.agent.bounds import LastTurn, Stop, judge
+from agiraph.agent.compaction import Belongings
+from agiraph.agent.context import answer_tokens
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
@@ -87,6 +91,7 @@ class WorkerActor:
         self._talk = Talk(self, self._answers)
         self._bench = WorkerBench(self, self._talk)
         self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
+        self._compactor = Compactor(self, self._mind, self._toolbox)
         self._system = worker_system(
             args.worker,
             agent_name=args.agent_name,
@@ -282,7 +287,12 @@ class WorkerActor:
             system=self._system,
             turns=tuple(self.transcript.turns),
             tools=self._toolbox.schemas(),
-            max_tokens=models.max_tokens,
+            max_tokens=answer_tokens(
+                self.transcript,
+                override=models.context_tokens,
+                share=models.compact_at,
+                most=models.max_tokens,
+            ),
             temperature=models.temperature,
             entity=self.runtime.address,
             run_id=self.args.run,
@@ -324,6 +334,23 @@ class WorkerActor:
             raise GiveUp("the model answered without a tool call, also after a reminder")
         self._tell(WORKER_REMINDER)
 
+    def belongings(self) -> Belongings:
+        """Return the worker's assignment and files, for a conversation that begins anew."""
+        assignment = self._assignment
+        return worker_belongings(assignment, self.files.home, self.node_home(assignment.node))
+
+    async def make_room(self, *, was_refused: bool) -> bool:
+        """Keep the conversation within the model's window, as often as the contract allows."""
+        if not was_refused and self._is_context_used_up():
+            return False
+        return await self._compactor.make_room(was_refused=was_refused)
+
+    def _is_context_used_up(self) -> bool:
+        """Whether the conversation is full and may not be compacted once more on this node."""
+        most = self._assignment.contract.max_compactions_per_node
+        is_allowed = most is None or self.transcript.node_compactions < most
+        return not is_allowed and self._compactor.is_full()
+
     async def on_step_limit(self) -> bool:
         """Warn the model of a loop and before its last turn; give the node up after that."""
         match judge_loop(self.transcript.streak):
@@ -332,7 +359,9 @@ class WorkerActor:
             case Warn() as warn:
                 self.conversation.append(warn.record("your node fails", self.runtime.clock.now()))
                 self.report("tool.loop", {"call": warn.shown, "count": warn.count})
-        match judge(self.transcript, self._assignment.contract):
+        is_used_up = self._is_context_used_up()
+        contract = self._assignment.contract
+        match judge(self.transcript, contract, is_context_used_up=is_used_up):
             case Stop(reason=reason):
                 raise GiveUp(reason)
             case LastTurn() as last:

@@ -18,12 +18,15 @@ from agiraph.agent.inbox import Inbox
 from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
 from agiraph.agent.transcript import OpenCall, Transcript
 from agiraph.clock import Clock
+from agiraph.errors import ModelFailure
 from agiraph.ids import NodeId
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolTurn
 
 T = TypeVar("T")
+
+TOO_LONG = "context_too_long"
 
 INTERRUPTED_CALL = "[interrupted] This call was cancelled by a message that follows."
 UNKNOWN_OUTCOME = (
@@ -51,10 +54,14 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a call's result has shown: nodes that ended, messages by their bus ids."""
+    """What a call's result has shown: nodes that ended, messages by their bus ids.
+
+    `human` are those of the messages that the human wrote, as they are shown.
+    """
 
     covers: tuple[NodeId, ...] = ()
     messages: tuple[str, ...] = ()
+    human: tuple[str, ...] = ()
 
 
 def next_step(transcript: Transcript) -> Think | Act | Rest:
@@ -134,6 +141,14 @@ class Entity(Protocol):
         """Do what is to be done when the model is silent: remind, give up, or wait for news."""
         ...
 
+    async def make_room(self, *, was_refused: bool) -> bool:
+        """Shorten the conversation if it is time to; return whether it was changed.
+
+        `was_refused`: the model said that it is too long. Raises ModelFailure if it cannot be
+        made short enough.
+        """
+        ...
+
     async def on_step_limit(self) -> bool:
         """Look at the bounds before a model call; return False if the loop must not think."""
         ...
@@ -202,6 +217,8 @@ class AgentLoop:
             await self._yield_point()
             if self._entity.is_over():
                 return
+            if await self._made_room():
+                continue
             match next_step(self._transcript):
                 case Act(opened):
                     await self._act(opened)
@@ -237,6 +254,13 @@ class AgentLoop:
             if one.message is not None:
                 self._entity.report("message.received", {"from": one.from_name})
 
+    async def _made_room(self) -> bool:
+        """Between two steps: make the conversation shorter if it is time; whether it changed."""
+        if self._transcript.open_calls:
+            return False
+        made = await self._unless_interrupted(self._entity.make_room(was_refused=False))
+        return made is not False  # if it was interrupted, what interrupted it comes first
+
     # --- think -----------------------------------------------------------------------------------
 
     async def _think(self) -> None:
@@ -245,7 +269,13 @@ class AgentLoop:
         request = self._entity.request()
         self._entity.show("busy", f"thinking ({request.model})")
         partial = Partial()
-        response = await self._unless_interrupted(self._mind.think(request, partial))
+        try:
+            response = await self._unless_interrupted(self._mind.think(request, partial))
+        except ModelFailure as failure:
+            if failure.kind != TOO_LONG:
+                raise
+            await self._unless_interrupted(self._entity.make_room(was_refused=True))
+            return
         if response is None:
             self._record_partial(partial.text, request.model)
             return
@@ -255,6 +285,7 @@ class AgentLoop:
                 tool_calls=response.tool_calls,
                 stop_reason=response.stop_reason,
                 model=response.model or request.model,
+                window=response.window,
                 usage=response.usage,
                 provider_data=response.provider_data,
                 ts=self._clock.now(),
@@ -308,6 +339,7 @@ class AgentLoop:
                 is_error=result.is_error,
                 covers=effects.covers,
                 messages=effects.messages,
+                human=effects.human,
                 ts=self._clock.now(),
             )
         )

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 from agiraph.ids import NodeId, RunId
 from agiraph.models import Assignment
 from agiraph.record import Record
-from agiraph.turns import JsonObject, StopReason, ToolCall, Usage
+from agiraph.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 
 
 class Heard(Record):
@@ -26,7 +26,10 @@ class Heard(Record):
 
 
 class Said(Record):
-    """One answer of the model. `interrupted`: it was cut off and this is what had come."""
+    """One answer of the model. `interrupted`: it was cut off and this is what had come.
+
+    `window` is how many tokens the model that answered can take.
+    """
 
     kind: Literal["said"] = "said"
     role: Literal["assistant"] = "assistant"
@@ -34,6 +37,7 @@ class Said(Record):
     tool_calls: tuple[ToolCall, ...] = ()
     stop_reason: StopReason = "end_turn"
     model: str = ""
+    window: int | None = None
     usage: Usage = Usage()
     provider_data: JsonObject | None = None
     interrupted: bool = False
@@ -53,7 +57,7 @@ class CallFinished(Record):
     """A tool's outcome.
 
     `covers` are the nodes whose end this result has told the model, `messages` the bus ids of
-    messages that it shows.
+    messages that it shows, `human` those of them that the human wrote, as they are shown.
     """
 
     kind: Literal["tool.finished"] = "tool.finished"
@@ -64,6 +68,7 @@ class CallFinished(Record):
     is_error: bool = False
     covers: tuple[NodeId, ...] = ()
     messages: tuple[str, ...] = ()
+    human: tuple[str, ...] = ()
     ts: float
 
 
@@ -101,6 +106,38 @@ class LoopSeen(Record):
     ts: float
 
 
+class FlushBegan(Record):
+    """The context is nearly full: the model was told to save what it must not forget."""
+
+    kind: Literal["flush.began"] = "flush.began"
+    role: Literal["user"] = "user"
+    content: str
+    ts: float
+
+
+class Compacted(Record):
+    """A new conversation begins: `turns` stand in the place of all that came before.
+
+    What came before stays above this record in the journal. `summary` is the model's own, "" if it
+    could not be had; `digest` tells in a line each what is no longer among the turns, since the
+    conversation's very beginning. Tokens are estimates of what the model is shown. `window` is
+    how much the model can take at most, if it was learned from its refusal; `scale` is what
+    estimates are multiplied with.
+    """
+
+    kind: Literal["compacted"] = "compacted"
+    turns: tuple[Turn, ...]
+    summary: str = ""
+    digest: tuple[str, ...] = ()
+    cause: Literal["full", "refused"]
+    tokens_before: int
+    tokens_after: int
+    window: int | None = None
+    scale: float = 1.0
+    usage: Usage = Usage()
+    ts: float
+
+
 class NodeClosed(Record):
     """A worker is done with its node, one way or the other."""
 
@@ -129,6 +166,8 @@ ConversationRecord = Annotated[
     | Assigned
     | BoundReached
     | LoopSeen
+    | FlushBegan
+    | Compacted
     | NodeClosed
     | Noted,
     Field(discriminator="kind"),

@@ -19,19 +19,22 @@ from agiraph.agent.records import (
     BoundReached,
     CallFinished,
     CallStarted,
+    Compacted,
     ConversationRecord,
+    FlushBegan,
     Heard,
     LoopSeen,
     NodeClosed,
     Noted,
     Said,
 )
-from agiraph.ids import NodeId, RunId
+from agiraph.ids import HUMAN_NAME, NodeId, RunId
 from agiraph.models import Assignment
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 
 PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
+ASK_HUMAN = "ask_human"
 FOLD = 2
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
@@ -65,6 +68,18 @@ class Transcript:
     bound: str | None = None
     bound_why: str = ""
     is_last_turn_over: bool = False
+    human: list[str] = field(default_factory=list)
+    window: int | None = None
+    learned_window: int | None = None
+    counted_tokens: int = 0
+    counted_turns: int = 0
+    scale: float = 1.0
+    flush_from: int | None = None
+    flush_turns: int = 0
+    compactions: int = 0
+    node_compactions: int = 0
+    last_summary: str = ""
+    digest: list[str] = field(default_factory=list)
     board_seq: int = 0
     model_turns: int = 0
     silences: int = 0
@@ -93,6 +108,11 @@ class Transcript:
         return bool(self._held_back)
 
     @property
+    def is_flushing(self) -> bool:
+        """Whether the model was told to save what it must not forget, and nothing else yet."""
+        return self.flush_from is not None
+
+    @property
     def is_published(self) -> bool:
         """Whether the current assignment's result is published."""
         return self.summary is not None
@@ -104,6 +124,8 @@ class Transcript:
             case Heard():
                 self._hear(record.content)
                 self._see(record.message)
+                if record.from_name == HUMAN_NAME:
+                    self.human.append(record.content)
                 self.board_seq = max(self.board_seq, record.board_seq or 0)
                 if record.from_name != RUNTIME_NAME:
                     self.streak = self.streak.heard()
@@ -118,9 +140,10 @@ class Transcript:
                 self.run = record.run
                 self.model_turns = self.silences = 0
                 self.node_usage = self.last_usage = Usage()
-                self.summary = self.bound = None
+                self.summary = self.bound = self.flush_from = None
                 self.is_last_turn_over = False
                 self.streak = Streak()
+                self.node_compactions = 0
                 self._hear(record.content)
                 self._see(record.message)
             case BoundReached():
@@ -129,6 +152,11 @@ class Transcript:
             case LoopSeen():
                 self.streak = self.streak.warned(record.count)
                 self._hear(record.content)
+            case FlushBegan():
+                self.flush_from, self.flush_turns = len(self.turns), 0
+                self._hear(record.content)
+            case Compacted():
+                self._begin_anew(record)
             case NodeClosed():
                 self.assignment = None
                 self._see(record.message)
@@ -162,11 +190,31 @@ class Transcript:
         ]
         self.usage = self.usage + record.usage
         self.node_usage = self.node_usage + record.usage
+        self.window = record.window or self.window
+        if record.usage.input_tokens:
+            self.counted_tokens, self.counted_turns = record.usage.tokens, len(self.turns)
+        if self.is_flushing:  # a turn that only saves things is none of the node's
+            self.flush_turns += 1
+            return
         self.model_turns += 1
         if not record.interrupted:
             self.last_usage = record.usage
             self.is_last_turn_over = self.bound is not None
             self.silences = 0 if calls else self.silences + 1
+
+    def _begin_anew(self, record: Compacted) -> None:
+        """Let a shorter conversation stand in the place of this one; what is known of it stays."""
+        self.turns = list(record.turns)
+        self.counted_tokens = self.counted_turns = 0
+        self.scale = record.scale
+        self.learned_window = record.window or self.learned_window
+        self.flush_from = None
+        self.compactions += 1
+        self.node_compactions += 1
+        self.last_summary = record.summary or self.last_summary
+        self.digest = list(record.digest)
+        self.usage = self.usage + record.usage
+        self.node_usage = self.node_usage + record.usage
 
     def _open(self, call_id: str) -> OpenCall:
         return next(opened for opened in self.open_calls if opened.call.id == call_id)
@@ -187,6 +235,12 @@ class Transcript:
         self.streak = self.streak.called(opened.call, record, is_last=not self.open_calls)
         self.covered.update(record.covers)
         self.seen.update(record.messages)
+        self.human.extend(record.human)
+        if record.name == ASK_HUMAN and not record.is_error:
+            question = opened.call.arguments.get("question", "")
+            self.human.append(
+                f"[Your question]: {question}\n[The human's answer]: {record.content}"
+            )
         if not self.open_calls:
             self.turns.extend(self._held_back)
             self._held_back.clear()

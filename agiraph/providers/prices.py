@@ -1,6 +1,5 @@
 """What models cost: the table of `configs/prices.yaml` and the sums made with it."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,11 +7,10 @@ from pydantic import Field, ValidationError
 
 from agiraph.config import Section, configs_folder
 from agiraph.errors import InvalidInput
-from agiraph.providers.registry import read_table
+from agiraph.providers.registry import DATE, read_table
 from agiraph.turns import ModelRequest, Usage
 
 MILLION = 1_000_000
-DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
 TOKENS_PER_TURN = 8
 

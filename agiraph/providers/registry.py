@@ -3,13 +3,14 @@
 The table is `configs/providers.yaml`, with the person's own `{home}/providers.yaml` laid over it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agiraph.config import Config, Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
@@ -17,6 +18,8 @@ from agiraph.errors import InvalidInput, unknown
 JsonObject = dict[str, Any]
 FALLBACK_MODEL = "script/survey"
 TEXT_PREFIX = "text:"
+UNKNOWN_WINDOW = 32_768
+DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
 class Preset(Section):
@@ -29,6 +32,7 @@ class Preset(Section):
     default_model: str | None = None
     local: bool = False
     context: int | None = None
+    contexts: dict[str, int] = Field(default_factory=dict)
     max_tokens_field: str = "max_tokens"
 
     def url(self, environ: Mapping[str, str]) -> str | None:
@@ -38,6 +42,11 @@ class Preset(Section):
     def key(self, environ: Mapping[str, str]) -> str | None:
         """Return the service's key, or None."""
         return environ.get(self.key_env or "") or None
+
+    def window(self, model: str) -> int:
+        """Return how many tokens a model of this service can take, its name dated or not."""
+        known = self.contexts.get(model) or self.contexts.get(DATE.sub("", model))
+        return known or self.context or UNKNOWN_WINDOW
 
     def is_usable(self, environ: Mapping[str, str]) -> bool:
         """Whether a call could be made: the service is local or its key is set."""

@@ -148,6 +148,9 @@ class FakeEntity:
     async def on_rest(self) -> None:
         raise AssertionError("is_over should have ended the loop")
 
+    async def make_room(self, *, was_refused: bool) -> bool:
+        return False
+
     async def on_step_limit(self) -> bool:
         return True
 

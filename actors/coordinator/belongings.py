@@ -1,0 +1,44 @@
+"""What a coordinator has besides its conversation: its goal, its board, its plan, its memory."""
+
+import json
+
+from actors.coordinator.files import AgentFiles
+from agiraph.agent.compaction import Belongings, Section
+from agiraph.agent.listing import listing, read_texts
+from agiraph.agent.prompts import goal_turn
+from agiraph.board.board import Board
+from agiraph.board.view import node_row, worker_row
+from agiraph.models import Agent
+
+OWN_FOLDERS = ("nodes", "workers", "_messages")
+
+
+def coordinator_belongings(agent: Agent, board: Board, files: AgentFiles) -> Belongings:
+    """Return what a coordinator's new conversation is to tell of."""
+    run = files.run
+    own = [path for path in run.path.iterdir() if path.name not in OWN_FOLDERS]
+    folders = [listing(path, f"{path.name}/") for path in sorted(own) if path.is_dir()]
+    written = [f"- {path.name} ({path.stat().st_size} bytes)" for path in own if path.is_file()]
+    return Belongings(
+        task=goal_turn(agent),
+        files=(
+            Section("The board as it stands", board_lines(board)),
+            Section("Your memory", files.memory()),
+            Section("The plan", read_texts((run.plan,))),
+            Section("Files of this run", "\n".join([*sorted(written), *filter(None, folders)])),
+        ),
+    )
+
+
+def board_lines(board: Board) -> str:
+    """Return the board as it stands, a node or a worker a line."""
+    nodes = [
+        f"- node {json.dumps(node_row(board, node), ensure_ascii=False)} in nodes/{node.folder}/"
+        for node in board.nodes.values()
+    ]
+    workers = [
+        f"- worker {json.dumps(worker_row(board, worker), ensure_ascii=False)}"
+        for worker in board.workers.values()
+        if worker.status != "stopped"
+    ]
+    return "\n".join([*workers, *nodes]) or "(empty)"

@@ -1,0 +1,172 @@
+"""Compactor: keeps an entity's conversation within its model's window.
+
+What is to be done, `agiraph.agent.context` decides; what the new conversation holds, `compaction`.
+A crash at any point loses nothing: the telling to save things and the new conversation are each one
+record of the entity's journal, above which the old conversation stands for ever. The summary is
+asked for under an id that follows from the place in the conversation, so nobody pays for it twice;
+if it cannot be had, what needs no model to be known serves alone.
+"""
+
+from typing import Protocol
+
+from actors.entity.mind import BrokerMind
+from actors.entity.talk import Speaker
+from agiraph.agent.compaction import SMALLEST_BUDGET, Belongings, shorten, tokens_of
+from agiraph.agent.context import (
+    Compact,
+    Fill,
+    Flush,
+    decide,
+    estimate_turns,
+    fill_of,
+    room_for_turns,
+    scale_of,
+    window_of,
+)
+from agiraph.agent.loop import TOO_LONG, Partial
+from agiraph.agent.prompts import render
+from agiraph.agent.records import Compacted, FlushBegan
+from agiraph.errors import ModelFailure
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import ModelRequest, Usage, UserTurn
+
+SUMMARY_TOKENS = 4096
+SAVING_TOOLS = ("memory_write", "write_file")
+
+
+class Owner(Speaker, Protocol):
+    """The entity whose conversation it is."""
+
+    def request(self) -> ModelRequest:
+        """Return what would be asked of the model now."""
+        ...
+
+    def belongings(self) -> Belongings:
+        """Return its task and its files, as a new conversation is to tell of them."""
+        ...
+
+
+class Compactor:
+    """Makes room in one entity's conversation."""
+
+    def __init__(self, owner: Owner, mind: BrokerMind, toolbox: Toolbox) -> None:
+        """Serve `owner`, whose summaries come from `mind`."""
+        self._owner = owner
+        self._mind = mind
+        self._models = owner.runtime.config.models
+        self._saving = next((name for name in SAVING_TOOLS if name in toolbox.names), None)
+        self._is_worker = "publish" in toolbox.names
+
+    def is_full(self) -> bool:
+        """Whether the conversation fills more of the window than it may."""
+        fill = self._fill(self._owner.request())
+        return fill is not None and fill.used >= self._models.compact_at * fill.window
+
+    async def make_room(self, *, was_refused: bool) -> bool:
+        """Take the next step toward a shorter conversation, if one is due; whether it was."""
+        request = self._owner.request()
+        fill = self._fill(request)
+        if was_refused:
+            await self._compact(request, _as_refused(fill, self._used(request)), Compact("refused"))
+            return True
+        if fill is None:
+            return False
+        step = decide(
+            self._owner.transcript,
+            fill,
+            share=self._models.compact_at,
+            can_flush=self._saving is not None,
+        )
+        match step:
+            case Flush():
+                text = render("flush", tools=f"`{self._saving}`", is_worker=self._is_worker)
+                now = self._owner.runtime.clock.now()
+                self._owner.conversation.append(FlushBegan(content=text, ts=now))
+                return True
+            case Compact():
+                await self._compact(request, fill, step)
+                return True
+            case _:
+                return False
+
+    def _fill(self, request: ModelRequest) -> Fill | None:
+        window = window_of(self._owner.transcript, self._models.context_tokens)
+        return None if window is None else fill_of(self._owner.transcript, request, window)
+
+    def _used(self, request: ModelRequest) -> Fill:
+        return fill_of(self._owner.transcript, request, 0)
+
+    async def _compact(self, request: ModelRequest, fill: Fill, step: Compact) -> None:
+        transcript = self._owner.transcript
+        self._owner.show("busy", "compacting")
+        scale = scale_of(transcript, request)
+        budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
+        if step.cause == "refused":
+            budget = min(budget, estimate_turns(transcript.turns) // 2)
+        if budget < SMALLEST_BUDGET:
+            raise ModelFailure(TOO_LONG, _too_small(request, fill))
+        summary, usage = "", Usage()
+        if step.cause == "full":
+            summary, usage = await self._summary(request)
+        shortened = shorten(
+            transcript,
+            self._owner.belongings(),
+            intro=render("compacted"),
+            summary=summary,
+            budget=budget,
+        )
+        compacted = Compacted(
+            turns=shortened.turns,
+            summary=summary,
+            digest=shortened.digest,
+            cause=step.cause,
+            tokens_before=fill.used,
+            tokens_after=fill.fixed + round(tokens_of(shortened) * scale),
+            window=fill.window if step.cause == "refused" else None,
+            scale=scale,
+            usage=usage,
+            ts=self._owner.runtime.clock.now(),
+        )
+        turns_before = len(transcript.turns)
+        self._owner.conversation.append(compacted)
+        self._owner.report(
+            "memory.compacted",
+            {
+                "cause": compacted.cause,
+                "tokens_before": compacted.tokens_before,
+                "tokens_after": compacted.tokens_after,
+                "window": fill.window,
+                "turns_before": turns_before,
+                "turns_after": len(compacted.turns),
+                "summary": bool(summary),
+            },
+        )
+
+    async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
+        """Return the model's summary and what it cost; "" if it cannot be had."""
+        asked = request.model_copy(
+            update={
+                "turns": (*request.turns, UserTurn(content=render("summarize"))),
+                "max_tokens": min(request.max_tokens, SUMMARY_TOKENS),
+            }
+        )
+        try:
+            response = await self._mind.think(asked, Partial(), about="summarize")
+        except ModelFailure as failure:
+            self._owner.runtime.log.warning("no summary", kind=failure.kind, reason=str(failure))
+            return "", Usage()
+        return (response.text or "").strip(), response.usage
+
+
+def _as_refused(fill: Fill | None, used: Fill) -> Fill:
+    """Return the fill with a window that is no larger than what was just refused."""
+    window = min(fill.window, used.used) if fill else used.used
+    return Fill(used.used, used.fixed, window)
+
+
+def _too_small(request: ModelRequest, fill: Fill) -> str:
+    return (
+        f"{request.model}: its window of {fill.window} tokens is too small: system prompt and "
+        f"tools alone take about {fill.fixed} (possible: another model, fewer tools, "
+        "models.context_tokens if the window is larger than that)"
+    )

@@ -1,0 +1,267 @@
+"""Compaction: a shorter conversation that stands in the place of a long one. Pure.
+
+It is one user turn that tells what was kept, and the last turns as they were:
+
+    what was asked for      the assignment, or the goal
+    what the human wrote    every message, word for word; when even these are too many, the newest
+    the summary             the model's own, if it could be had
+    what was said, asked and promised to others
+    the entity's own files  in summary
+    what was done           a line each, from the very beginning of the conversation
+    the last turns          a call always together with its result
+
+Rules, held by properties: the turns never have more tokens than they may; no call is ever without
+its result nor a result without its call; what ends the conversation is there to be answered. What
+is too long is cut with a note that says so.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agiraph.agent.context import (
+    BYTES_PER_TOKEN,
+    TOKENS_PER_TURN,
+    estimate_text,
+    estimate_turn,
+    estimate_turns,
+)
+from agiraph.agent.digest import SAID, digest_of
+from agiraph.agent.transcript import Transcript
+from agiraph.turns import AssistantTurn, JsonObject, ToolCall, ToolTurn, Turn, UserTurn
+
+SMALLEST_BUDGET = 400
+"""Tokens below which no conversation can be gone on with."""
+LAST_TURNS_SHARE = 0.35
+LAST_GROUPS = 12
+DIGEST_LINES = 400
+SAVING = ("memory_write", "memory_read", "memory_search", "write_file", "checkpoint")
+LEFT_OUT = "(the {} oldest of these are left out here)"
+GO_ON = UserTurn(content="[Runtime]: Go on from here.")
+
+Group = tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of what is kept: a title, and its text in Markdown."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """What an entity has besides its conversation: its task in full, its files in summary."""
+
+    task: str
+    files: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The turns of the new conversation, and the digest of all that is not among them."""
+
+    turns: tuple[Turn, ...]
+    digest: tuple[str, ...]
+
+
+def shorten(
+    transcript: Transcript, belongings: Belongings, *, intro: str, summary: str, budget: int
+) -> Shortened:
+    """Return the conversation in at most `budget` tokens (SMALLEST_BUDGET at least), as estimated.
+
+    No call may be open. `summary` is the model's own, "" if there is none; then that of an earlier
+    compaction is shown.
+    """
+    groups = _worth_keeping(transcript, belongings.task)
+    kept = _last_groups(groups, int(budget * LAST_TURNS_SHARE))
+    dropped = groups[: len(groups) - len(kept)]
+    before = _left_out(transcript)
+    lines = [
+        *transcript.digest,
+        *digest_of(turn for group in (*before, *dropped) for turn in group),
+    ]
+    digest = tuple(lines[-DIGEST_LINES:])
+    last = [turn for group in kept for turn in group]
+    if not last or isinstance(last[-1], AssistantTurn):
+        last.append(GO_ON)
+    room = budget - estimate_turns(last) - TOKENS_PER_TURN
+    head = _head(transcript, belongings, intro, summary, digest, last, room)
+    return Shortened(turns=(UserTurn(content=head), *last), digest=digest)
+
+
+# --- the last turns ------------------------------------------------------------------------------
+
+
+def groups_of(turns: Iterable[Turn]) -> list[Group]:
+    """Return the turns in pieces that must not be parted: an answer and its calls' results."""
+    groups: list[list[Turn]] = []
+    for turn in turns:
+        if isinstance(turn, ToolTurn) and groups:
+            groups[-1].append(turn)
+        else:
+            groups.append([turn])
+    return [tuple(group) for group in groups]
+
+
+def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
+    """Return the groups that may be shown again.
+
+    Not so an earlier head, the task (which the new head tells), what only saved things, and a
+    result whose answer is not there (no conversation of ours has one).
+    """
+    start = 1 if transcript.compactions else 0
+    flush = transcript.flush_from
+    until = len(transcript.turns) if flush is None else flush
+    groups = groups_of(transcript.turns[start:until])
+    if flush is not None:
+        groups += [g for g in groups_of(transcript.turns[flush + 1 :]) if not _only_saves(g)]
+    return [g for g in groups if not isinstance(g[0], ToolTurn) and g != (UserTurn(content=task),)]
+
+
+def _left_out(transcript: Transcript) -> list[Group]:
+    """Return the groups in which the entity only saved things: the digest tells of them."""
+    if transcript.flush_from is None:
+        return []
+    return [g for g in groups_of(transcript.turns[transcript.flush_from + 1 :]) if _only_saves(g)]
+
+
+def _only_saves(group: Group) -> bool:
+    first = group[0]
+    return isinstance(first, AssistantTurn) and all(c.name in SAVING for c in first.tool_calls)
+
+
+def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
+    """Return the last groups that fit, the very last one cut if it does not."""
+    kept: list[Group] = []
+    left = budget
+    for group in reversed(groups[-LAST_GROUPS:]):
+        size = estimate_turns(group)
+        if size > left and not kept:
+            group = _cut_group(group, left)
+            size = estimate_turns(group)
+        if size > left:
+            break
+        kept.insert(0, group)
+        left -= size
+    return kept
+
+
+def _cut_group(group: Group, budget: int) -> Group:
+    """Return a group with its long texts cut, smaller and smaller until it fits, if it can."""
+    limit = max(1, budget)
+    while limit > 1:
+        smaller = tuple(_cut_turn(turn, limit) for turn in group)
+        if estimate_turns(smaller) <= budget:
+            return smaller
+        limit //= 2
+    return group
+
+
+def _cut_turn(turn: Turn, limit: int) -> Turn:
+    """Return a turn none of whose texts has more than `limit` tokens."""
+    match turn:
+        case AssistantTurn():
+            text = cut(turn.text, limit) if turn.text else turn.text
+            calls = tuple(_cut_call(call, limit) for call in turn.tool_calls)
+            return AssistantTurn(text=text, tool_calls=calls, interrupted=turn.interrupted)
+        case _:
+            return turn.model_copy(update={"content": cut(turn.content, limit)})
+
+
+def _cut_call(call: ToolCall, limit: int) -> ToolCall:
+    if call.malformed is not None:
+        return call.model_copy(update={"malformed": cut(call.malformed, limit)})
+    if estimate_text(str(call.arguments)) <= limit:
+        return call
+    share = max(1, limit // (1 + len(call.arguments)))
+    short: JsonObject = {
+        name: value if isinstance(value, bool | int | float) else cut(str(value), share)
+        for name, value in call.arguments.items()
+    }
+    return call.model_copy(update={"arguments": short})
+
+
+# --- what is told of the rest --------------------------------------------------------------------
+
+
+def _head(
+    transcript: Transcript,
+    belongings: Belongings,
+    intro: str,
+    summary: str,
+    digest: Sequence[str],
+    last: Sequence[Turn],
+    room: int,
+) -> str:
+    """Return the text of the first turn, of at most `room` tokens; each part has its share."""
+    shown = "\n".join(turn.content for turn in last if not isinstance(turn, AssistantTurn))
+    human = [text for text in transcript.human if text not in shown and text != belongings.task]
+    head = _Head(intro, room)
+    head.add("What was asked of you", belongings.task, 0.6)
+    head.add_newest("What the human has written to you, word for word", human, 0.85)
+    head.add("Your summary of what was before", summary or transcript.last_summary, 0.6)
+    said = [line.removeprefix(SAID) for line in digest if line.startswith(SAID)]
+    head.add_newest("What you have said, asked and promised", said, 0.4, mark="- ")
+    for section in belongings.files:
+        head.add(section.title, section.text, 0.4)
+    done = [line for line in digest if not line.startswith(SAID)]
+    head.add_newest("What was done and heard, oldest first", done, 0.7, mark="- ")
+    return head.text
+
+
+class _Head:
+    """A text that grows part by part and never over its room."""
+
+    def __init__(self, intro: str, room: int) -> None:
+        self.text = cut(intro, max(1, room))
+        self._room = room
+
+    def _left(self) -> int:
+        return self._room - estimate_text(self.text)
+
+    def add(self, title: str, text: str, share: float) -> None:
+        """Add a part, cut to its share of what is left."""
+        frame = f"\n\n# {title}\n\n"
+        room = int(self._left() * share) - estimate_text(frame) - 1
+        if text.strip() and room > 0:
+            self.text += frame + cut(text.strip(), room)
+
+    def add_newest(self, title: str, texts: Sequence[str], share: float, mark: str = "") -> None:
+        """Add as many of the texts as fit, the newest first to be kept, and say what is missing."""
+        frame = f"\n\n# {title}\n\n"
+        separator = "\n" if mark else "\n\n"
+        room = int(self._left() * share) - estimate_text(frame + LEFT_OUT) - len(str(len(texts)))
+        kept: list[str] = []
+        for text in reversed(texts):
+            size = estimate_text(mark + text + separator)
+            if size > room:
+                break
+            kept.insert(0, mark + text)
+            room -= size
+        if texts and not kept and room > estimate_text(LEFT_OUT):
+            kept = [mark + cut(texts[-1], room - estimate_text(mark))]
+        if kept:
+            missing = len(texts) - len(kept)
+            lines = [LEFT_OUT.format(missing), *kept] if missing else kept
+            self.text += frame + separator.join(lines)
+
+
+def cut(text: str, tokens: int) -> str:
+    """Return a text of at most `tokens` tokens: its beginning and its end, and what was cut."""
+    data = text.encode("utf-8", "replace")
+    limit = tokens * BYTES_PER_TOKEN
+    if len(data) <= limit:
+        return text
+    note = f"\n[... {len(data)} bytes, cut here ...]\n".encode()
+    if len(note) >= limit:
+        return data[: max(0, limit)].decode("utf-8", "ignore")
+    room = limit - len(note)
+    beginning = data[: 2 * room // 3].decode("utf-8", "ignore")
+    end = data[len(data) - room // 3 :].decode("utf-8", "ignore")
+    return f"{beginning}{note.decode()}{end}"
+
+
+def tokens_of(shortened: Shortened) -> int:
+    """Return how many tokens the new conversation's turns have, as estimated."""
+    return sum(map(estimate_turn, shortened.turns))

@@ -1,0 +1,105 @@
+"""Compaction, whatever the conversation: never over, pairs whole, the human's words all there."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.agent.compaction import (
+    SMALLEST_BUDGET,
+    Belongings,
+    Section,
+    Shortened,
+    cut,
+    shorten,
+    tokens_of,
+)
+from agiraph.agent.context import estimate_text, estimate_turns
+from agiraph.agent.transcript import Transcript
+from agiraph.turns import AssistantTurn
+from tests.unit.agent.conversations import anew, are_whole, flushed, heard, worked
+
+TASK = "# Assignment: facts\n\nFind facts."
+TEXTS = st.text(max_size=300)
+LONG_TEXTS = st.one_of(TEXTS, st.integers(0, 30_000).map("x".__mul__), st.just("é漢字🎈" * 900))
+NAMES = st.sampled_from(["bash", "write_file", "send_message", "ask_human", "memory_write"])
+STEPS = st.one_of(
+    st.tuples(st.just("heard"), st.sampled_from(["runtime", "bob", "human"]), LONG_TEXTS),
+    st.tuples(st.just("worked"), st.lists(st.tuples(NAMES, LONG_TEXTS), max_size=4), LONG_TEXTS),
+    st.tuples(st.just("flushed"), st.lists(NAMES, max_size=3), TEXTS),
+)
+BUDGETS = st.integers(SMALLEST_BUDGET, 30_000)
+
+
+def played(steps: list[tuple[str, object, str]]) -> Transcript:
+    transcript = Transcript()
+    heard(transcript, TASK)
+    for kind, what, text in steps:
+        match kind, what:
+            case "heard", str(name):
+                heard(transcript, text, name)
+            case "worked", list(results):
+                worked(transcript, *results, text=text, content=text, count=3)
+            case "flushed", list(tools) if not transcript.is_flushing:
+                flushed(transcript, *tools)
+            case _:
+                pass
+    return transcript
+
+
+def short(transcript: Transcript, budget: int, summary: str = "", notes: str = "") -> Shortened:
+    belongings = Belongings(TASK, (Section("Notes", notes), Section("Files", "- a.md")))
+    return shorten(transcript, belongings, intro="Anew.", summary=summary, budget=budget)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(STEPS, max_size=12), BUDGETS, LONG_TEXTS, LONG_TEXTS)
+def test_the_new_conversation_is_never_over_and_its_pairs_are_whole(
+    steps: list[tuple[str, object, str]], budget: int, summary: str, notes: str
+) -> None:
+    shortened = short(played(steps), budget, summary, notes)
+    assert tokens_of(shortened) == estimate_turns(shortened.turns) <= budget
+    assert are_whole(shortened.turns)
+    assert not isinstance(shortened.turns[-1], AssistantTurn), "there is something to answer"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(STEPS, max_size=6), min_size=2, max_size=4),
+    st.lists(st.text(min_size=1, max_size=60), max_size=8, unique=True),
+)
+def test_the_words_of_the_human_are_all_there_after_each_compaction(
+    parts: list[list[tuple[str, object, str]]], words: list[str]
+) -> None:
+    transcript, told = played([]), []
+    for part in parts:
+        for kind, what, text in part:
+            _play_on(transcript, kind, what, text)
+            if words:
+                word = words.pop()
+                heard(transcript, word, "human")
+                told.append(f"[Message from human]: {word}")
+        shortened = short(transcript, 20_000)
+        transcript.apply(anew(shortened.turns, shortened.digest))
+        content = "\n".join(turn.content for turn in transcript.turns if turn.role != "assistant")
+        assert all(word in content for word in told)
+
+
+def _play_on(transcript: Transcript, kind: str, what: object, text: str) -> None:
+    """Let something happen that is no word of the human."""
+    if kind == "heard" and what != "human":
+        heard(transcript, text, str(what))
+    elif kind == "worked" and isinstance(what, list):
+        worked(transcript, *[pair for pair in what if pair[0] != "ask_human"], text=text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEPS, max_size=10), BUDGETS)
+def test_the_same_conversation_is_shortened_to_the_same(
+    steps: list[tuple[str, object, str]], budget: int
+) -> None:
+    assert short(played(steps), budget) == short(played(steps), budget)
+
+
+@settings(deadline=None)
+@given(LONG_TEXTS, st.integers(0, 5000))
+def test_a_cut_text_fits(text: str, tokens: int) -> None:
+    assert estimate_text(cut(text, tokens)) <= tokens or cut(text, tokens) == text == ""

@@ -152,11 +152,17 @@ class Storm:
             self._struck.append((victim.address, time.monotonic()))
 
     def _note_recoveries(self, house: ChaosHouse) -> None:
-        """Note how long it took each victim to be ready again; one whose work was over is not."""
+        """Note how long after the last blow each victim was ready again.
+
+        One that was struck again on its way back counts once, one whose work was over not at all.
+        """
+        last_blow: dict[tuple[str, float], float] = {}
         for address, struck_at in self._struck:
             later = [at for at in house.ready_at.get(address, ()) if at > struck_at]
             if later:
-                self.report.recoveries.append(later[0] - struck_at)
+                last_blow[address, later[0]] = struck_at
+        for (_, ready_at), struck_at in last_blow.items():
+            self.report.recoveries.append(ready_at - struck_at)
         self._struck.clear()
 
     def _finish(self, house: ChaosHouse, agent: str) -> None:

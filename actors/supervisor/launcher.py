@@ -26,6 +26,9 @@ from agiraph.errors import Unavailable
 PASSED_FD = 3
 FIRST_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 30.0
+# A spawner that was well a moment ago is back in about a second. Fresh interpreters in its stead,
+# many at once, would only keep it from that.
+NEXT_SPAWNER_SECONDS = 5.0
 
 
 class SpawnerDown(Unavailable):
@@ -87,7 +90,7 @@ class ExecLauncher:
 
 
 class ForkLauncher:
-    """Asks the spawner to fork; while the spawner is down, a fresh interpreter does it."""
+    """Asks the spawner to fork, the next one if it just died; else a fresh interpreter does it."""
 
     def __init__(
         self,
@@ -110,6 +113,7 @@ class ForkLauncher:
         self._waiting: dict[int, asyncio.Future[Spawned]] = {}
         self._count = 0
         self._keeping: asyncio.Task[None] | None = None
+        self._was_well = False
         self.ready = asyncio.Event()
         self.pid: int | None = None
 
@@ -125,12 +129,22 @@ class ForkLauncher:
 
     async def spawn(self, launch: Launch) -> Spawned:
         """Fork the process, or start it afresh if the spawner cannot."""
-        if self.ready.is_set() and self._writer is not None:
+        deadline = asyncio.get_running_loop().time() + NEXT_SPAWNER_SECONDS
+        while await self._is_at_hand(deadline):
+            assert self._writer is not None
             try:
                 return await self._ask(self._writer, launch)
             except SpawnerDown:
-                self._log.warning("spawner lost, starting afresh", address=launch.address)
+                self._log.warning("spawner lost, asking the next one", address=launch.address)
         return await self._fallback.spawn(launch)
+
+    async def _is_at_hand(self, deadline: float) -> bool:
+        """Whether a spawner can be asked; one that follows a good one is waited for."""
+        if not self.ready.is_set() and self._was_well:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    await self.ready.wait()
+        return self.ready.is_set()
 
     async def _ask(self, writer: asyncio.StreamWriter, launch: Launch) -> Spawned:
         self._count += 1
@@ -149,8 +163,8 @@ class ForkLauncher:
     async def _keep(self) -> None:
         backoff = FIRST_BACKOFF_SECONDS
         while True:
-            is_good = await self._one_spawner()
-            backoff = FIRST_BACKOFF_SECONDS if is_good else min(backoff * 2, MAX_BACKOFF_SECONDS)
+            self._was_well = await self._one_spawner()
+            backoff = 0.0 if self._was_well else _longer(backoff)
             self._log.warning("spawner ended, starting another", after_seconds=backoff)
             await asyncio.sleep(backoff)
 
@@ -215,6 +229,10 @@ class ForkLauncher:
         for waiting in lost.values():
             if not waiting.done():
                 waiting.set_exception(SpawnerDown("the spawner ended"))
+
+
+def _longer(backoff: float) -> float:
+    return min(max(backoff * 2, FIRST_BACKOFF_SECONDS), MAX_BACKOFF_SECONDS)
 
 
 def run_inner(word: str, fd: int, environ: Mapping[str, str], log: Path) -> int:

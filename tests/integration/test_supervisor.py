@@ -285,7 +285,7 @@ def test_a_shell_that_a_killed_supervisor_left_is_swept_by_the_next(tmp_path: Pa
 
 
 @linux_only
-def test_the_spawner_comes_back_and_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_the_spawner_comes_back_and_nobody_waits_for_it_for_long(tmp_path: Path) -> None:
     with running(tmp_path) as house:
         spawner = house.row("spawner")["pid"]
         os.kill(spawner, signal.SIGKILL)

@@ -108,7 +108,10 @@ class Supervisor:
             self._nursery.look_for_hung(loop.time())
 
     async def _start(self) -> None:
-        """Start everything in order: the services, one after the other, then the agents."""
+        """Start everything in order: the router, the other services, the agents.
+
+        Only the router is waited for: everybody else outlives the absence of any other.
+        """
         nursery = self._nursery
         if nursery.fork is not None:
             nursery.fork.start()
@@ -116,13 +119,14 @@ class Supervisor:
         await self._start_service(ROUTER)
         if nursery.fork is not None:
             await self._await_spawner(nursery.fork)
-        for address in SERVICES[1:]:
-            await self._start_service(address)
+        services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
+        await asyncio.sleep(0)  # so that they begin before the agents
         for row in nursery.register.table.rows.values():
             keeper = nursery.keeper(row.spec, row.desired)
             if row.desired == "running":
                 self._bus.do(_forget_result(keeper.start()))
         nursery.announce()
+        await asyncio.gather(*services)
         self._say_ready()
 
     async def _start_service(self, address: Address) -> None:

@@ -36,6 +36,7 @@ class RunConfig(Section):
     max_iterations: int = Field(ge=1)
     coordinator_iterations: int = Field(ge=1)
     node_timeout_seconds: float = Field(gt=0)
+    deadline_warning_seconds: float = Field(ge=0)
     node_tokens: int | None = Field(ge=1)
     node_budget_usd: float | None = Field(gt=0)
     node_compactions: int | None = Field(ge=0)

@@ -81,6 +81,8 @@ class WorkNode(Record):
     `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
     `folder` is the node's directory name, `{name}-{role}-{id}`.
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
+    `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
+    `left` the files that stood in `scratch/` when it failed.
     """
 
     id: NodeId
@@ -99,6 +101,9 @@ class WorkNode(Record):
     summary: str | None = None
     reason: str | None = None
     published: tuple[str, ...] = ()
+    missing: str = ""
+    bound: str = ""
+    left: tuple[str, ...] = ()
     attempt: int = 0
     cause: str = ""
 

@@ -68,7 +68,7 @@ class Counter:
             case PublishNode() as publish:
                 await self._publish(received, publish)
             case FailNode() as failed:
-                command = c.FailNode(failed.node_id, failed.attempt, failed.reason)
+                command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
                 await self._report(received, command, holder_of=failed.node_id)
             case NodeCheckpoint(node_id=node, summary=summary):
                 self._pass_on(received, f"Checkpoint on node {self._name(node)}: {summary}")
@@ -107,7 +107,14 @@ class Counter:
         try:
             self._require_holder(received, publish.node_id)
             self._office.execute(
-                c.CompleteNode(publish.node_id, publish.attempt, publish.summary, publish.files)
+                c.CompleteNode(
+                    publish.node_id,
+                    publish.attempt,
+                    publish.summary,
+                    publish.files,
+                    publish.missing,
+                    publish.bound,
+                )
             )
         except Refused as error:
             await self._refuse(received, error)

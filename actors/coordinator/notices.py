@@ -5,6 +5,7 @@ from collections.abc import Collection
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.family import is_coordinators, open_below
+from agiraph.board.handoff import suggestion
 from agiraph.board.view import node_row
 from agiraph.ids import NodeId
 from agiraph.models import WorkNode
@@ -20,12 +21,15 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
             files = ", ".join(f"nodes/{node.folder}/published/{file}" for file in event.files)
             worker = node_row(board, node)["worker"]
             summary = event.summary[:SHOWN_CHARACTERS]
+            done = "completed" if not event.missing else "completed, in part,"
             return (
-                f"[Board]: {worker} completed node '{node.name}': {summary}\nPublished: {files}"
+                f"[Board]: {worker} {done} node '{node.name}': {summary}\nPublished: {files}"
                 + _left_over(board, node)
+                + _how_to_go_on(node)
             )
         case e.NodeFailed(node_id=node_id) if _is_news(board, node_id, covered):
-            return f"[Board]: node '{board.nodes[node_id].name}' failed: {event.reason}"
+            node = board.nodes[node_id]
+            return f"[Board]: node '{node.name}' failed: {event.reason}" + _how_to_go_on(node)
         case e.WorkerStopped(worker_id=worker_id) if event.reason != "retired":
             return f"[Board]: worker '{board.workers[worker_id].name}' is gone: {event.reason}"
         case _:
@@ -41,3 +45,9 @@ def _left_over(board: Board, node: WorkNode) -> str:
     """Return the line on the sub-nodes that a completed node leaves to the coordinator."""
     left = ", ".join(f"{child.name} ({child.status})" for child in open_below(board, node))
     return f"\nIts sub-nodes that have not ended are yours now: {left}" if left else ""
+
+
+def _how_to_go_on(node: WorkNode) -> str:
+    """Return the line that suggests what may follow work that was cut short."""
+    text = suggestion(node)
+    return f"\nSuggestion: {text}" if text else ""

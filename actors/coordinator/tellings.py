@@ -35,6 +35,8 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("node.unblocked", event.node_id, _names(board, event.node_id))]
         case e.NodeCompleted():
             result = {"summary": event.summary[:1000], "files": list(event.files)}
+            if event.missing:
+                result |= {"missing": event.missing[:1000], "bound": event.bound}
             return _ended(board, "node.completed", event.node_id, result)
         case e.NodeFailed():
             return _ended(board, "node.failed", event.node_id, {"reason": event.reason})

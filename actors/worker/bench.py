@@ -111,7 +111,7 @@ class WorkerBench:
         assert isinstance(received.body, BoardState)
         return received.body.state
 
-    async def publish(self, call_id: str, summary: str) -> tuple[str, ...]:
+    async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
         """Promote scratch/ to published/ and complete the node."""
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
@@ -122,6 +122,8 @@ class WorkerBench:
             attempt=assignment.attempt,
             summary=summary,
             files=files,
+            missing=missing,
+            bound=self._worker.transcript.bound_why,
         )
         await self._ask(call_id, body)
         return files

@@ -25,7 +25,7 @@ from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
-from agiraph.agent.bounds import LastTurn, Stop, judge
+from agiraph.agent.bounds import TIME_NEAR, LastTurn, Stop, is_time_near, judge
 from agiraph.agent.compaction import Belongings
 from agiraph.agent.context import answer_tokens
 from agiraph.agent.conversation import Conversation
@@ -54,6 +54,7 @@ from agiraph.messages import (
     ViewBoard,
 )
 from agiraph.models import Assignment, Event, WorkNode
+from agiraph.scopes.publishing import files_left
 from agiraph.scopes.scope import Scope
 from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
@@ -62,6 +63,7 @@ from agiraph.turns import JsonObject, ModelRequest
 from transport.endpoint import Received
 
 SILENCES_ALLOWED = 1
+LEFT_NAMED = 100
 
 
 class WorkerActor:
@@ -228,7 +230,12 @@ class WorkerActor:
             raise GiveUp(poison)
 
     async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
-        body = FailNode(node_id=assignment.node.id, attempt=assignment.attempt, reason=reason)
+        body = FailNode(
+            node_id=assignment.node.id,
+            attempt=assignment.attempt,
+            reason=reason,
+            left=files_left(self.node_home(assignment.node))[:LEFT_NAMED],
+        )
         key = f"fail.{assignment.node.id}.{assignment.attempt}"
         message = derived_message_id(self.runtime.address, key)
         await self.runtime.send(coordinator_address(self.agent), body, id=message)
@@ -359,6 +366,7 @@ class WorkerActor:
             case Warn() as warn:
                 self.conversation.append(warn.record("your node fails", self.runtime.clock.now()))
                 self.report("tool.loop", {"call": warn.shown, "count": warn.count})
+        self._tell_of_deadline()
         is_used_up = self._is_context_used_up()
         contract = self._assignment.contract
         match judge(self.transcript, contract, is_context_used_up=is_used_up):
@@ -367,6 +375,16 @@ class WorkerActor:
             case LastTurn() as last:
                 self.conversation.append(last.record(self.runtime.clock.now()))
         return True
+
+    def _tell_of_deadline(self) -> None:
+        deadline, near = self._deadline, self.runtime.config.run.deadline_warning_seconds
+        if deadline is None or deadline.was_told:
+            return
+        left = deadline.remaining_seconds
+        if is_time_near(self.transcript, left, near):
+            deadline.was_told = True
+            seconds = self._assignment.contract.timeout_seconds
+            self._tell(TIME_NEAR.format(left=max(0.0, left), all=seconds))
 
     def report(self, event: str, data: JsonObject) -> None:
         """Tell the recorder, and the node's own log."""

@@ -23,9 +23,14 @@ from agiraph.models import StageContract
 Bound = Literal["turns", "tokens", "money", "context", "time"]
 
 LAST_TURN = (
-    "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with what you have, "
-    "and say in the summary what is missing. If work is left, hand it off in the same answer: "
-    "`suggest_next` with what remains and where your results stand."
+    "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with what you have. "
+    "If work is left, say in `missing` what it is and how to go on: the result is then marked as "
+    "one in part, and the coordinator is handed the rest as a suggestion."
+)
+TIME_NEAR = (
+    "[Runtime]: {left:.0f} seconds of this node's {all:g} are left. Come to an end: `publish` "
+    "before they are over, and say in `missing` what is not done and how to go on. What is not "
+    "published by then is lost to the others."
 )
 
 
@@ -52,6 +57,15 @@ class Stop:
     """The last turn is over; `reason` is what the coordinator is told."""
 
     reason: str
+
+
+def is_time_near(transcript: Transcript, remaining_seconds: float, near_seconds: float) -> bool:
+    """Whether a worker should hear that its deadline is near: not before it has had a turn."""
+    return (
+        transcript.model_turns > 0
+        and transcript.bound is None
+        and remaining_seconds <= near_seconds
+    )
 
 
 def contract_of(settings: RunConfig) -> StageContract:

@@ -141,6 +141,7 @@ class Transcript:
                 self.model_turns = self.silences = 0
                 self.node_usage = self.last_usage = Usage()
                 self.summary = self.bound = self.flush_from = None
+                self.bound_why = ""
                 self.is_last_turn_over = False
                 self.streak = Streak()
                 self.node_compactions = 0

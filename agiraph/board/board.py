@@ -141,10 +141,13 @@ def apply(board: Board, event: BoardEvent) -> Board:
                 status="completed",
                 summary=event.summary,
                 published=event.files,
+                missing=event.missing,
+                bound=event.bound,
             )
         case e.NodeFailed():
             ended = _end(board, event.node_id, event.ts)
-            return _node(ended, event.node_id, status="failed", reason=event.reason)
+            changes = {"status": "failed", "reason": event.reason, "left": event.left}
+            return _node(ended, event.node_id, **changes)
         case e.NodeCancelled():
             ended = _end(board, event.node_id, event.ts)
             return _node(ended, event.node_id, status="cancelled", reason=event.reason)

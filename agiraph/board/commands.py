@@ -83,21 +83,27 @@ class UnblockNode:
 
 @dataclass(frozen=True, slots=True)
 class CompleteNode:
-    """Its files stand in `published/`."""
+    """Its files stand in `published/`. `missing`: what is not done; `bound`: what cut it short."""
 
     node: str
     attempt: int
     summary: str
     files: tuple[str, ...]
+    missing: str = ""
+    bound: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FailNode:
-    """It cannot be done. `attempt` is None when it is not its worker that says so."""
+    """It cannot be done. `attempt` is None when it is not its worker that says so.
+
+    `left` are the files that its worker leaves in `scratch/`.
+    """
 
     node: str
     attempt: int | None
     reason: str
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,20 +94,26 @@ class NodeUnblocked(Happened):
 
 
 class NodeCompleted(Happened):
-    """Its files stand in `published/`; its worker is idle."""
+    """Its files stand in `published/`; its worker is idle.
+
+    A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
+    """
 
     type: Literal["node.completed"] = "node.completed"
     node_id: NodeId
     summary: str
     files: tuple[str, ...]
+    missing: str = ""
+    bound: str = ""
 
 
 class NodeFailed(Happened):
-    """It cannot be done; its worker, if it had one, is idle."""
+    """It cannot be done; its worker, if it had one, is idle and leaves `left` in `scratch/`."""
 
     type: Literal["node.failed"] = "node.failed"
     node_id: NodeId
     reason: str
+    left: tuple[str, ...] = ()
 
 
 class NodeCancelled(Happened):

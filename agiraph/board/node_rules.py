@@ -153,7 +153,12 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
         return ()
     _require(node, "completed", *HELD)
     completed = e.NodeCompleted(
-        ts=now, node_id=node.id, summary=command.summary, files=command.files
+        ts=now,
+        node_id=node.id,
+        summary=command.summary,
+        files=command.files,
+        missing=command.missing.strip(),
+        bound=command.bound,
     )
     return (*_started(node, now), completed)
 
@@ -166,7 +171,7 @@ def fail(board: Board, command: c.FailNode, now: float) -> tuple[BoardEvent, ...
     if node.status == "failed":
         return ()
     _require(node, "failed", "pending", *HELD)
-    failed = e.NodeFailed(ts=now, node_id=node.id, reason=command.reason)
+    failed = e.NodeFailed(ts=now, node_id=node.id, reason=command.reason, left=command.left)
     return (failed, *taken_along(board, node, f"failed: {command.reason}", now))
 
 

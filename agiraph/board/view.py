@@ -3,6 +3,7 @@
 from typing import Any
 
 from agiraph.board.board import Board, NodeTimes
+from agiraph.board.handoff import suggestion
 from agiraph.ids import NodeId, WorkerId
 from agiraph.models import Stage, Worker, WorkNode
 
@@ -25,15 +26,24 @@ def node_row(board: Board, node: WorkNode) -> JsonObject:
         "name": node.name,
         "status": node.status,
         "worker": _worker_name(board, node.assigned_worker),
-        "summary": node.summary if node.summary is not None else node.reason,
+        "summary": _told(node),
     }
 
 
+def _told(node: WorkNode) -> str | None:
+    """Return what is told of a node's end; a result in part is marked so."""
+    if node.summary is None:
+        return node.reason
+    return f"{node.summary}\n[in part; missing: {node.missing}]" if node.missing else node.summary
+
+
 def waited_row(board: Board, node: WorkNode) -> JsonObject:
-    """Return a node as `wait` tells of it: its row, and if it is completed the files to read."""
+    """Return a node as `wait` tells of it: its row, its files, how to go on if it was cut short."""
     row = node_row(board, node)
     if node.status == "completed":
         row["published"] = [f"nodes/{node.folder}/published/{file}" for file in node.published]
+    if how_to_go_on := suggestion(node):
+        row["suggestion"] = how_to_go_on
     return row
 
 
@@ -105,6 +115,7 @@ def node_view(board: Board, node: WorkNode) -> JsonObject:
         "wanted_worker": _worker_name(board, node.wanted_worker),
         "reason": node.reason,
         "published": list(node.published),
+        "missing": node.missing,
         "attempt": node.attempt,
         "created_at": times.created,
         "assigned_at": times.assigned,

@@ -34,7 +34,10 @@ class NodeCheckpoint(Body):
 
 
 class PublishNode(Body):
-    """The node's files stand in `published/`. Worker to coordinator; answered by `control.ok`."""
+    """The node's files stand in `published/`. Worker to coordinator; answered by `control.ok`.
+
+    `missing`: what a result in part lacks; `bound`: the bound of the node that cut it short.
+    """
 
     TYPE = "node.publish"
     DURABLE = True
@@ -42,16 +45,19 @@ class PublishNode(Body):
     attempt: int
     summary: str
     files: tuple[str, ...]
+    missing: str = ""
+    bound: str = ""
 
 
 class FailNode(Body):
-    """I cannot do this node. Worker to coordinator; answered by `control.ok`."""
+    """I cannot do this node. Worker to coordinator; `left` are the files in its `scratch/`."""
 
     TYPE = "node.fail"
     DURABLE = True
     node_id: NodeId
     attempt: int
     reason: str
+    left: tuple[str, ...] = ()
 
 
 class CancelNode(Body):

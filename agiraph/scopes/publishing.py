@@ -36,6 +36,16 @@ def publish_files(node: NodeHome) -> tuple[str, ...]:
     return tuple(sorted(file.as_posix() for file in published))
 
 
+def files_left(node: NodeHome) -> tuple[str, ...]:
+    """Return the sorted relative paths of what stands in scratch/; () if it cannot be looked at."""
+    if node.scratch.is_symlink() or not node.scratch.is_dir():
+        return ()
+    try:
+        return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch)))
+    except OSError:
+        return ()
+
+
 def _require_real_folder(folder: Path) -> None:
     if folder.is_symlink():
         raise InvalidInput(f"{folder.name}/ is a link; it must be the node's own folder")

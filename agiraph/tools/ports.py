@@ -80,8 +80,11 @@ class Team(Protocol):
 class Bench(Team, Protocol):
     """What a worker can do with the node it holds."""
 
-    async def publish(self, call_id: str, summary: str) -> tuple[str, ...]:
-        """Move scratch/ to published/, complete the node; return the published files."""
+    async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
+        """Move scratch/ to published/, complete the node; return the published files.
+
+        `missing` tells what a result in part lacks.
+        """
         ...
 
     async def checkpoint(self, call_id: str, summary: str) -> None:

@@ -7,9 +7,17 @@ from agiraph.tools.ports import ToolContext
 
 
 class Summary(Params):
-    """Parameters of `publish` and `checkpoint`."""
+    """Parameters of `checkpoint`."""
 
     summary: str = Field(min_length=1, description="what you produced or reached, with the facts")
+
+
+class Publication(Summary):
+    """Parameters of `publish`."""
+
+    missing: str = Field(
+        default="", description="what is not done, and how to go on; left out: the result is whole"
+    )
 
 
 class SuggestNext(Params):
@@ -18,9 +26,9 @@ class SuggestNext(Params):
     suggestion: str = Field(min_length=1, description="what should be done, and why")
 
 
-async def publish(context: ToolContext, params: Summary) -> str:
+async def publish(context: ToolContext, params: Publication) -> str:
     """Complete the node; return {"published": [file, ...]}."""
-    files = await context.team.publish(context.call_id, params.summary)
+    files = await context.team.publish(context.call_id, params.summary, params.missing)
     return as_json({"published": list(files)})
 
 
@@ -39,7 +47,7 @@ async def suggest_next(context: ToolContext, params: SuggestNext) -> str:
 PUBLISH = Tool(
     name="publish",
     description="Finish your node: scratch/ becomes published/, and others can use it.",
-    params=Summary,
+    params=Publication,
     run=publish,
     idempotent=True,
     kinds=WORKERS,

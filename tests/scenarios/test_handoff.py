@@ -1,0 +1,84 @@
+"""A node that is cut short at a bound: what there is is published in part, the rest handed on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import call
+from tests.scenarios.place import Place, placed
+
+CONFIG = "run:\n  max_iterations: 3\n  deadline_warning_seconds: 100000\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home: Path = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(CONFIG)
+    with placed(home) as place:
+        yield place
+
+
+def test_the_rest_is_handed_on_to_a_node_that_goes_on(place: Place) -> None:
+    missing = "companies 7 to 10, from input/list.md"
+    place.plays(
+        coordinator=[
+            call("create_work_node", name="report", role="ada", task="Report on ten companies"),
+            call("wait"),
+            call(
+                "create_work_node",
+                name="report-rest",
+                role="ada",
+                task=missing,
+                refs={"report": "report"},
+            ),
+            call("wait", nodes=["report-rest"]),
+            lambda seen: call("finish", summary=seen.results("wait")[0]),
+        ],
+        **{
+            "ada-1": [
+                call("write_file", path="six.md", content="six companies"),
+                call("check_board"),
+                call("publish", summary="six of ten", missing=missing),
+                call("read_ref", ref_name="report"),
+                call("write_file", path="four.md", content="four companies"),
+                call("publish", summary="the other four"),
+            ]
+        },
+    )
+    outcome = place.lead("Report on ten companies", "--name", "cut")
+    assert outcome.result["status"] == "completed"
+    row = outcome.result["result"]
+    assert "[in part; missing: companies 7 to 10" in row
+    assert "published in part because the node's 3 model turns are used up" in row
+    assert "report-rest" in row
+    third, fourth = place.server.seen_by("ada-1")[2:4]
+    assert "seconds of this node's 1800 are left" in third.said
+    assert "This is your last turn on this node" in third.said
+    assert fourth.said.count("This is your last turn") == 1
+    assert [event["data"].get("missing") for event in outcome.events("node.completed")] == [
+        missing,
+        None,
+    ]
+    assert outcome.published("report-rest-") == {"four.md": "four companies"}
+
+
+def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            call("create_work_node", name="report", role="bob", task="Report"),
+            call("wait"),
+            lambda seen: call("finish", summary=seen.result("wait")),
+        ],
+        **{
+            "bob-1": [
+                call("write_file", path="draft.md", content="a draft"),
+                call("write_file", path="draft.md", content="a longer draft"),
+                call("write_file", path="more.md", content="more"),
+            ]
+        },
+    )
+    outcome = place.lead("Report", "--name", "left")
+    row = outcome.result["result"]
+    assert "its last turn published nothing" in row
+    assert "/scratch/: draft.md, more.md; to go on" in row

@@ -31,6 +31,7 @@ from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import ModelRequest, Usage, UserTurn
 
 SUMMARY_TOKENS = 4096
+BELOW_REFUSED = 0.85
 SAVING_TOOLS = ("memory_write", "write_file")
 
 
@@ -67,7 +68,9 @@ class Compactor:
         request = self._owner.request()
         fill = self._fill(request)
         if was_refused:
-            await self._compact(request, _as_refused(fill, self._used(request)), Compact("refused"))
+            used = fill_of(self._owner.transcript, request, 0)
+            learned = _as_refused(fill, used, self._models.compact_at)
+            await self._compact(request, learned, Compact("refused"))
             return True
         if fill is None:
             return False
@@ -92,9 +95,6 @@ class Compactor:
     def _fill(self, request: ModelRequest) -> Fill | None:
         window = window_of(self._owner.transcript, self._models.context_tokens)
         return None if window is None else fill_of(self._owner.transcript, request, window)
-
-    def _used(self, request: ModelRequest) -> Fill:
-        return fill_of(self._owner.transcript, request, 0)
 
     async def _compact(self, request: ModelRequest, fill: Fill, step: Compact) -> None:
         transcript = self._owner.transcript
@@ -158,10 +158,10 @@ class Compactor:
         return (response.text or "").strip(), response.usage
 
 
-def _as_refused(fill: Fill | None, used: Fill) -> Fill:
-    """Return the fill with a window that is no larger than what was just refused."""
-    window = min(fill.window, used.used) if fill else used.used
-    return Fill(used.used, used.fixed, window)
+def _as_refused(fill: Fill | None, used: Fill, share: float) -> Fill:
+    """Return the fill with a window whose share is well below what was just refused."""
+    learned = int(BELOW_REFUSED * used.used / share)
+    return Fill(used.used, used.fixed, min(fill.window, learned) if fill else learned)
 
 
 def _too_small(request: ModelRequest, fill: Fill) -> str:

@@ -33,6 +33,8 @@ FLUSH_TURNS = 2
 BRIM = 0.92
 """The share of the window at which there is no room left for a turn that only saves things."""
 LARGEST_SCALE = 4.0
+LEAST_ROOM = 2000
+LARGEST_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,12 @@ def decide(
 
 
 def room_for_turns(fill: Fill, *, share: float) -> int:
-    """Return how many tokens the turns of a new conversation may have: half of what there is."""
-    return int((share * fill.window - fill.fixed) / 2)
+    """Return how many tokens the turns of a new conversation may have.
+
+    Half of what there is, so that it lasts; more of it where half would be too little to go on.
+    """
+    available = int(share * fill.window - fill.fixed)
+    return max(available // 2, min(LEAST_ROOM, int(LARGEST_SHARE * available)))
 
 
 def window_of(transcript: Transcript, override: int | None) -> int | None:

@@ -122,4 +122,9 @@ def test_an_answer_has_what_the_share_leaves() -> None:
 
 
 def test_a_new_conversation_takes_half_of_what_there_is() -> None:
-    assert room_for_turns(filled(900), share=0.75) == 325
+    assert room_for_turns(Fill(used=90_000, fixed=5000, window=100_000), share=0.75) == 35_000
+
+
+def test_where_half_is_too_little_it_takes_more() -> None:
+    assert room_for_turns(Fill(used=9000, fixed=5000, window=10_000), share=0.75) == 2000
+    assert room_for_turns(filled(900), share=0.75) == 520

@@ -1,0 +1,208 @@
+"""Ten companies in a small window: compaction, none lost and none done twice (test 7).
+
+The model of these tests knows nothing but what it is shown: which companies are done it reads from
+its conversation alone, so whatever a compaction lost it would research again, or never.
+"""
+
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from agiraph.turns import ToolTurn, UserTurn
+from tests.fakes.model_server import Reply, SeenRequest, call, say, too_long
+from tests.scenarios.house import JsonObject, Outcome
+from tests.scenarios.place import Place, one_worker, placed, whole_lines
+
+WINDOW = 14_000
+COMPANIES = 10
+GOAL = "Do a comprehensive analysis of the ten companies, C1 to C10. Research each one by itself."
+WISH = "Give all numbers in euros, please."
+RESEARCH = (
+    "echo {n} >> researched.txt; for i in $(seq 80); do echo C{n} fact $i of a long page; done"
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(f"models: {{context_tokens: {WINDOW}}}\n")
+    with placed(home) as place:
+        yield place
+        assert "Traceback" not in place.traces()
+
+
+def kind_of(seen: SeenRequest) -> str:
+    """Return what the runtime wants of the model: `flush`, `summary` or `work`."""
+    told = [turn.content for turn in seen.turns if isinstance(turn, UserTurn)]
+    if told and isinstance(seen.turns[-1], UserTurn) and "Your context is full" in told[-1]:
+        return "summary"
+    if any("Your context is nearly full" in text for text in told):
+        return "flush"
+    return "work"
+
+
+def done_in(seen: SeenRequest) -> list[int]:
+    """Return the companies whose files the conversation tells of."""
+    shown = "\n".join(turn.model_dump_json() for turn in seen.turns)
+    return sorted({int(n) for n in re.findall(r"company-(\d+)\.md", shown)})
+
+
+class Analyst:
+    """A model that does one company after the other and ends with `last`.
+
+    `hold` names a kind of request whose first answer waits until `gate` is open.
+    """
+
+    def __init__(self, last: str, hold: str = "") -> None:
+        self.last = last
+        self.hold = hold
+        self.held = threading.Event()
+        self.gate = threading.Event()
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        kind = kind_of(seen)
+        is_new = kind == "work" and any(
+            "cut down to what" in t.model_dump_json() for t in seen.turns
+        )
+        reply = self._answer(seen, kind)
+        if self.hold == ("after" if is_new else kind) and not self.gate.is_set():
+            self.held.set()
+            return Reply(text=reply.text, calls=reply.calls, gate=self.gate)
+        return reply
+
+    def _answer(self, seen: SeenRequest, kind: str) -> Reply:
+        done = done_in(seen)
+        newest = next((t for t in reversed(seen.turns) if not isinstance(t, UserTurn)), None)
+        if kind == "summary":
+            return say(f"{len(done)} companies are done.")
+        if kind == "flush":
+            return self._save(seen, done)
+        if isinstance(newest, ToolTurn) and newest.name == "bash":
+            number = int(newest.content.split("C", 1)[1].split()[0])
+            return call("write_file", path=f"company-{number}.md", content=f"# C{number}\nfine")
+        left = [n for n in range(1, COMPANIES + 1) if n not in done]
+        if left:
+            return call("bash", command=RESEARCH.format(n=left[0]))
+        return call(self.last, summary=" ".join(f"C{n}" for n in done))
+
+    def _save(self, seen: SeenRequest, done: list[int]) -> Reply:
+        newest = seen.turns[-1]
+        if isinstance(newest, ToolTurn) and newest.name in ("memory_write", "write_file"):
+            return say("Saved.")
+        notes = " ".join(f"company-{n}.md" for n in done)
+        if "memory_write" in seen.tools:
+            return call("memory_write", path="knowledge/companies.md", content=notes)
+        return call("write_file", path="notes.md", content=notes)
+
+
+def assert_complete(outcome: Outcome, journal: list[JsonObject], researched: str) -> None:
+    """Every company stands in the result, each was researched once, and there was compaction."""
+    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
+    compactions = [record for record in journal if record["kind"] == "compacted"]
+    events = outcome.events("memory.compacted")
+    assert len(compactions) == len(events) >= 1
+    assert all(record["summary"] for record in compactions)
+    assert all(record["tokens_after"] <= 0.75 * WINDOW for record in compactions)
+    flushes = [record for record in journal if record["kind"] == "flush.began"]
+    assert len(flushes) == len(compactions), "things were saved before each"
+
+
+def assert_within_window(place: Place, actor: str) -> None:
+    """No request was larger than the window, by the count of the service itself."""
+    sizes = [len(str(dict(seen.body))) // 4 for seen in place.server.seen_by(actor)]
+    assert max(sizes) <= WINDOW
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+def test_ten_companies_in_a_small_window(place: Place, api: str) -> None:
+    analyst = Analyst("finish", hold="work")
+    place.plays(coordinator=analyst)
+
+    def meanwhile() -> None:
+        assert analyst.held.wait(60)
+        assert place.command("send", f"ten-{api}", WISH).returncode == 0
+        analyst.gate.set()
+
+    name = f"ten-{api}"
+    outcome = place.lead(GOAL, "--model", f"{api}/fake", "--name", name, meanwhile=meanwhile)
+    researched = (outcome.run / "researched.txt").read_text()
+    assert_complete(outcome, outcome.conversation(), researched)
+    assert_within_window(place, "coordinator")
+    for n in range(1, COMPANIES + 1):
+        assert (outcome.run / f"company-{n}.md").read_text() == f"# C{n}\nfine"
+    assert (outcome.run / "_output.md").read_text().split() == [f"C{n}" for n in range(1, 11)]
+    notes = [*outcome.agent.glob("memory/knowledge/companies.md"), *outcome.run.glob("notes.md")]
+    assert "company-1.md" in notes[0].read_text()
+    last = place.server.seen_by("coordinator")[-1]
+    assert WISH in last.said, "the human's words are still there"
+    assert GOAL in last.said
+
+
+@pytest.mark.parametrize("point", ["summary", "after"])
+def test_the_coordinator_dies_about_a_compaction(place: Place, point: str) -> None:
+    analyst = Analyst("finish", hold=point)
+    place.plays(coordinator=analyst)
+
+    def meanwhile() -> None:
+        assert analyst.held.wait(60)
+        place.kill(f"coordinator dies-{point}")
+        analyst.gate.set()
+
+    outcome = place.lead(GOAL, "--name", f"dies-{point}", meanwhile=meanwhile)
+    researched = (outcome.run / "researched.txt").read_text()
+    assert_complete(outcome, outcome.conversation(), researched)
+
+
+@pytest.mark.parametrize("point", ["flush", "summary"])
+def test_a_worker_dies_about_a_compaction(place: Place, point: str) -> None:
+    analyst = Analyst("publish", hold=point)
+    name = f"ada-{point}"
+    parts = {name: analyst}
+    place.plays(coordinator=one_worker(name, task=GOAL), **parts)
+
+    def meanwhile() -> None:
+        assert analyst.held.wait(60)
+        place.kill(f"worker {name}")
+        analyst.gate.set()
+
+    outcome = place.lead(GOAL, "--name", f"lead-{point}", meanwhile=meanwhile)
+    assert_within_window(place, name)
+    published = outcome.published(f"{name}-facts")
+    worker = place.worker(outcome.agent, name)
+    journal = whole_lines(worker / "conversation.jsonl")
+    assert_complete(outcome, journal, published["researched.txt"])
+    assert {f"company-{n}.md" for n in range(1, COMPANIES + 1)} <= set(published)
+
+
+def test_a_summary_that_cannot_be_had_is_done_without(place: Place) -> None:
+    analyst = Analyst("finish")
+
+    def brain(seen: SeenRequest) -> Reply:
+        return too_long() if kind_of(seen) == "summary" else analyst(seen)
+
+    place.plays(coordinator=brain)
+    outcome = place.lead(GOAL)
+    assert outcome.code == 0, outcome.progress
+    researched = (outcome.run / "researched.txt").read_text()
+    assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
+    assert not any(event["data"]["summary"] for event in outcome.events("memory.compacted"))
+
+
+def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> None:
+    """The service takes less than anyone has said: it is asked again with less."""
+    analyst = Analyst("finish")
+
+    def brain(seen: SeenRequest) -> Reply:
+        is_too_long = sum(len(turn.model_dump_json()) for turn in seen.turns) > 20_000
+        return too_long() if is_too_long else analyst(seen)
+
+    place.plays(coordinator=brain)
+    outcome = place.lead(GOAL)
+    assert outcome.code == 0, outcome.progress
+    researched = (outcome.run / "researched.txt").read_text()
+    assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
+    causes = {event["data"]["cause"] for event in outcome.events("memory.compacted")}
+    assert "refused" in causes

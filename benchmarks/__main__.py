@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import zmq
 
-from benchmarks import bus, recovery, spawn
+from benchmarks import bus, deaths, recovery, spawn
 from benchmarks.figures import Figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -53,6 +53,10 @@ TAIL = """\
   recovery from kill -9 until the next incarnation holds a message that was sent right after the
   kill. Both include the register's and the mailboxes' syncs. Disk is what the router of such a
   house writes, the recorder's copy included, one message at a time and with many in flight.
+- **Simulated deaths** (`benchmarks/deaths.py`): a sender, a receiver and the router in one event
+  loop, with the real mailboxes on disk, struck in turn between any two steps; what was not written
+  or was on its way is lost with the one struck. Every message must have had its effect once, in
+  order.
 - **Stops** (`benchmarks/stopping.py`): a real team whose model never answers, or whose worker runs
   a shell command with a child in a session of its own; from the order over HTTP until every one
   of these processes is gone.
@@ -69,6 +73,7 @@ make bench ARGS=--full        # a thousand parked agents instead of a hundred
 make bench ARGS=--write       # and write this page
 python -m benchmarks.bus      # the brokers alone, all columns
 python -m benchmarks.spawn    # the workers alone, all figures
+python -m benchmarks.deaths   # simulated deaths alone (--kills, --seed)
 python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```
 
@@ -91,6 +96,8 @@ def main(quick: bool, full: bool, write: bool) -> None:
     figures += spawn.figures(result := spawn.run(is_quick=quick))
     click.echo("measuring deaths, stops and parking ...", err=True)
     figures += recovery.figures(recovery.run(is_quick=quick, is_full=full))
+    click.echo("simulating deaths ...", err=True)
+    figures += deaths.figures(deaths.run(deaths.QUICK_KILLS if quick else deaths.KILLS))
     click.echo(table(figures))
     if write:
         PAGE.write_text(page(figures, rounds, result.get("crowd", 0), load), encoding="utf-8")

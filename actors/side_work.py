@@ -30,6 +30,11 @@ class SideWork:
         """Whether no task runs."""
         return not self._tasks
 
+    async def until_empty(self) -> None:
+        """Wait until none of the tasks that run now does."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+
     async def until_broken(self) -> None:
         """Wait until one of the tasks raises, and raise that."""
         await self._broken.wait()

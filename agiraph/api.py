@@ -50,24 +50,36 @@ class View(Record):
 # --- requests ------------------------------------------------------------------------------------
 
 
-class CreateAgent(Request):
-    """POST /agents. Models are `provider/name`; `input` is an absolute path of an existing folder.
+class RunRequest(Request):
+    """What any run is asked for. Models are `provider/name`; `input` is an absolute path.
 
-    `plan` is the text of a plan file. `tools` overrides the default tool set. `run` is an id for
-    the first run (as `agiraph.ids.new_run_id` makes them): asked again with it, it is the same
-    agent, so a caller who got no answer may ask again.
+    `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.ids.new_run_id` makes
+    them): asked again with it, it is the same run, so a caller who got no answer may ask again.
     """
 
     goal: str = Field(min_length=1)
     model: str | None = None
     worker_model: str | None = None
-    mode: Mode = "finite"
-    name: str | None = Field(default=None, min_length=1, max_length=64)
+    mode: Mode | None = None
     input: str | None = None
     plan: str | None = None
     budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    tools: tuple[str, ...] | None = None
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
+
+
+class NewRun(RunRequest):
+    """POST /agents/{a}/runs: another goal for an agent whose run has ended.
+
+    Models, mode and input folder stay as they were unless they are named; a budget is this run's.
+    """
+
+
+class CreateAgent(RunRequest):
+    """POST /agents. `tools` overrides the default tool set."""
+
+    mode: Mode = "finite"
+    name: str | None = Field(default=None, min_length=1, max_length=64)
+    tools: tuple[str, ...] | None = None
 
     @field_validator("name")
     @classmethod
@@ -108,7 +120,11 @@ class Answer(Request):
 
 
 class AgentSummary(View):
-    """An agent as listings show it; `result` is the final answer once the run has ended."""
+    """An agent as listings show it; `result` is the final answer once the run has ended.
+
+    `last_event` is the cursor of the last event of its log, where `agiraph.api` hands one out: in
+    the answer to a request that begins a run.
+    """
 
     id: AgentId
     name: str
@@ -120,12 +136,30 @@ class AgentSummary(View):
     run: RunId | None = None
     input_dir: str | None = None
     result: str | None = None
+    reason: str | None = None
+    last_event: int = 0
     current_stage: str | None = None
     node_count: int = 0
     worker_count: int = 0
     open_questions: int = 0
     created_at: float
     updated_at: float
+
+
+class RunView(View):
+    """One run of an agent: its goal and what came of it."""
+
+    id: RunId
+    goal: str
+    status: str
+    mode: Mode
+    model: str
+    worker_model: str
+    result: str | None = None
+    reason: str | None = None
+    started_at: float
+    ended_at: float | None = None
+    is_current: bool = False
 
 
 class Archived(View):

@@ -40,12 +40,14 @@ from agiraph.api import (
     Health,
     MessageView,
     ModelsView,
+    NewRun,
     NodeDetail,
     NotReachable,
     Nudge,
     QuestionView,
     Request,
     Respond,
+    RunView,
     SendText,
     Sent,
     UsageView,
@@ -128,6 +130,18 @@ class Client:
         """
         return self._post("/agents", request, AgentSummary, timeout_seconds=60.0)
 
+    def begin_run(self, agent: str, request: NewRun) -> AgentSummary:
+        """Give an agent another goal; returns when its coordinator is in the new run.
+
+        `last_event` of the answer is where to follow its events from. 409 while a run is running,
+        422 for a bad model, plan or input folder.
+        """
+        return self._post(_agent(agent, "runs"), request, AgentSummary, timeout_seconds=60.0)
+
+    def runs(self, agent: str) -> list[RunView]:
+        """Return an agent's runs with what came of each, oldest first."""
+        return self._get(_agent(agent, "runs"), list[RunView])
+
     def agents(self) -> list[AgentSummary]:
         """Return all agents, oldest first."""
         return self._get("/agents", list[AgentSummary])
@@ -201,44 +215,51 @@ class Client:
         """Send a dead letter back to its receiver; 404 lists the known."""
         return self._post(f"/dead/{_part(letter)}/retry", None, DeadLetterView)
 
-    def messages(self, agent: str, *, after: int = 0, limit: int = 1000) -> list[MessageView]:
-        """Return the message log of the agent's current run, from the message after `after` on."""
-        query: Query = {"after": after, "limit": limit}
+    def messages(
+        self, agent: str, *, after: int = 0, limit: int = 1000, run: str | None = None
+    ) -> list[MessageView]:
+        """Return the message log of a run, from the message after `after` on."""
+        query: Query = {"after": after, "limit": limit, **_of(run)}
         return self._get(_agent(agent, "messages"), list[MessageView], query)
 
-    # --- work ---
+    # --- work: of the run that is named, by default of the agent's current one; 404 lists them ---
 
-    def board(self, agent: str) -> BoardView:
-        """Return the nodes and stages of the agent's current run."""
-        return self._get(_agent(agent, "board"), BoardView)
+    def board(self, agent: str, *, run: str | None = None) -> BoardView:
+        """Return the nodes and stages of a run."""
+        return self._get(_agent(agent, "board"), BoardView, _of(run))
 
-    def node(self, agent: str, node: str) -> NodeDetail:
+    def node(self, agent: str, node: str, *, run: str | None = None) -> NodeDetail:
         """Return one node, by id or name."""
-        return self._get(_agent(agent, "board", node), NodeDetail)
+        return self._get(_agent(agent, "board", node), NodeDetail, _of(run))
 
-    def workers(self, agent: str) -> list[WorkerView]:
-        """Return the workers of the agent's current run, with what they do right now."""
-        return self._get(_agent(agent, "workers"), list[WorkerView])
+    def workers(self, agent: str, *, run: str | None = None) -> list[WorkerView]:
+        """Return the workers of a run, with what they do right now."""
+        return self._get(_agent(agent, "workers"), list[WorkerView], _of(run))
 
-    def list_files(self, agent: str, path: str = "") -> Folder:
-        """Return a folder of the agent's current run (409 if `path` is a file)."""
-        found = self.workspace(agent, path)
+    def list_files(self, agent: str, path: str = "", *, run: str | None = None) -> Folder:
+        """Return a folder of a run (409 if `path` is a file)."""
+        found = self.workspace(agent, path, run=run)
         if isinstance(found, Folder):
             return found
         raise ApiError(409, f"'{path}' is a file")
 
-    def read_file(self, agent: str, path: str, *, offset: int = 0) -> FileContent:
+    def read_file(
+        self, agent: str, path: str, *, offset: int = 0, run: str | None = None
+    ) -> FileContent:
         """Return up to 1 MiB of a file of the run, from byte `offset` on (409 if a folder)."""
-        found = self.workspace(agent, path, offset=offset)
+        found = self.workspace(agent, path, offset=offset, run=run)
         if isinstance(found, FileContent):
             return found
         raise ApiError(409, f"'{path}' is a folder")
 
-    def workspace(self, agent: str, path: str = "", *, offset: int = 0) -> Folder | FileContent:
+    def workspace(
+        self, agent: str, path: str = "", *, offset: int = 0, run: str | None = None
+    ) -> Folder | FileContent:
         """Return the folder or the file at `path` (`/` between parts) under the run's folder."""
         parts = [_part(part) for part in path.split("/") if part]
         where = "/".join([_agent(agent, "workspace"), *parts])
-        answer = self._exchange("GET", where, {"offset": offset} if offset else None)
+        query: Query = {"offset": offset} if offset else {}
+        answer = self._exchange("GET", where, query | _of(run))
         return WORKSPACE.validate_json(answer)
 
     # --- events ---
@@ -356,6 +377,11 @@ class Client:
 
 def _agent(agent: str, *rest: str) -> str:
     return "/".join(["/agents", *(_part(part) for part in (agent, *rest))])
+
+
+def _of(run: str | None) -> Query:
+    """Return the query that names a run."""
+    return {"run": run} if run else {}
 
 
 def _part(name: str) -> str:

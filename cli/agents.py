@@ -1,11 +1,17 @@
 """`agiraph agents` and `agiraph show`: all agents, and one with all that is known of it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from agiraph.api import RunView
+from agiraph.errors import unknown
 from cli.listing import Column, clock_time, print_listing, print_record, to_rows
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect, examples, home_option, json_option, run_option
+
+if TYPE_CHECKING:
+    from agiraph.client import Client
 
 COLUMNS = (
     Column("ID", "id"),
@@ -15,6 +21,15 @@ COLUMNS = (
     Column("WORKERS", "worker_count", align="right", spare=2),
     Column("MODEL", "model", spare=3),
     Column("CREATED", "created_at", clock_time, spare=1),
+    Column("GOAL", "goal", wide=True),
+)
+
+RUNS = (
+    Column("RUN", "id"),
+    Column("STATUS", "status"),
+    Column("STARTED", "started_at", clock_time, spare=1),
+    Column("ENDED", "ended_at", clock_time, spare=2),
+    Column("MODEL", "model", spare=3),
     Column("GOAL", "goal", wide=True),
 )
 
@@ -29,12 +44,33 @@ def agents(home: Path, as_json: bool) -> None:
     print_listing(rows, COLUMNS, as_json=as_json, empty="no agent yet: agiraph run GOAL")
 
 
-@click.command(epilog=examples("agiraph show my-agent", "agiraph show my-agent --json"))
+@click.command(
+    epilog=examples(
+        "agiraph show my-agent", "agiraph show my-agent --runs", "agiraph show my-agent --json"
+    )
+)
 @click.argument("agent")
+@click.option("--runs", "lists_runs", is_flag=True, help="List all its runs instead.")
+@run_option
 @home_option
-@json_option("one JSON object: id, name, goal, status, run, result and more")
-def show(agent: str, home: Path, as_json: bool) -> None:
+@json_option("one JSON object: id, name, goal, status, run, result and more (--runs: an array)")
+def show(agent: str, lists_runs: bool, run_id: str | None, home: Path, as_json: bool) -> None:
     """Show one agent, by id or name: goal, status, models, run, result."""
+    if lists_runs and run_id:
+        raise click.UsageError("--runs lists them all: it does not go with --run")
     with connect(home) as client:
-        record = client.agent(agent)
+        if lists_runs:
+            rows = to_rows(client.runs(agent))
+            print_listing(rows, RUNS, as_json=as_json, empty="no run yet")
+            return
+        record = _run(client, agent, run_id) if run_id else client.agent(agent)
     print_record(to_rows([record])[0], as_json=as_json)
+
+
+def _run(client: "Client", agent: str, wanted: str) -> RunView:
+    """Return one run of an agent; InvalidInput lists the known."""
+    runs = client.runs(agent)
+    found = next((run for run in runs if run.id == wanted), None)
+    if found is None:
+        raise unknown("run", wanted, [run.id for run in runs])
+    return found

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from cli.listing import Column, entity_name, print_listing, to_rows
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect, examples, home_option, json_option, run_option
 
 
 def _stage(value: Any) -> str:
@@ -35,12 +35,13 @@ WORKERS = (
 
 @click.command(epilog=examples("agiraph board my-agent", "agiraph board my-agent --json"))
 @click.argument("agent")
+@run_option
 @home_option
 @json_option("a JSON array: id, name, role, task, status, assigned_worker, summary and more")
-def board(agent: str, home: Path, as_json: bool) -> None:
+def board(agent: str, run_id: str | None, home: Path, as_json: bool) -> None:
     """List the nodes of an agent's work board, in the order in which they were made."""
     with connect(home) as client:
-        rows = to_rows(client.board(agent).nodes)
+        rows = to_rows(client.board(agent, run=run_id).nodes)
     if not as_json:
         rows = [row | {"shown": _told(row)} for row in rows]
     print_listing(rows, NODES, as_json=as_json, empty="no node yet")
@@ -52,10 +53,11 @@ def _told(row: dict[str, Any]) -> str:
 
 @click.command(epilog=examples("agiraph workers my-agent", "agiraph workers my-agent --json"))
 @click.argument("agent")
+@run_option
 @home_option
 @json_option("a JSON array: id, name, type, role, model, status, node and more")
-def workers(agent: str, home: Path, as_json: bool) -> None:
+def workers(agent: str, run_id: str | None, home: Path, as_json: bool) -> None:
     """List an agent's workers and what each does right now."""
     with connect(home) as client:
-        rows = to_rows(client.workers(agent))
+        rows = to_rows(client.workers(agent, run=run_id))
     print_listing(rows, WORKERS, as_json=as_json, empty="no worker yet")

@@ -11,7 +11,7 @@ from actors.console.printable import printable
 from agiraph.api import FileContent, Folder
 from agiraph.errors import InvalidInput
 from cli.listing import Column, clock_time, print_json, print_listing, size, to_rows
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect, examples, home_option, json_option, run_option
 
 if TYPE_CHECKING:
     from agiraph.client import Client
@@ -33,15 +33,16 @@ COLUMNS = (
 )
 @click.argument("agent")
 @click.argument("path", default="")
+@run_option
 @home_option
 @json_option("a folder as a JSON array, a file as one JSON object")
-def files(agent: str, path: str, home: Path, as_json: bool) -> None:
-    """List a folder of an agent's current run, or print a file of it.
+def files(agent: str, path: str, run_id: str | None, home: Path, as_json: bool) -> None:
+    """List a folder of an agent's run, or print a file of it.
 
     PATH is under the run's folder; without it, that folder itself.
     """
     with connect(home) as client:
-        found = client.workspace(agent, path)
+        found = client.workspace(agent, path, run=run_id)
         if isinstance(found, Folder):
             rows = to_rows(found.entries)
             if not as_json:
@@ -50,14 +51,16 @@ def files(agent: str, path: str, home: Path, as_json: bool) -> None:
             if found.is_truncated:
                 click.echo("there are more entries than are shown", err=True)
         elif as_json:
-            print_json(whole_file(client, agent, found))
+            print_json(whole_file(client, agent, found, run_id))
         else:
-            _print_file(client, agent, found)
+            _print_file(client, agent, found, run_id)
 
 
-def whole_file(client: "Client", agent: str, first: FileContent) -> dict[str, object]:
+def whole_file(
+    client: "Client", agent: str, first: FileContent, run: str | None = None
+) -> dict[str, object]:
     """Return a file of any length as one JSON object."""
-    data = b"".join(pieces(client, agent, first))
+    data = b"".join(pieces(client, agent, first, run))
     record = first.model_dump(mode="json") | {"returned": len(data), "is_truncated": False}
     try:
         return record | {"content": data.decode(), "encoding": "utf-8"}
@@ -65,12 +68,14 @@ def whole_file(client: "Client", agent: str, first: FileContent) -> dict[str, ob
         return record | {"content": base64.b64encode(data).decode(), "encoding": "base64"}
 
 
-def pieces(client: "Client", agent: str, first: FileContent) -> "list[bytes]":
+def pieces(
+    client: "Client", agent: str, first: FileContent, run: str | None = None
+) -> "list[bytes]":
     """Return a file's bytes, read on from its first piece."""
     read = [_bytes_of(first)]
     piece = first
     while piece.is_truncated and piece.returned:
-        piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned)
+        piece = client.read_file(agent, first.path, offset=piece.offset + piece.returned, run=run)
         read.append(_bytes_of(piece))
     return read
 
@@ -81,9 +86,9 @@ def _bytes_of(piece: FileContent) -> bytes:
     return piece.content.encode()
 
 
-def _print_file(client: "Client", agent: str, first: FileContent) -> None:
+def _print_file(client: "Client", agent: str, first: FileContent, run: str | None) -> None:
     """Write a file as it is into a pipe; show only what a terminal can take on a terminal."""
-    data = b"".join(pieces(client, agent, first))
+    data = b"".join(pieces(client, agent, first, run))
     if not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from cli.listing import Column, clock_time, print_listing, to_rows
-from cli.options import connect, examples, home_option, json_option
+from cli.options import connect, examples, home_option, json_option, run_option
 
 COLUMNS = (
     Column("NO", "seq", align="right"),
@@ -23,10 +23,11 @@ COLUMNS = (
 @click.option(
     "--after", default=0, type=click.IntRange(min=0), help="Only those after this number."
 )
+@run_option
 @home_option
 @json_option("a JSON array: seq, id, from, to, content, ts")
-def messages(agent: str, after: int, home: Path, as_json: bool) -> None:
+def messages(agent: str, after: int, run_id: str | None, home: Path, as_json: bool) -> None:
     """List what was said in an agent's team, oldest first."""
     with connect(home) as client:
-        rows = to_rows(client.messages(agent, after=after))
+        rows = to_rows(client.messages(agent, after=after, run=run_id))
     print_listing(rows, COLUMNS, as_json=as_json, empty="no message yet")

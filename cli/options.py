@@ -63,6 +63,13 @@ def home_option(command: Command) -> Command:
     )(command)
 
 
+def run_option(command: Command) -> Command:
+    """Add --run, which becomes the argument `run_id`."""
+    return click.option("--run", "run_id", help="Of this run [default: the agent's current one].")(
+        command
+    )
+
+
 def json_option(what: str) -> Callable[[Command], Command]:
     """Add --json, which becomes the argument `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print {what}.")

@@ -60,8 +60,8 @@ def outcome_of(
 def _result(client: "Client", agent: AgentSummary) -> str | None:
     """Return the content of `_output.md`, else the agent's own last word."""
     try:
-        found = client.read_file(agent.id, "_output.md")
-        return b"".join(pieces(client, agent.id, found)).decode("utf-8", "replace")
+        found = client.read_file(agent.id, "_output.md", run=agent.run)
+        return b"".join(pieces(client, agent.id, found, agent.run)).decode("utf-8", "replace")
     except (ApiError, NotReachable):
         return agent.result
 

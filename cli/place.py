@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.api import AgentSummary, ApiError, CreateAgent, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
 from agiraph.config import load_config
 from agiraph.errors import Unavailable
 from agiraph.home import Home, default_home
@@ -37,12 +37,18 @@ class Place:
     own: OwnSupervisor | None
     screen: Screen
 
-    def create(self, request: CreateAgent) -> AgentSummary:
-        """Create the agent; asked again, with the same `run`, if the gateway dies meanwhile."""
+    def begin(self, request: CreateAgent | NewRun, agent: str | None = None) -> AgentSummary:
+        """Create an agent, or give `agent` a further goal.
+
+        Asked again, with the same `run`, if the gateway dies meanwhile.
+        """
         give_up_at = time.monotonic() + SETTLE_SECONDS
         while True:
             try:
-                return self.client.create_agent(request)
+                if isinstance(request, CreateAgent):
+                    return self.client.create_agent(request)
+                assert agent is not None
+                return self.client.begin_run(agent, request)
             except NotReachable:
                 self.still_possible()
                 self._reconnect(give_up_at)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 import click
 
 from actors.console.printable import printable
-from agiraph.api import AgentSummary, ApiError, CreateAgent, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import Home
 from agiraph.ids import new_run_id
@@ -34,10 +34,14 @@ PLAN_LIMIT: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What `agiraph run` was asked for, checked as far as it can be without a supervisor."""
+    """What `agiraph run` was asked for, checked as far as it can be without a supervisor.
+
+    `agent` is the one that shall work on it; None makes a new one.
+    """
 
     home: Path
-    request: CreateAgent
+    request: CreateAgent | NewRun
+    agent: str | None
     timeout_seconds: float | None
     as_json: bool
 
@@ -48,12 +52,13 @@ class Wish:
         "agiraph run 'Compare these papers' --input papers --model anthropic/claude-sonnet-4-5",
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
         "agiraph run 'Survey it at leisure' --input . --detach",
+        "agiraph run 'Now write it up for beginners' --agent survey-it-at-leisure",
     )
 )
 @click.argument("goal")
 @click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
 @click.option("--worker-model", help="provider/model of the workers [default: the same].")
-@click.option("--mode", type=click.Choice(get_args(Mode)), default="finite", show_default=True)
+@click.option("--mode", type=click.Choice(get_args(Mode)), help="[default: finite]")
 @click.option(
     "--input",
     "folder",
@@ -68,6 +73,7 @@ class Wish:
 @click.option("--budget", type=Positive(), help="What it may cost, in US dollars.")
 @click.option("--timeout", type=Positive(), help="Stop the team after so many seconds and exit 1.")
 @click.option("--name", help="What the agent is called.")
+@click.option("--agent", help="Give the goal to this agent, which remembers its earlier runs.")
 @click.option("--detach", is_flag=True, help="Only start it; needs a running agiraph-supervisor.")
 @home_option
 @json_option("one JSON object: agent, run, status, result, output, usage, seconds")
@@ -77,12 +83,13 @@ def run(
     goal: str,
     model: str | None,
     worker_model: str | None,
-    mode: Mode,
+    mode: Mode | None,
     folder: Path | None,
     plan: Path | None,
     budget: float | None,
     timeout: float | None,
     name: str | None,
+    agent: str | None,
     detach: bool,
     home: Path,
     as_json: bool,
@@ -92,23 +99,30 @@ def run(
     The result goes to stdout, everything else to stderr. Uses the supervisor that runs on this
     home, or starts one for the length of the run. The model is --model, else the settings', else
     that of the first provider whose key is set, else the embedded script/survey, which needs no
-    key. Exit codes: 0 done, 1 failed or timed out, 3 out of budget, 130 interrupted.
+    key; with --agent that of its last run, as is the input folder. Exit codes: 0 done, 1 failed or
+    timed out, 3 out of budget, 130 interrupted.
     """
     if detach and timeout is not None:
         raise click.UsageError("--timeout needs someone who watches: it does not go with --detach")
-    request = CreateAgent(
+    if agent is not None and name is not None:
+        raise click.UsageError("--name is for a new agent: it does not go with --agent")
+    orders = NewRun(
         goal=text_argument(goal, "GOAL"),
         model=model,
         worker_model=worker_model,
         mode=mode,
-        name=_checked_name(name),
         input=str(folder.resolve()) if folder else None,
         plan=_plan_text(plan) if plan else None,
         budget_usd=budget,
         run=new_run_id(time.time()),
     )
-    wish = Wish(home, request, timeout, as_json)
+    request = orders if agent else _of_new_agent(orders, _checked_name(name))
+    wish = Wish(home, request, agent, timeout, as_json)
     ctx.exit(_start_only(wish) if detach else _run_to_the_end(wish))
+
+
+def _of_new_agent(orders: NewRun, name: str | None) -> CreateAgent:
+    return CreateAgent.model_validate(orders.model_dump(exclude_none=True) | {"name": name})
 
 
 def _checked_name(name: str | None) -> str | None:
@@ -142,7 +156,7 @@ def _start_only(wish: Wish) -> int:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:
         screen = Screen(sys.stderr, is_live=False)
-        agent = Place(wish.home, client, None, screen).create(wish.request)
+        agent = Place(wish.home, client, None, screen).begin(wish.request, wish.agent)
     if wish.as_json:
         seconds = time.monotonic() - started_at
         outcome = Outcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
@@ -162,7 +176,7 @@ def _run_to_the_end(wish: Wish) -> int:
     started_at = time.monotonic()
     with sigterm_interrupts(), contextlib.closing(screen), supervised(wish.home, screen) as place:
         try:
-            agent = place.create(wish.request)
+            agent = place.begin(wish.request, wish.agent)
         except KeyboardInterrupt:
             _stop_what_was_begun(place, wish)
             raise
@@ -184,6 +198,8 @@ def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
     """Return why this model was taken."""
     if wish.request.model:
         return "as you asked"
+    if wish.agent:
+        return "as in its last run"
     try:
         providers = client.models().providers
     except (ApiError, NotReachable):
@@ -201,7 +217,7 @@ def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
 def _stop_what_was_begun(place: Place, wish: Wish) -> None:
     """Stop the agent of a creation that was interrupted: asked again, it is the same agent."""
     with contextlib.suppress(AgiraphError):
-        _stop_agent(place.client, place.create(wish.request))
+        _stop_agent(place.client, place.begin(wish.request, wish.agent))
 
 
 def _stop_agent(client: "Client", agent: AgentSummary) -> None:

@@ -50,6 +50,7 @@ class Watch:
         """Watch `agent`; `still_possible` raises when there is nothing left to wait for."""
         self.client = client
         self.agent = agent
+        self._run = agent.run
         self.progress = Progress()
         self._reconnect = reconnect
         self._screen = screen
@@ -65,10 +66,11 @@ class Watch:
 
     def until_the_end(self, started_at: float, timeout_seconds: float | None) -> Ending:
         """Watch until the run has ended or `timeout_seconds` after `started_at` (monotonic)."""
-        with self.client.follow_events(self.agent.id) as follower:
+        after = self.agent.last_event
+        with self.client.follow_events(self.agent.id, after=after) as follower:
             while True:
                 event = follower.next(TURN_SECONDS)
-                if event is not None:
+                if event is not None and not self._is_of_another_run(event):
                     self._show(event)
                 if self._has_ended(event):
                     self._show_the_last(follower)
@@ -78,6 +80,9 @@ class Watch:
                     return Ending("timed_out", self.agent)
                 self._take_answer()
                 self._screen.status(self.progress.status(elapsed))
+
+    def _is_of_another_run(self, event: Event) -> bool:
+        return event.run_id not in (None, self._run)
 
     def _show(self, event: Event) -> None:
         line = self.progress.see(event)
@@ -90,7 +95,8 @@ class Watch:
             event = follower.next(TURN_SECONDS)
             if event is None:
                 return
-            self._show(event)
+            if not self._is_of_another_run(event):
+                self._show(event)
 
     def _has_ended(self, event: Event | None) -> bool:
         """Ask how the agent stands: when an event rings for it, and every second."""
@@ -121,11 +127,18 @@ class Watch:
             self.agent = self.agent.model_copy(update={"status": ended_as})
 
     def _look(self) -> None:
-        self.agent = self.client.agent(self.agent.id)
+        agent = self.client.agent(self.agent.id)
+        self.agent = agent if agent.run == self._run else self._as_it_ended(agent)
         if self.agent.open_questions or self._questions:
             mine = [q for q in self.client.questions(status="open") if q.agent == self.agent.id]
             self._questions = {question.id: question for question in mine}
             self._show_questions()
+
+    def _as_it_ended(self, agent: AgentSummary) -> AgentSummary:
+        """Return the agent as it stood at the end of our run: it is in another one by now."""
+        ours = next(run for run in self.client.runs(agent.id) if run.id == self._run)
+        ended = {"run": ours.id, "status": ours.status, "result": ours.result}
+        return agent.model_copy(update=ended | {"reason": ours.reason})
 
     def _bear_absence(self, now: float) -> None:
         """Wait for a gateway that restarts, at its new address, but not for ever."""

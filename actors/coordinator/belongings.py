@@ -5,22 +5,20 @@ import json
 from actors.coordinator.files import AgentFiles
 from agiraph.agent.compaction import Belongings, Section
 from agiraph.agent.listing import listing, read_texts
-from agiraph.agent.prompts import goal_turn
 from agiraph.board.board import Board
 from agiraph.board.view import node_row, worker_row
-from agiraph.models import Agent
 
 OWN_FOLDERS = ("nodes", "workers", "_messages")
 
 
-def coordinator_belongings(agent: Agent, board: Board, files: AgentFiles) -> Belongings:
-    """Return what a coordinator's new conversation is to tell of."""
+def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> Belongings:
+    """Return what a coordinator's new conversation is to tell of; `task` as it was given."""
     run = files.run
     own = [path for path in run.path.iterdir() if path.name not in OWN_FOLDERS]
     folders = [listing(path, f"{path.name}/") for path in sorted(own) if path.is_dir()]
     written = [f"- {path.name} ({path.stat().st_size} bytes)" for path in own if path.is_file()]
     return Belongings(
-        task=goal_turn(agent),
+        task=task,
         files=(
             Section("The board as it stands", board_lines(board)),
             Section("Your memory", files.memory()),

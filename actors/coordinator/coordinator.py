@@ -16,6 +16,7 @@ from actors.coordinator.lead import CoordinatorLead
 from actors.coordinator.notices import notice
 from actors.coordinator.office import Office
 from actors.coordinator.record import AgentRecord
+from actors.coordinator.succession import NextRun, Succession
 from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
 from actors.entity.compactor import Compactor
@@ -40,7 +41,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.errors import ModelFailure, Refused
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
-from agiraph.messages import Text
+from agiraph.messages import BeginRun, Text
 from agiraph.models import Event
 from agiraph.plans.plan import parse_plan, plan_commands
 from agiraph.scopes.scope import Scope
@@ -48,6 +49,7 @@ from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
+from transport.endpoint import Received
 
 LOOP_PATIENCE = 2
 """How many more repeats of a call a coordinator is borne after it was told that it loops."""
@@ -59,17 +61,20 @@ class CoordinatorActor:
     name = COORDINATOR_NAME
 
     def __init__(
-        self, runtime: Runtime, args: CoordinatorArgs, environment: dict[str, str]
+        self, runtime: Runtime, args: CoordinatorArgs, environment: dict[str, str], inbox: Inbox
     ) -> None:
-        """Read the agent's files, make what is missing, and put the parts together."""
+        """Read the agent's files, make what is missing, and put the parts together.
+
+        `args` are the agent's first orders: which run it is in, its conversation tells.
+        """
         self.runtime = runtime
-        self.args = args
         self.agent = args.agent.id
         home = runtime.home.agent(self.agent)
+        self.conversation = Conversation(home.conversation)
+        self.args = args = args.of_run(self.transcript.began)
         self.files = AgentFiles(home, args.run, args.agent)
         self.record = AgentRecord(runtime, self.files, args)
-        self.conversation = Conversation(home.conversation)
-        self.inbox = Inbox()
+        self.inbox = inbox
         self.office = Office(
             runtime,
             args.agent,
@@ -79,12 +84,16 @@ class CoordinatorActor:
             args.budget_usd,
             self._on_board_event,
         )
-        self._environment = environment
+        given = {"AGIRAPH_INPUT": args.agent.input_dir} if args.agent.input_dir else {}
+        self._environment = environment | given
         self._answers = Answers()
         self._gate = Gate()
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
         self._counter = Counter(self.runtime, self.office, self.inbox)
+        self._succession = Succession(
+            runtime, args, self.conversation, self.office, self._counter, self._gate
+        )
         self.patience = Patience(runtime, self._may_park)
         self._lead = CoordinatorLead(self, self.office, self._talk)
         self._toolbox = Toolbox.for_entity("coordinator", args.tools)
@@ -109,17 +118,32 @@ class CoordinatorActor:
     # --- the life of a coordinator ---------------------------------------------------------------
 
     async def live(self) -> None:
-        """Lead until the process is stopped."""
-        reception = Reception(self, self._gate, self._mind, self._answers, self._counter.take)
+        """Lead until the process is stopped; return when another run has begun."""
+        reception = Reception(self, self._gate, self._mind, self._answers, self._take)
         self._begin()
         self.office.reconcile()
-        await self.runtime.ready()
-        await first_to_end(
-            reception.run(),
-            self._counter.waits.until_broken(),
-            self.office.run_effects(),
-            self._think_for_ever(),
-        )
+        if not self.runtime.is_ready:
+            await self.runtime.ready()
+        try:
+            await first_to_end(
+                reception.run(),
+                self._counter.waits.until_broken(),
+                self.office.run_effects(),
+                self._think_for_ever(),
+            )
+        except NextRun as next_run:
+            await self._succession.begin(next_run)
+
+    def close(self) -> None:
+        """Close the journals."""
+        self.conversation.close()
+        self.office.close()
+
+    async def _take(self, received: Received) -> None:
+        if isinstance(received.body, BeginRun):
+            await self._succession.take(received, received.body)
+        else:
+            await self._counter.take(received)
 
     def _begin(self) -> None:
         """Start the run, unless it has been started before."""
@@ -143,24 +167,26 @@ class CoordinatorActor:
             )
         if not self.office.board.is_running and not self.record.has_ended:
             self._on_board_event(self.office.history[-1])
+        if self.args.plan is not None and self.office.board.is_running:
+            self._fill_board(self.args.plan)
         if not self.transcript.turns:
-            self._tell(goal_turn(self.args.agent))
-            self._fill_board()
+            self._tell(self._task)
 
-    def _fill_board(self) -> None:
-        """Put a plan that was given with the goal on the board."""
-        if self.args.plan is None:
-            return
+    @property
+    def _task(self) -> str:
+        """The goal of this run as the model was given it."""
+        began, agent = self.transcript.began, self.args.agent
+        if began is not None:
+            return began.content
+        return goal_turn(agent.goal, agent.input_dir, has_plan=self.args.plan is not None)
+
+    def _fill_board(self, plan: str) -> None:
+        """Put a plan that was given with the goal on the board; what stands there already stays."""
         try:
-            for command in plan_commands(parse_plan(self.args.plan)):
+            for command in plan_commands(parse_plan(plan)):
                 self.office.execute(command)
         except Refused as error:
             self._fail(f"the plan cannot be followed: {error}")
-            return
-        self._tell(
-            "[Runtime]: The human gave a plan; its nodes stand on the board already. "
-            "`wait` for them, judge what they publish, and `finish`."
-        )
 
     async def _think_for_ever(self) -> None:
         loop = AgentLoop(
@@ -268,7 +294,7 @@ class CoordinatorActor:
 
     def belongings(self) -> Belongings:
         """Return the goal, the board and the files, for a conversation that begins anew."""
-        return coordinator_belongings(self.args.agent, self.office.board, self.files)
+        return coordinator_belongings(self._task, self.office.board, self.files)
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window."""

@@ -27,7 +27,7 @@ class AgentFiles:
         self.run.path.mkdir(parents=True, exist_ok=True)
         first_texts = (
             (home.soul, f"{render('soul')}\n"),
-            (home.goal, f"# Goal\n\n{agent.goal}\n"),
+            (home.goal, goal_text(agent.goal)),
             (home.memory_file, f"# What {agent.name} remembers\n"),
             (home.memory / "index.md", "# Index\n\nDaily logs stand here as YYYY-MM-DD.md.\n"),
             (home.triggers, "[]\n"),
@@ -45,6 +45,11 @@ class AgentFiles:
     def save_agent(self, agent: Agent) -> None:
         """Replace the agent's record."""
         replace_file(self.home.record, agent.model_dump_json(indent=2) + "\n")
+
+    def renew_goal(self, old: str, new: str) -> None:
+        """Put a new run's goal into GOAL.md, unless a person has written there what it shall be."""
+        if self.home.goal.read_text(encoding="utf-8") == goal_text(old):
+            replace_file(self.home.goal, goal_text(new))
 
     def soul(self) -> str:
         """Return who the agent is."""
@@ -111,6 +116,11 @@ class AgentFiles:
             return
         entry = f"\n{heading}\n\n{iso(now)} Goal: {goal}\n\n{outcome[:RESULT_IN_MEMORY].strip()}\n"
         replace_file(path, text + entry)
+
+
+def goal_text(goal: str) -> str:
+    """Return GOAL.md as it is written for a goal."""
+    return f"# Goal\n\n{goal}\n"
 
 
 def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:

@@ -6,20 +6,22 @@ from actors.coordinator.coordinator import CoordinatorActor
 from actors.entity.args import CoordinatorArgs
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
+from agiraph.agent.inbox import Inbox
 
 
 async def serve(runtime: Runtime) -> None:
-    """Be the coordinator that the launch describes."""
+    """Be the coordinator that the launch describes, in one run after the other.
+
+    Messages that wait to enter the conversation wait on through the change.
+    """
     args = CoordinatorArgs.model_validate(runtime.launch.args)
-    environment = dict(os.environ)
-    if args.agent.input_dir:
-        environment["AGIRAPH_INPUT"] = args.agent.input_dir
-    coordinator = CoordinatorActor(runtime, args, environment)
-    try:
-        await coordinator.live()
-    finally:
-        coordinator.conversation.close()
-        coordinator.office.close()
+    inbox = Inbox()
+    while True:
+        coordinator = CoordinatorActor(runtime, args, dict(os.environ), inbox)
+        try:
+            await coordinator.live()
+        finally:
+            coordinator.close()
 
 
 def main(launch: Launch) -> int:

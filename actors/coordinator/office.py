@@ -114,6 +114,11 @@ class Office:
             self._is_at_work = True
             await effect()
             self._is_at_work = False
+            self._effects.task_done()
+
+    async def settled(self) -> None:
+        """Wait until every effect has been carried out."""
+        await self._effects.join()
 
     @property
     def is_at_rest(self) -> bool:

@@ -24,8 +24,9 @@ class AgentRecord:
 
     @property
     def today(self) -> str:
-        """The day the agent was created: it stands in prompts, which must not change."""
-        return datetime.fromtimestamp(self._args.agent.created_at, UTC).date().isoformat()
+        """The day the run began: it stands in prompts, which must not change."""
+        began_at = self._args.began_at or self._args.agent.created_at
+        return datetime.fromtimestamp(began_at, UTC).date().isoformat()
 
     @property
     def has_ended(self) -> bool:
@@ -33,7 +34,9 @@ class AgentRecord:
         return self.agent.status in ("completed", "failed", "stopped")
 
     def open(self) -> None:
-        """Write the record; tell that the agent was created if it is new."""
+        """Write the record if a run has just begun; tell of the agent's creation if it is new."""
+        if self.agent.run != self._args.run:
+            self._begin_run()
         if self.is_new:
             self._change(run=self._args.run, status="working")
             data = {"goal": self.agent.goal, "model": self.agent.model, "mode": self.agent.mode}
@@ -47,6 +50,17 @@ class AgentRecord:
                     data=data,
                 )
             )
+
+    def _begin_run(self) -> None:
+        """Let the record tell of the run that has begun, and of nothing of the one before."""
+        self._files.renew_goal(self.agent.goal, self._args.agent.goal)
+        ordered = self._args.agent.model_dump(
+            include={"goal", "mode", "model", "worker_model", "input_dir"}
+        )
+        of_run = {"result": None, "reason": None, "current_stage": None}
+        self._change(
+            run=self._args.run, status="working", **ordered, **of_run, node_count=0, worker_count=0
+        )
 
     def set_status(self, status: AgentStatus) -> None:
         """Change the agent's status, unless its run has ended."""

@@ -1,18 +1,39 @@
 """What coordinators and workers are launched with (ChildSpec.args)."""
 
+from agiraph.agent.records import RunBegan
 from agiraph.ids import AgentId, RunId
 from agiraph.models import Agent, Worker
 from agiraph.record import Record
 
 
 class CoordinatorArgs(Record):
-    """A coordinator's first orders; after the first start the agent's own files count."""
+    """A coordinator's orders: the first run's come with its launch, a later one's from its record.
+
+    `began_at` is None in the first run, which began when the agent was created.
+    """
 
     agent: Agent
     run: RunId
     budget_usd: float | None = None
     plan: str | None = None
     tools: tuple[str, ...] | None = None
+    began_at: float | None = None
+
+    def of_run(self, began: RunBegan | None) -> "CoordinatorArgs":
+        """Return the orders of the run that was begun last; None: of the first."""
+        if began is None:
+            return self
+        of_agent = began.model_dump(
+            include={"run", "goal", "mode", "model", "worker_model", "input_dir"}
+        )
+        return CoordinatorArgs(
+            agent=self.agent.model_copy(update=of_agent),
+            run=began.run,
+            budget_usd=began.budget_usd,
+            plan=began.plan,
+            tools=self.tools,
+            began_at=began.ts,
+        )
 
 
 class WorkerArgs(Record):

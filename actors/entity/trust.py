@@ -16,6 +16,7 @@ from agiraph.ids import (
 )
 from agiraph.messages import (
     AssignNode,
+    BeginRun,
     Body,
     CancelNode,
     ChildFailed,
@@ -36,7 +37,7 @@ def may_say(sender: str, body: Body, agent: AgentId) -> bool:
     match body:
         case ModelDelta():
             return sender == BROKER
-        case QuestionAnswered() | Pause() | Resume():
+        case QuestionAnswered() | Pause() | Resume() | BeginRun():
             return sender == HUMAN
         case ChildFailed():
             return sender == SUPERVISOR

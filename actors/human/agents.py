@@ -60,9 +60,27 @@ class Agents:
         """Return an agent's home."""
         return self._home.agent(agent.id)
 
-    def run_of(self, agent: Agent) -> RunHome | None:
-        """Return the folder of an agent's current run, None before its first."""
-        return self.home_of(agent).run(agent.run) if agent.run else None
+    def run_of(self, agent: Agent, run: str | None = None) -> RunHome | None:
+        """Return the folder of an agent's current run, None before its first; or of an older one.
+
+        Raises ApiError 404 that lists the known.
+        """
+        home = self.home_of(agent)
+        if run is None:
+            return home.run(agent.run) if agent.run else None
+        known = self.runs_of(agent)
+        if run not in known:
+            names = ", ".join(known) or "none"
+            raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {names})")
+        return home.run(run)
+
+    def runs_of(self, agent: Agent) -> list[str]:
+        """Return the ids of an agent's runs, oldest first: they sort by time."""
+        try:
+            folders = list(self.home_of(agent).runs.iterdir())
+        except FileNotFoundError:
+            return []
+        return sorted(p.name for p in folders if p.is_dir() and not p.name.startswith("."))
 
     def archive(self, agent: Agent) -> Path:
         """Move an agent's folder, whose processes are all down, out of the way; return where."""
@@ -96,7 +114,9 @@ class Agents:
         return agent
 
 
-def agent_summary(agent: Agent, status: str, open_questions: int) -> AgentSummary:
+def agent_summary(
+    agent: Agent, status: str, open_questions: int, last_event: int = 0
+) -> AgentSummary:
     """Return an agent as listings show it; `status` is what its processes say it is."""
     facts = agent.model_dump() | {"status": status, "open_questions": open_questions}
-    return AgentSummary.model_validate(facts)
+    return AgentSummary.model_validate(facts | {"last_event": last_event})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
-from agiraph.api import ApiError, CreateAgent
+from agiraph.api import ApiError, CreateAgent, RunRequest
 from agiraph.board.commands import SpawnWorker
 from agiraph.errors import Refused
 from agiraph.ids import (
@@ -46,12 +46,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
-    if request.mode != "finite":
-        raise ApiError(UNPROCESSABLE, f"mode '{request.mode}' is not built yet (possible: finite)")
-    if request.input is not None:
-        _check_input(request.input)
-    if request.plan is not None:
-        _check_plan(request.plan)
+    check_orders(request)
     now = gateway.clock.now()
     run = RunId(request.run) if request.run else new_run_id(now)
     id = _new_id(request.name or request.goal, run)
@@ -74,11 +69,21 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
     await ask_for(
         gateway.line,
         SUPERVISOR,
-        StartChild(spec=_spec(agent, request)),
+        StartChild(spec=coordinator_spec(agent, request)),
         ChildStarted,
         within_seconds=START_SECONDS,
     )
     return await _wait_for(gateway, agent)
+
+
+def check_orders(request: RunRequest) -> None:
+    """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
+    if request.mode not in (None, "finite"):
+        raise ApiError(UNPROCESSABLE, f"mode '{request.mode}' is not built yet (possible: finite)")
+    if request.input is not None:
+        _check_input(request.input)
+    if request.plan is not None:
+        _check_plan(request.plan)
 
 
 def _check_plan(text: str) -> None:
@@ -124,15 +129,20 @@ async def _models_for(gateway: Gateway, request: CreateAgent) -> tuple[str, str]
     model = request.model or models.default or await _default_model(gateway)
     worker_model = request.worker_model or models.worker or model
     for wanted in dict.fromkeys((model, worker_model)):
-        await ask_for(
-            gateway.line,
-            BROKER,
-            CheckModel(model=wanted),
-            Ok,
-            within_seconds=MODEL_SECONDS,
-            refused=UNPROCESSABLE,
-        )
+        await check_model(gateway, wanted)
     return model, worker_model
+
+
+async def check_model(gateway: Gateway, wanted: str) -> None:
+    """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
+    await ask_for(
+        gateway.line,
+        BROKER,
+        CheckModel(model=wanted),
+        Ok,
+        within_seconds=MODEL_SECONDS,
+        refused=UNPROCESSABLE,
+    )
 
 
 async def _default_model(gateway: Gateway) -> str:
@@ -147,7 +157,9 @@ def _new_id(words: str, run: RunId) -> AgentId:
     return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{derived_id(run)}")
 
 
-def _spec(agent: Agent, request: CreateAgent) -> ChildSpec:
+def coordinator_spec(agent: Agent, request: CreateAgent | None = None) -> ChildSpec:
+    """Return how an agent's coordinator is started; `request` is what its first run was asked."""
+    asked = request or CreateAgent(goal=agent.goal)
     return ChildSpec(
         address=coordinator_address(agent.id),
         kind="coordinator",
@@ -156,9 +168,9 @@ def _spec(agent: Agent, request: CreateAgent) -> ChildSpec:
         args={
             "agent": agent.model_dump(mode="json"),
             "run": agent.run,
-            "budget_usd": request.budget_usd,
-            "plan": request.plan,
-            "tools": list(request.tools) if request.tools is not None else None,
+            "budget_usd": asked.budget_usd,
+            "plan": asked.plan,
+            "tools": list(asked.tools) if asked.tools is not None else None,
         },
     )
 

@@ -20,6 +20,14 @@ COORDINATOR_REMINDER = (
     "[Runtime]: Nothing runs and nobody is waiting for you. If the goal is reached call `finish` "
     "with the result. Otherwise create the next nodes, or ask the human."
 )
+PLAN_GIVEN = (
+    "[Runtime]: The human gave a plan; its nodes stand on the board already. "
+    "`wait` for them, judge what they publish, and `finish`."
+)
+NEW_RUN = (
+    "[Runtime]: This is a new run. Its board and its folder are empty, and the workers of earlier "
+    "runs are gone; your conversation and your memory go on."
+)
 
 
 @cache
@@ -78,14 +86,24 @@ def worker_system(
     )
 
 
-def goal_turn(agent: Agent) -> str:
+def goal_turn(goal: str, input_dir: str | None, *, has_plan: bool = False) -> str:
     """Return the coordinator's first user turn."""
-    lines = [f"# Goal\n\n{agent.goal}"]
-    if agent.input_dir:
+    lines = [f"# Goal\n\n{goal}"]
+    if input_dir:
         lines.append(
             "The input folder is mounted at input/ (read-only; in bash: $AGIRAPH_INPUT). "
-            f"It is called {Path(agent.input_dir).name}."
+            f"It is called {Path(input_dir).name}."
         )
+    if has_plan:
+        lines.append(PLAN_GIVEN)
+    return "\n\n".join(lines)
+
+
+def new_run_turn(goal: str, input_dir: str | None, *, cause: str, has_plan: bool) -> str:
+    """Return the user turn that gives a coordinator a further goal; `cause` says what began it."""
+    lines = [goal_turn(goal, input_dir, has_plan=has_plan), NEW_RUN]
+    if cause:
+        lines.append(f"[Runtime]: It was begun by {cause}.")
     return "\n\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from agiraph.ids import NodeId, RunId
-from agiraph.models import Assignment
+from agiraph.models import Assignment, Mode
 from agiraph.record import Record
 from agiraph.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 
@@ -149,6 +149,28 @@ class NodeClosed(Record):
     ts: float
 
 
+class RunBegan(Record):
+    """The agent was given another goal: what follows belongs to a new run, with a board of its own.
+
+    `content` is the goal as the model is shown it, `message` the bus id of what brought it.
+    """
+
+    kind: Literal["run.began"] = "run.began"
+    role: Literal["user"] = "user"
+    content: str
+    run: RunId
+    goal: str
+    mode: Mode = "finite"
+    model: str
+    worker_model: str
+    input_dir: str | None = None
+    plan: str | None = None
+    budget_usd: float | None = None
+    cause: str = ""
+    message: str
+    ts: float
+
+
 class Noted(Record):
     """A message that changed something but is nothing to tell the model."""
 
@@ -169,6 +191,7 @@ ConversationRecord = Annotated[
     | FlushBegan
     | Compacted
     | NodeClosed
+    | RunBegan
     | Noted,
     Field(discriminator="kind"),
 ]

@@ -26,6 +26,7 @@ from agiraph.agent.records import (
     LoopSeen,
     NodeClosed,
     Noted,
+    RunBegan,
     Said,
 )
 from agiraph.ids import HUMAN_NAME, NodeId, RunId
@@ -61,6 +62,7 @@ class Transcript:
     seen: set[str] = field(default_factory=set)
     covered: set[NodeId] = field(default_factory=set)
     assignment: Assignment | None = None
+    began: RunBegan | None = None
     run: RunId | None = None
     usage: Usage = field(default_factory=Usage)
     node_usage: Usage = field(default_factory=Usage)
@@ -138,13 +140,7 @@ class Transcript:
             case Assigned():
                 self.assignment = record.assignment
                 self.run = record.run
-                self.model_turns = self.silences = 0
-                self.node_usage = self.last_usage = Usage()
-                self.summary = self.bound = self.flush_from = None
-                self.bound_why = ""
-                self.is_last_turn_over = False
-                self.streak = Streak()
-                self.node_compactions = 0
+                self._begin_work()
                 self._hear(record.content)
                 self._see(record.message)
             case BoundReached():
@@ -158,6 +154,13 @@ class Transcript:
                 self._hear(record.content)
             case Compacted():
                 self._begin_anew(record)
+            case RunBegan():
+                self.began = record
+                self.run = record.run
+                self.board_seq = 0
+                self._begin_work()
+                self._hear(record.content)
+                self._see(record.message)
             case NodeClosed():
                 self.assignment = None
                 self._see(record.message)
@@ -167,6 +170,16 @@ class Transcript:
     def has_seen(self, message: str) -> bool:
         """Whether this message's effect is in the conversation."""
         return message in self.seen
+
+    def _begin_work(self) -> None:
+        """Begin to count anew: a node, or a run, has its own bounds."""
+        self.model_turns = self.silences = 0
+        self.node_usage = self.last_usage = Usage()
+        self.summary = self.bound = self.flush_from = None
+        self.bound_why = ""
+        self.is_last_turn_over = False
+        self.streak = Streak()
+        self.node_compactions = 0
 
     def _see(self, message: str | None) -> None:
         if message is not None:

@@ -78,6 +78,9 @@ from agiraph.messages.question import (
     AskQuestion,
     QuestionAnswered,
 )
+from agiraph.messages.run import (
+    BeginRun,
+)
 from agiraph.messages.text import (
     Text,
 )
@@ -91,6 +94,7 @@ __all__ = [
     "AssignNode",
     "Attach",
     "AwaitNodes",
+    "BeginRun",
     "BoardState",
     "Body",
     "CallModel",
@@ -158,6 +162,7 @@ MESSAGES: tuple[type[Body], ...] = (
         ChildTable,
     ),
     *(ChildFailed, Attach, Ticket, Wake),
+    BeginRun,
     Text,
     *(ViewBoard, BoardState, CreateNode, NodeCreatedReply, AwaitNodes, LeaveWait, NodesEnded),
     Suggest,

@@ -17,6 +17,7 @@ from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, ToolTurn, Tur
 
 ASSIGNMENT = "# Assignment: "
 GOAL = "# Goal"
+RUNTIME_LINE = "\n\n[Runtime]: "
 INPUT_LINE = "The input folder is mounted"
 MARK = "script_step"
 
@@ -162,7 +163,8 @@ def _messages(turn: Turn) -> list[Said]:
 def _goal(text: str) -> str:
     if not text.startswith(GOAL):
         return ""
-    return text.removeprefix(GOAL).partition(INPUT_LINE)[0].strip()
+    said = text.removeprefix(GOAL).partition(RUNTIME_LINE)[0]
+    return said.partition(INPUT_LINE)[0].strip()
 
 
 def _assignment(text: str) -> Given:

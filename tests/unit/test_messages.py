@@ -12,7 +12,7 @@ from agiraph import messages
 from agiraph.messages import MESSAGES, Body
 
 PREFIXES = {
-    *("control", "child", "text", "board", "node", "model", "tool", "question"),
+    *("control", "child", "text", "board", "node", "model", "tool", "question", "run"),
     *("trigger", "event", "file"),
 }
 

@@ -9,8 +9,17 @@ from actors.human.agents import agent_summary
 from actors.human.entities import children
 from actors.human.gateway import Gateway
 from actors.human.routes.asking import Door, Named
+from actors.human.runs import begin_run, run_views
 from actors.human.starting import create_agent
-from agiraph.api import Acted, AgentSummary, ApiError, Archived, CreateAgent
+from agiraph.api import (
+    Acted,
+    AgentSummary,
+    ApiError,
+    Archived,
+    CreateAgent,
+    NewRun,
+    RunView,
+)
 from agiraph.messages import ChildInfo
 from agiraph.models import Agent
 
@@ -29,6 +38,20 @@ async def list_agents(door: Door) -> list[AgentSummary]:
     """List all agents, oldest first."""
     table = await _children(door)
     return [_summary(door, agent, table) for agent in door.agents.all()]
+
+
+@router.post("/agents/{agent}/runs", status_code=201)
+async def begin(agent: Named, request: NewRun, door: Door) -> AgentSummary:
+    """Give an agent another goal; `last_event` is the cursor of the last event before it."""
+    last_event = door.events_of(agent).last()
+    begun = await begin_run(door, agent, request)
+    return agent_summary(begun, begun.status, 0, last_event)
+
+
+@router.get("/agents/{agent}/runs")
+async def runs(agent: Named, door: Door) -> list[RunView]:
+    """List an agent's runs, oldest first."""
+    return run_views(door, agent)
 
 
 @router.get("/agents/{agent}")

@@ -6,6 +6,7 @@ from fastapi import Depends, Query
 from fastapi.requests import HTTPConnection
 
 from actors.human.gateway import Gateway
+from agiraph.home import RunHome
 from agiraph.models import Agent
 
 MOST_PER_PAGE = 1000
@@ -26,6 +27,14 @@ async def _agent(agent: str, door: Door) -> Agent:
 
 
 Named = Annotated[Agent, Depends(_agent)]
+
+
+async def _run(agent: Named, door: Door, run: str | None = None) -> RunHome | None:
+    """Return the folder of the run that the query names, by default of the current one."""
+    return door.agents.run_of(agent, run)
+
+
+RunNamed = Annotated[RunHome | None, Depends(_run)]
 After = Annotated[int, Query(ge=0, le=LAST_CURSOR)]
 Limit = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 Offset = Annotated[int, Query(ge=0, le=LAST_CURSOR)]

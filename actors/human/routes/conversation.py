@@ -5,7 +5,7 @@ from typing import Literal
 from fastapi import APIRouter
 
 from actors.human.questions import question_view
-from actors.human.routes.asking import After, Door, Limit, Named
+from actors.human.routes.asking import After, Door, Limit, Named, RunNamed
 from actors.human.speaking import answer, nudge, only_open_question, say
 from actors.message_log import read_message_log
 from agiraph.api import (
@@ -43,11 +43,8 @@ async def conversation(
 
 
 @router.get("/agents/{agent}/messages")
-async def messages(
-    agent: Named, door: Door, after: After = 0, limit: Limit = 1000
-) -> list[MessageView]:
-    """List the texts between all entities of the current run."""
-    run = door.agents.run_of(agent)
+async def messages(run: RunNamed, after: After = 0, limit: Limit = 1000) -> list[MessageView]:
+    """List the texts between all entities of a run, by default of the current one."""
     found = read_message_log(run.messages) if run else []
     return [message for message in found if message.seq > after][:limit]
 

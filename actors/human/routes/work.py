@@ -1,10 +1,10 @@
-"""Endpoints: the board, the workers and the files of an agent's current run."""
+"""Endpoints: board, workers and files of an agent's run, by default of its current one."""
 
 from fastapi import APIRouter
 
 from actors.human.boards import board_view, node_detail, node_named, worker_view
 from actors.human.files import browse
-from actors.human.routes.asking import Door, Named, Offset
+from actors.human.routes.asking import Door, Named, Offset, RunNamed
 from agiraph.api import (
     ApiError,
     BoardView,
@@ -19,22 +19,22 @@ router = APIRouter()
 
 
 @router.get("/agents/{agent}/board")
-async def board(agent: Named, door: Door) -> BoardView:
+async def board(agent: Named, run: RunNamed, door: Door) -> BoardView:
     """Show all nodes and stages."""
-    return board_view(door.boards.of(door.agents.run_of(agent)))
+    return board_view(door.boards.of(run))
 
 
 @router.get("/agents/{agent}/board/{node}")
-async def node(agent: Named, node: str, door: Door) -> NodeDetail:
+async def node(agent: Named, run: RunNamed, node: str, door: Door) -> NodeDetail:
     """Show one node by id or name."""
-    state = door.boards.of(door.agents.run_of(agent))
+    state = door.boards.of(run)
     return node_detail(state, node_named(state, node))
 
 
 @router.get("/agents/{agent}/workers")
-async def workers(agent: Named, door: Door) -> list[WorkerView]:
+async def workers(agent: Named, run: RunNamed, door: Door) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    state = door.boards.of(door.agents.run_of(agent))
+    state = door.boards.of(run)
     return [
         worker_view(
             state, agent.id, worker, door.statuses.step_of(worker_address(agent.id, worker.id))
@@ -45,9 +45,10 @@ async def workers(agent: Named, door: Door) -> list[WorkerView]:
 
 @router.get("/agents/{agent}/workspace")
 @router.get("/agents/{agent}/workspace/{path:path}")
-def workspace(agent: Named, door: Door, path: str = "", offset: Offset = 0) -> Folder | FileContent:
+def workspace(
+    agent: Named, run: RunNamed, door: Door, path: str = "", offset: Offset = 0
+) -> Folder | FileContent:
     """List a folder of the run, or read a file of it."""
-    run = door.agents.run_of(agent)
     if run is None:
         raise ApiError(404, f"agent '{agent.name}' has no run yet")
     return browse(run.path, path, offset)

@@ -195,12 +195,14 @@ class FakeClient:
         found = tuple(m for m in self.thread if m.seq > after)[:limit]
         return ConversationPage(messages=found, next=found[-1].seq if found else after)
 
-    def messages(self, agent: str, *, after: int = 0, limit: int = 1000) -> list[MessageView]:
+    def messages(
+        self, agent: str, *, after: int = 0, limit: int = 1000, run: str | None = None
+    ) -> list[MessageView]:
         self._known(agent)
         found = MessageView(seq=1, id="m1", sender="alice", to="bob", content="dupes: 2", ts=1.0)
         return [found] if after < 1 else []
 
-    def board(self, agent: str) -> BoardView:
+    def board(self, agent: str, *, run: str | None = None) -> BoardView:
         self._known(agent)
         node = NodeView(
             id=NodeId("n1"),
@@ -213,7 +215,7 @@ class FakeClient:
         )
         return BoardView(run=RUN, nodes=(node,), current_stage=0)
 
-    def workers(self, agent: str) -> list[WorkerView]:
+    def workers(self, agent: str, *, run: str | None = None) -> list[WorkerView]:
         self._known(agent)
         return [
             WorkerView(
@@ -228,7 +230,9 @@ class FakeClient:
             )
         ]
 
-    def workspace(self, agent: str, path: str = "", *, offset: int = 0) -> Folder | FileContent:
+    def workspace(
+        self, agent: str, path: str = "", *, offset: int = 0, run: str | None = None
+    ) -> Folder | FileContent:
         self._known(agent)
         if not path:
             entries = tuple(
@@ -238,7 +242,9 @@ class FakeClient:
             return Folder(path="", entries=entries)
         return self.read_file(agent, path, offset=offset)
 
-    def read_file(self, agent: str, path: str, *, offset: int = 0) -> FileContent:
+    def read_file(
+        self, agent: str, path: str, *, offset: int = 0, run: str | None = None
+    ) -> FileContent:
         if path not in self.files:
             raise ApiError(404, f"no file '{path}'")
         data = self.files[path]

@@ -46,6 +46,14 @@ class RunConfig(Section):
     park_after_seconds: float = Field(ge=0)
 
 
+class SharedConfig(Section):
+    """Bounds of the context that a run's team shares."""
+
+    max_keys: int = Field(ge=1)
+    max_value_bytes: int = Field(ge=1)
+    max_bytes: int = Field(ge=1)
+
+
 class ShellConfig(Section):
     """Bounds of one shell command of a model."""
 
@@ -120,6 +128,7 @@ class Config(Section):
 
     models: ModelsConfig
     run: RunConfig
+    shared: SharedConfig
     shell: ShellConfig
     files: FilesConfig
     broker: BrokerConfig

@@ -2,7 +2,8 @@
 
     {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
                                     events.jsonl triggers.json
-      runs/{run}/                   _plan.md _output.md _messages/ journal.jsonl
+      runs/{run}/                   _plan.md _output.md _messages/ _context.json journal.jsonl
+                                    context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
@@ -131,6 +132,16 @@ class RunHome:
     def journal(self) -> Path:
         """The board's events. Written by the coordinator."""
         return self.path / "journal.jsonl"
+
+    @property
+    def context_journal(self) -> Path:
+        """Every change of the shared context. Written by the coordinator."""
+        return self.path / "context.jsonl"
+
+    @property
+    def context(self) -> Path:
+        """The shared context as it stands, for people and models. Written by the coordinator."""
+        return self.path / "_context.json"
 
     @property
     def nodes(self) -> Path:

@@ -15,16 +15,19 @@ from agiraph.messages import (
     AwaitNodes,
     BoardState,
     Body,
+    ChangeContext,
     ChildFailed,
     CreateNode,
     FailNode,
     LeaveWait,
+    ListContext,
     NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
     NodeStarted,
     Ok,
     PublishNode,
+    ReadContext,
     RefusedReply,
     Suggest,
     ViewBoard,
@@ -57,6 +60,8 @@ class Counter:
                 await self._view(received, view)
             case CreateNode() as create:
                 await self._create(received, create)
+            case ReadContext() | ListContext() | ChangeContext():
+                await self._office.shelf.take(received, received.body, self._sender_name(received))
             case AwaitNodes() as wait:
                 if received.header.id not in self._waiting:
                     task = self.waits.start(self._wait(received, wait))

@@ -1,7 +1,7 @@
 """CoordinatorLead: what the coordinator's tools do, on the board that stands in this process."""
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 from actors.coordinator.office import Office
 from actors.entity.asking import ask_until_answered
@@ -97,6 +97,21 @@ class CoordinatorLead:
     async def view_board(self) -> JsonObject:
         """Return the board."""
         return board_view(self._office.board)
+
+    async def read_context(self, key: str) -> str:
+        """Return what stands under a key of the shared context."""
+        return self._office.shelf.read(key)
+
+    async def list_context(self) -> str:
+        """Return the rows of all keys of the shared context."""
+        return self._office.shelf.rows()
+
+    async def change_context(
+        self, call_id: str, way: Literal["write", "append"], key: str, value: Any
+    ) -> JsonObject:
+        """Write or append under a key of the shared context."""
+        cause = self._cause(call_id)
+        return self._office.shelf.change(cause, way, key, value, self._coordinator.name)
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""

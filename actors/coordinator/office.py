@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from actors.coordinator.changes import Changes
 from actors.coordinator.families import Families, words_left
 from actors.coordinator.files import AgentFiles
+from actors.coordinator.shelf import Shelf
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
@@ -41,6 +42,8 @@ from agiraph.messages import (
     StopChild,
 )
 from agiraph.models import Agent, Assignment, Worker, WorkNode
+from agiraph.shared.context import Bounds
+from agiraph.shared.store import SharedStore
 
 Effect = Callable[[], Awaitable[None]]
 OnEvent = Callable[[e.BoardEvent], None]
@@ -71,6 +74,10 @@ class Office:
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
         self._families = Families(runtime, agent.id, run)
+        shared = runtime.config.shared
+        bounds = Bounds(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
+        self._shared = SharedStore(files.run.context_journal, files.run.context, bounds)
+        self.shelf = Shelf(runtime, self._shared, agent.id, run)
         self.changes = Changes()
         self.history: list[e.BoardEvent] = [
             e.BOARD_EVENT.validate_python(record) for record in read_journal(files.run.journal)
@@ -141,8 +148,9 @@ class Office:
             self._effects.put_nowait(lambda n=node, a=above: self._families.send_word(n, a))  # type: ignore[misc]
 
     def close(self) -> None:
-        """Close the journal."""
+        """Close the journals."""
         self._store.close()
+        self._shared.close()
 
     # --- what follows from what ------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """WorkerBench: what a worker's tools do, by asking its coordinator."""
 
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
@@ -12,17 +12,23 @@ from agiraph.ids import NodeId, coordinator_address, derived_message_id
 from agiraph.messages import (
     AwaitNodes,
     BoardState,
+    ChangeContext,
+    ContextChanged,
+    ContextShown,
     CreateNode,
     LeaveWait,
+    ListContext,
     NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
     PublishNode,
+    ReadContext,
     Suggest,
     ViewBoard,
 )
 from agiraph.models import Assignment, DeliveryMode, WorkNode
 from agiraph.scopes.publishing import publish_files
+from agiraph.shared.context import as_text
 from agiraph.tools.ports import NewNode, WaitOutcome
 from agiraph.turns import JsonObject
 
@@ -110,6 +116,27 @@ class WorkerBench:
         received = await ask_until_answered(self._runtime, self._coordinator, ViewBoard())
         assert isinstance(received.body, BoardState)
         return received.body.state
+
+    async def read_context(self, key: str) -> str:
+        """Return what stands under a key of the shared context."""
+        return await self._shown(ReadContext(key=key))
+
+    async def list_context(self) -> str:
+        """Return the rows of all keys of the shared context."""
+        return await self._shown(ListContext())
+
+    async def _shown(self, body: BaseModel) -> str:
+        received = await ask_until_answered(self._runtime, self._coordinator, body)
+        assert isinstance(received.body, ContextShown)
+        return received.body.text
+
+    async def change_context(
+        self, call_id: str, way: Literal["write", "append"], key: str, value: Any
+    ) -> JsonObject:
+        """Write or append under a key of the shared context."""
+        changed = await self._ask(call_id, ChangeContext(way=way, key=key, value=as_text(value)))
+        assert isinstance(changed, ContextChanged)
+        return changed.receipt
 
     async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
         """Promote scratch/ to published/ and complete the node."""

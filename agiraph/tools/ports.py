@@ -76,6 +76,20 @@ class Team(Protocol):
         """Return {"stage", "nodes": [...], "workers": [...]}."""
         ...
 
+    async def read_context(self, key: str) -> str:
+        """Return what stands under a key of the shared context, as one JSON object."""
+        ...
+
+    async def list_context(self) -> str:
+        """Return the rows of all keys, as one JSON object."""
+        ...
+
+    async def change_context(
+        self, call_id: str, way: Literal["write", "append"], key: str, value: Any
+    ) -> JsonObject:
+        """Write or append under a key; return {"key", "version", "items"}."""
+        ...
+
 
 class Bench(Team, Protocol):
     """What a worker can do with the node it holds."""

@@ -13,6 +13,7 @@ from agiraph.tools.lead import (
     RETIRE_WORKER,
     SPAWN_WORKER,
 )
+from agiraph.tools.shared import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
 from agiraph.tools.shell import BASH
 from agiraph.tools.talk import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
 from agiraph.tools.work import CHECKPOINT, PUBLISH, SUGGEST_NEXT
@@ -24,4 +25,5 @@ TOOLS: tuple[Tool[Any], ...] = (
     *(SEND_MESSAGE, CHECK_MESSAGES, ASK_HUMAN),
     *(READ_FILE, WRITE_FILE, LIST_FILES, READ_REF),
     BASH,
+    *(READ_CONTEXT, WRITE_CONTEXT, APPEND_CONTEXT, LIST_CONTEXT),
 )

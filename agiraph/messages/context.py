@@ -1,0 +1,47 @@
+"""Context: what workers read from and put into the context that their run shares.
+
+Values travel as JSON text: what a model writes may be larger than msgpack's numbers.
+"""
+
+from typing import Literal
+
+from agiraph.messages.body import Body
+from agiraph.turns import JsonObject
+
+
+class ReadContext(Body):
+    """Tell me what stands under this key. Worker to its coordinator."""
+
+    TYPE = "context.read"
+    key: str
+
+
+class ListContext(Body):
+    """Tell me which keys there are. Worker to its coordinator."""
+
+    TYPE = "context.list"
+
+
+class ContextShown(Body):
+    """An entry with its value, version, writer and time; or the rows of all keys, as JSON text."""
+
+    TYPE = "context.shown"
+    text: str
+
+
+class ChangeContext(Body):
+    """Replace what stands under a key, or append to its list; `value` is JSON text."""
+
+    TYPE = "context.change"
+    DURABLE = True
+    way: Literal["write", "append"]
+    key: str
+    value: str
+
+
+class ContextChanged(Body):
+    """The change stands. Coordinator to the one who asked."""
+
+    TYPE = "context.changed"
+    DURABLE = True
+    receipt: JsonObject

@@ -36,7 +36,7 @@ $(VENV)/bin/python:
 
 $(RUNS): pyproject.toml | $(VENV)/bin/python
 	@echo "installing Agiraph and what it needs into $(VENV) (once, about a minute)" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
 	@touch $@
 
 $(DEVELOPS): pyproject.toml $(RUNS)

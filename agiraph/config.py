@@ -71,6 +71,23 @@ class FilesConfig(Section):
     read_limit: int = Field(ge=100)
 
 
+class WebConfig(Section):
+    """How the web is searched and read."""
+
+    search: Literal["auto", "brave", "serper", "tavily", "searxng", "duckduckgo"]
+    search_url: str = Field(pattern=r"^(https?://\S+)?$")
+    results: int = Field(ge=1, le=20)
+    page_limit: int = Field(ge=500)
+    max_bytes: int = Field(ge=1000)
+    timeout_seconds: float = Field(gt=0)
+    max_redirects: int = Field(ge=0, le=50)
+    robots: bool
+    allow_private: bool
+    user_agent: str = Field(min_length=1, pattern=r"^[\x20-\x7e]+$")
+    cache_seconds: float = Field(ge=0)
+    concurrent_calls: int = Field(ge=1)
+
+
 class BrokerConfig(Section):
     """How calls to providers are tried again."""
 
@@ -131,6 +148,7 @@ class Config(Section):
     shared: SharedConfig
     shell: ShellConfig
     files: FilesConfig
+    web: WebConfig
     broker: BrokerConfig
     supervisor: SupervisorConfig
     router: RouterConfig

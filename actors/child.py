@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
+from actors.environment import KEY_HOLDERS
 from actors.kinds import entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
@@ -32,7 +33,7 @@ def log_file(home: Path, address: str) -> Path:
 def title_of(kind: str, address: str) -> str:
     """Return what `ps` shows: kind and name, or the kind alone for a service."""
     agent, slash, name = address.partition("/")
-    if not slash:
+    if not slash or agent == "tools":
         return f"agiraph: {address}"
     return f"agiraph: {kind} {agent if name == kind else name}"
 
@@ -55,7 +56,7 @@ def be_born(launch: Launch, supervisor_pid: int, lifeline: int | None = None) ->
         os._exit(EXIT_ORPHAN)
     if launch.kind in SUBREAPERS:
         adopt_orphans()
-    if launch.kind == "broker":
+    if launch.kind in KEY_HOLDERS:
         hide_environment()
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)

@@ -1,6 +1,8 @@
-"""The environment a child is given: built anew from a list, with keys for the broker alone."""
+"""The environment a child is given: built anew from a list, with keys for who uses them alone."""
 
 from collections.abc import Mapping
+
+from agiraph.web.services import KEY_NAMES as SEARCH_KEYS
 
 PLAIN = frozenset(
     {
@@ -11,27 +13,29 @@ PLAIN = frozenset(
 )
 PLAIN_PREFIXES = ("LC_", "AGIRAPH_")
 BROKER_SUFFIXES = ("_API_KEY", "_BASE_URL", "_AUTH_TOKEN")
-BROKER_NAMES = frozenset(
-    {
-        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
-        *("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "REQUESTS_CA_BUNDLE"),
-    }
-)
+PROXY_NAMES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
+BROKER_NAMES = frozenset({"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "REQUESTS_CA_BUNDLE"})
 SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-KEY_HOLDER = "broker"
+BROKER_KIND = "broker"
+WEB_KIND = "web"
+KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND})
 
 
 def environment_for(kind: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of `environ` that a process of this kind may see.
 
-    Provider keys and addresses reach the broker only; a variable that is named like a secret
-    reaches nobody else, even if it begins with AGIRAPH_.
+    Provider keys and addresses reach the broker only, keys of search services the web process only;
+    a variable that is named like a secret reaches nobody else, even if it begins with AGIRAPH_.
     """
     return {name: value for name, value in environ.items() if _may_see(kind, name)}
 
 
 def _may_see(kind: str, name: str) -> bool:
-    if kind == KEY_HOLDER and (name.upper() in BROKER_NAMES or name.endswith(BROKER_SUFFIXES)):
+    if name in SEARCH_KEYS:
+        return kind == WEB_KIND
+    if kind in KEY_HOLDERS and name.upper() in PROXY_NAMES:
+        return True
+    if kind == BROKER_KIND and (name.upper() in BROKER_NAMES or name.endswith(BROKER_SUFFIXES)):
         return True
     if name.endswith((*SECRET_SUFFIXES, *BROKER_SUFFIXES)):
         return False

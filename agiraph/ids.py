@@ -20,6 +20,7 @@ ROUTER = Address("router")
 RECORDER = Address("recorder")
 BROKER = Address("broker")
 HUMAN = Address("human")
+WEB = Address("tools/web")
 
 COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"

@@ -24,6 +24,7 @@ FULL_DISK: Final = 50_000_000
 PACKAGES: Final = (
     *("zmq", "msgpack", "anthropic", "openai", "httpx", "pydantic", "click", "structlog", "yaml"),
     *("jinja2", "fastapi", "uvicorn", "websockets", "rich", "psutil", "setproctitle"),
+    *("bs4", "markdownify", "protego"),
 )
 
 
@@ -136,6 +137,28 @@ def check_providers(patient: Patient) -> Check:
     return Check("models", "warn", detail, "set a key, for example: export ANTHROPIC_API_KEY=...")
 
 
+def check_search(patient: Patient) -> Check:
+    """Some search service can be asked for `web_search`."""
+    from agiraph.web.services import advice, chosen, why_unusable
+
+    own = patient.home.config
+    web = load_config(*([own] if own.is_file() else [])).web
+    name = chosen(web.search, web.search_url, patient.environ)
+    has_ddgs = importlib.util.find_spec("ddgs") is not None
+    reason = why_unusable(name, web.search_url, patient.environ, has_ddgs=has_ddgs)
+    if reason is None:
+        return Check("web search", "ok", f"{name} (web.search is {web.search})")
+    return Check("web search", "warn", f"{name} cannot be asked: {reason}", advice(name))
+
+
+def check_pages(_patient: Patient) -> Check:
+    """Pages of the web are read with the best extractor."""
+    if importlib.util.find_spec("trafilatura") is not None:
+        return Check("web pages", "ok", "trafilatura finds a page's main text")
+    detail = "trafilatura is not installed; pages are read whole, with what stands round their text"
+    return Check("web pages", "warn", detail, "pip install 'agiraph[web]'")
+
+
 def check_sandbox(_patient: Patient) -> Check:
     """Bubblewrap is there to shut in a model's shell."""
     found = shutil.which("bwrap")
@@ -177,6 +200,8 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     check_supervisor,
     check_socket,
     check_providers,
+    check_search,
+    check_pages,
     check_sandbox,
     check_launcher,
     check_disk,

@@ -20,6 +20,7 @@ from actors.coordinator.succession import NextRun, Succession
 from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
 from actors.entity.compactor import Compactor
+from actors.entity.elsewhere import ToolProcesses
 from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
@@ -261,6 +262,7 @@ class CoordinatorActor:
             team=self._lead,
             environment=self._environment | {"AGIRAPH_RUN": str(self.files.run.path)},
             calls=self.files.home.calls,
+            elsewhere=ToolProcesses(self.runtime),
         )
 
     def notices(self) -> list[Heard]:

@@ -2,7 +2,7 @@
 
 from actors.supervisor.keeper import Keeper
 from actors.supervisor.nursery import Nursery
-from actors.supervisor.options import SERVICES
+from actors.supervisor.options import ON_DEMAND, SERVICES
 from actors.supervisor.rows import own_rows, row_of
 from actors.supervisor.table import DesiredSet
 from agiraph.errors import Unavailable
@@ -35,7 +35,8 @@ class FrontDesk:
 
     def startable(self) -> list[str]:
         """Return the kinds that may be started by message."""
-        return [kind for kind in self._nursery.options.kinds if kind not in SERVICES]
+        services = {*SERVICES, *ON_DEMAND.values()}
+        return [kind for kind in self._nursery.options.kinds if kind not in services]
 
     def beat(self, sender: str, incarnation: int, body: ChildBeat) -> None:
         """Note that a child turns its loop and what it does; our own beat shows the router's."""
@@ -69,7 +70,7 @@ class FrontDesk:
 
     async def wake(self, keeper: Keeper) -> None:
         """Have a parked child run again."""
-        if keeper.state == "parked":
+        if keeper.state == "parked" and agent_of(keeper.address) is not None:
             self._nursery.register.declare(keeper.spec)
         await keeper.wake()
 

@@ -95,20 +95,23 @@ class Nursery:
         keeper.budget = self._budget_of(spec, keeper.budget)
         return keeper
 
-    def service(self, address: Address) -> Keeper:
-        """Return the keeper of a service."""
+    def service(
+        self, address: Address, kind: str | None = None, desired: Desired = "running"
+    ) -> Keeper:
+        """Return the keeper of a service, whose kind is by default its address."""
         settings = self._settings
         return self.keeper(
             ChildSpec(
                 address=address,
-                kind=address,
+                kind=kind or address,
                 restart="permanent",
                 owner=HUMAN,
                 intensity=settings.intensity,
                 period_seconds=settings.period_seconds,
                 ready_within_seconds=settings.ready_within_seconds,
                 shutdown_seconds=settings.shutdown_seconds,
-            )
+            ),
+            desired,
         )
 
     def forget(self, address: str) -> None:

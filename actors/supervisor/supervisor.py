@@ -23,7 +23,7 @@ from actors.supervisor.keeper import Keeper
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.lock import HomeLock
 from actors.supervisor.nursery import Nursery
-from actors.supervisor.options import SERVICES, Options
+from actors.supervisor.options import ON_DEMAND, SERVICES, Options
 from actors.supervisor.reaper import kill_group
 from agiraph.home import Home
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address
@@ -115,6 +115,8 @@ class Supervisor:
         nursery = self._nursery
         if nursery.fork is not None:
             nursery.fork.start()
+        for address, kind in ON_DEMAND.items():
+            nursery.service(address, kind, "parked")
         nursery.announce()
         await self._start_service(ROUTER)
         if nursery.fork is not None:

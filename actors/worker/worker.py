@@ -14,6 +14,7 @@ from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.entity.compactor import Compactor
 from actors.entity.deadline import Deadline
+from actors.entity.elsewhere import ToolProcesses
 from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
@@ -325,6 +326,7 @@ class WorkerActor:
             team=self._bench,
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
             calls=self.files.home.calls,
+            elsewhere=ToolProcesses(self.runtime),
         )
 
     def notices(self) -> list[Heard]:

@@ -91,6 +91,11 @@ from agiraph.messages.run import (
 from agiraph.messages.text import (
     Text,
 )
+from agiraph.messages.tool import (
+    CallTool,
+    CancelTool,
+    ToolResult,
+)
 
 __all__ = [
     "MESSAGES",
@@ -105,8 +110,10 @@ __all__ = [
     "BoardState",
     "Body",
     "CallModel",
+    "CallTool",
     "CancelCall",
     "CancelNode",
+    "CancelTool",
     "Cause",
     "CauseKind",
     "ChangeContext",
@@ -156,6 +163,7 @@ __all__ = [
     "Suggest",
     "Text",
     "Ticket",
+    "ToolResult",
     "UsageTable",
     "ViewBoard",
     "Wake",
@@ -182,6 +190,7 @@ MESSAGES: tuple[type[Body], ...] = (
     *(AssignNode, NodeStarted, NodeCheckpoint, PublishNode, FailNode, CancelNode, SubNodeEnded),
     *(CallModel, ModelAnswer, ModelFailed, ModelDelta, CancelCall, ListModels, ModelCatalog),
     *(CheckModel, AskUsage, UsageTable),
+    *(CallTool, ToolResult, CancelTool),
     *(AskQuestion, QuestionAnswered),
     *(ReportEvents, EventAppended, Status),
 )

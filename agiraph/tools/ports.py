@@ -4,11 +4,13 @@ Every act carries `call_id`, the id of the tool call it serves: an act that is a
 with the same id after a crash has its effect once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agiraph.config import Config
+from agiraph.errors import Refused
+from agiraph.ids import Address
 from agiraph.models import DeliveryMode, WorkerType
 from agiraph.scopes.scope import Scope
 
@@ -138,6 +140,22 @@ class Lead(Team, Protocol):
         ...
 
 
+class Elsewhere(Protocol):
+    """The way to tools that run in a process of their own."""
+
+    async def call(self, call_id: str, server: Address, tool: str, arguments: JsonObject) -> str:
+        """Return what a tool of the process `server` says; raises Refused with its reason."""
+        ...
+
+
+class Nowhere:
+    """No way to any other process: what an entity has that was given none."""
+
+    async def call(self, call_id: str, server: Address, tool: str, arguments: JsonObject) -> str:
+        """Refuse."""
+        raise Refused(f"{tool} cannot be used here: {server} cannot be reached")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`.
@@ -152,6 +170,7 @@ class ToolContext:
     team: Any
     environment: dict[str, str]
     calls: Path
+    elsewhere: Elsewhere = field(default_factory=Nowhere)
 
     @property
     def call_folder(self) -> Path:

@@ -16,6 +16,7 @@ from agiraph.tools.lead import (
 from agiraph.tools.shared import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
 from agiraph.tools.shell import BASH
 from agiraph.tools.talk import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
+from agiraph.tools.web import WEB_FETCH, WEB_SEARCH
 from agiraph.tools.work import CHECKPOINT, PUBLISH, SUGGEST_NEXT
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -26,4 +27,5 @@ TOOLS: tuple[Tool[Any], ...] = (
     *(READ_FILE, WRITE_FILE, LIST_FILES, READ_REF),
     BASH,
     *(READ_CONTEXT, WRITE_CONTEXT, APPEND_CONTEXT, LIST_CONTEXT),
+    *(WEB_SEARCH, WEB_FETCH),
 )

@@ -23,8 +23,8 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert told["home"] == str(tmp_path)
     names = [check["name"] for check in told["checks"]]
     assert names == [
-        "python", "packages", "home", "settings", "supervisor", "socket path", "models", "bwrap",
-        "launcher", "disk",
+        "python", "packages", "home", "settings", "supervisor", "socket path", "models",
+        "web search", "web pages", "bwrap", "launcher", "disk",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 
@@ -110,3 +110,16 @@ def test_config_show_names_the_line_that_is_wrong(tmp_path: Path) -> None:
 def test_config_schema_is_a_json_schema() -> None:
     schema: Any = json_of(command(None, "config", "schema"))
     assert "run" in schema["properties"]
+
+
+def test_doctor_names_the_search_service_and_what_it_lacks(tmp_path: Path) -> None:
+    found = checks(tmp_path, {"SERPER_API_KEY": "k"})["web search"]
+    assert (found.status, found.detail) == ("ok", "serper (web.search is auto)")
+    (tmp_path / "agiraph.yaml").write_text("web:\n  search: brave\n")
+    found = checks(tmp_path)["web search"]
+    assert (found.status, found.detail) == (
+        "warn", "brave cannot be asked: BRAVE_API_KEY is not set",
+    )  # fmt: skip
+    assert "export BRAVE_API_KEY=..." in found.advice
+    (tmp_path / "agiraph.yaml").write_text("web:\n  search: searxng\n")
+    assert "web.search_url is not set" in checks(tmp_path)["web search"].detail

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agiraph.errors import InvalidInput
+from agiraph.models import CheckpointPolicy
 
 
 class Section(BaseModel):
@@ -37,6 +38,8 @@ class RunConfig(Section):
     coordinator_iterations: int = Field(ge=1)
     node_timeout_seconds: float = Field(gt=0)
     deadline_warning_seconds: float = Field(ge=0)
+    stage_timeout_seconds: float | None = Field(gt=0)
+    checkpoint_policy: CheckpointPolicy
     node_tokens: int | None = Field(ge=1)
     node_budget_usd: float | None = Field(gt=0)
     node_compactions: int | None = Field(ge=0)

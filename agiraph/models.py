@@ -1,8 +1,8 @@
 """The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.record import Record
@@ -20,6 +20,12 @@ WorkerStatus = Literal[
 StageStatus = Literal["planning", "running", "reconvening", "completed"]
 CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
 WorkerType = Literal["harnessed", "autonomous"]
+WorkMode = Literal["multi_turn", "single_inference"]
+"""How a node is done: in a loop with tools, or by one model call without any."""
+
+StageOver = Literal["majority", "any", "timeout"]
+"""Why a stage was over before all its nodes had ended: its policy was met, or its time is up."""
+
 Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
@@ -51,28 +57,54 @@ class Agent(Record):
 
 
 class StageContract(Record):
-    """What a stage promises: what a node may take and when the stage counts as done.
+    """What a stage promises: what it and its nodes may take and when it counts as done.
 
-    None: no bound. `max_compactions_per_node`: how often a worker's conversation may be compacted
-    on one node; a context that is full after that is the worker's last turn.
+    None: no bound. `timeout_seconds` is the stage's time from its start, `node_timeout_seconds`
+    that of each node. `max_compactions_per_node`: how often a worker's conversation may be
+    compacted on one node; a context that is full after that is the worker's last turn.
     """
 
     max_iterations_per_node: int = Field(default=60, ge=1)
     max_tokens_per_node: int | None = Field(default=None, ge=1)
     max_cost_usd_per_node: float | None = Field(default=None, gt=0)
     max_compactions_per_node: int | None = Field(default=None, ge=0)
-    timeout_seconds: float = Field(default=1800, gt=0)
+    node_timeout_seconds: float = Field(default=1800, gt=0)
+    timeout_seconds: float | None = Field(default=None, gt=0)
     checkpoint_policy: CheckpointPolicy = "all_must_complete"
 
 
+def _with_stage_time(kept: Any) -> Any:
+    """Read a contract that was kept when its only time was that of a node."""
+    if not isinstance(kept, dict) or "node_timeout_seconds" in kept:
+        return kept
+    times = {"node_timeout_seconds": kept.get("timeout_seconds", 1800), "timeout_seconds": None}
+    return {**kept, **times}
+
+
+KeptContract = Annotated[StageContract, BeforeValidator(_with_stage_time)]
+"""A contract as journals and messages hold it, older ones included."""
+
+
 class Stage(Record):
-    """A group of nodes that runs in parallel until the team reconvenes."""
+    """A group of nodes that runs in parallel until the team reconvenes.
+
+    planning: its nodes are being created; running: the coordinator waits for them; reconvening:
+    it is `over` (its policy was met, or its time is up) and went on without its `stragglers`.
+    `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
+    """
 
     name: str
     nodes: tuple[NodeId, ...] = ()
     status: StageStatus = "planning"
-    contract: StageContract = StageContract()
+    contract: KeptContract = StageContract()
+    goal: str = ""
     assessment: str | None = None
+    decided: str = ""
+    over: StageOver | None = None
+    stragglers: tuple[NodeId, ...] = ()
+    started_at: float | None = None
+    cause: str = ""
+    closed_by: str = ""
 
 
 class WorkNode(Record):
@@ -98,6 +130,7 @@ class WorkNode(Record):
     parent_node: NodeId | None = None
     children: tuple[NodeId, ...] = ()
     stage: int = 0
+    mode: WorkMode = "multi_turn"
     summary: str | None = None
     reason: str | None = None
     published: tuple[str, ...] = ()
@@ -128,6 +161,7 @@ class Worker(Record):
     identity: str = ""
     memory: str = ""
     tools: tuple[str, ...] | None = None
+    mode: WorkMode = "multi_turn"
     status: WorkerStatus = "idle"
     node: NodeId | None = None
     cause: str = ""
@@ -138,7 +172,7 @@ class Assignment(Record):
 
     node: WorkNode
     spec: str
-    contract: StageContract
+    contract: KeptContract
     attempt: int = 1
     team: tuple[str, ...] = ()
     goal: str = ""

@@ -16,6 +16,7 @@ from actors.coordinator.lead import CoordinatorLead
 from actors.coordinator.notices import notice
 from actors.coordinator.office import Office
 from actors.coordinator.record import AgentRecord
+from actors.coordinator.stage_clock import StageClock
 from actors.coordinator.succession import NextRun, Succession
 from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
@@ -95,6 +96,7 @@ class CoordinatorActor:
         self._succession = Succession(
             runtime, args, self.conversation, self.office, self._counter, self._gate
         )
+        self._stage_clock = StageClock(self.office, runtime.clock)
         self.patience = Patience(runtime, self._may_park)
         self._lead = CoordinatorLead(self, self.office, self._talk)
         self._toolbox = Toolbox.for_entity("coordinator", args.tools)
@@ -130,6 +132,7 @@ class CoordinatorActor:
                 reception.run(),
                 self._counter.waits.until_broken(),
                 self.office.run_effects(),
+                self._stage_clock.run(),
                 self._think_for_ever(),
             )
         except NextRun as next_run:
@@ -167,7 +170,7 @@ class CoordinatorActor:
                 )
             )
         if not self.office.board.is_running and not self.record.has_ended:
-            self._on_board_event(self.office.history[-1])
+            self._on_board_event(self.office.since(self.office.count - 1)[0])
         if self.args.plan is not None and self.office.board.is_running:
             self._fill_board(self.args.plan)
         if not self.transcript.turns:
@@ -268,7 +271,8 @@ class CoordinatorActor:
     def notices(self) -> list[Heard]:
         """Return what happened on the board that the mind has not been told, as one turn."""
         lines = self._fresh_lines()
-        self._noticed = len(self.office.history)
+        self._noticed = self.office.count
+        self.office.forget(self._noticed)
         if not lines:
             return []
         now = self.runtime.clock.now()
@@ -286,6 +290,7 @@ class CoordinatorActor:
         if isinstance(said, AssistantTurn) and said.text and not said.interrupted:
             await self._say_to_human(said.text)
         if not self.office.board.is_running or self._is_work_under_way():
+            self.office.execute(c.LaunchStage())
             await self._rest()
             return
         if self._was_reminded():
@@ -376,7 +381,8 @@ class CoordinatorActor:
 
     def _may_park(self) -> bool:
         """Whether everything that came in is recorded and everything that follows is done."""
-        return self.inbox.is_empty and self.office.is_at_rest and self._counter.is_at_rest
+        is_at_rest = self.office.is_at_rest and self._counter.is_at_rest
+        return is_at_rest and self.inbox.is_empty and not self._stage_clock.is_ticking
 
     def _has_notices(self) -> bool:
         return bool(self._fresh_lines())
@@ -384,7 +390,7 @@ class CoordinatorActor:
     def _fresh_lines(self) -> list[str]:
         """Return what the board has to tell of events that the mind has not looked at."""
         board, covered = self.office.board, self.transcript.covered
-        fresh = self.office.history[self._noticed :]
+        fresh = self.office.since(self._noticed)
         return [text for event in fresh if (text := notice(board, event, covered))]
 
     def _is_work_under_way(self) -> bool:

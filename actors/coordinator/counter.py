@@ -95,6 +95,7 @@ class Counter:
             refs=create.refs,
             dependencies=create.dependencies,
             worker=create.worker,
+            mode=create.mode,
             parent_node=create.parent_node,
         )
         try:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from agiraph.agent.prompts import render
 from agiraph.board.board import Board
+from agiraph.board.plan_page import plan_page
 from agiraph.board.view import node_row
 from agiraph.clock import iso
 from agiraph.home import AgentHome, RunHome
@@ -85,22 +86,9 @@ class AgentFiles:
         return str(path.relative_to(self.run.path))
 
     def write_plan(self, board: Board) -> None:
-        """Write `_plan.md` from the board: stages, their nodes, what was assessed and why."""
-        assert board.run is not None
-        lines = ["# Plan", "", f"Goal: {board.run.goal}", ""]
-        for stage in board.stages:
-            lines += [f"## {stage.name} ({stage.status})", ""]
-            for node_id in stage.nodes:
-                node = board.nodes[node_id]
-                worker = node_row(board, node)["worker"]
-                by = f", {worker}" if worker else ""
-                lines.append(f"- **{node.name}** ({node.role}{by}): {node.status}")
-            if stage.assessment:
-                lines += ["", "Assessment:", "", stage.assessment]
-            lines.append("")
-        if board.run.summary:
-            lines += ["## Result", "", "See `_output.md`."]
-        replace_file(self.run.plan, "\n".join(lines).rstrip() + "\n")
+        """Write `_plan.md` from the board; nothing before the run has begun."""
+        if board.run is not None:
+            replace_file(self.run.plan, plan_page(board))
 
     def write_output(self, summary: str) -> None:
         """Write the run's result."""

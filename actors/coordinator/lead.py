@@ -4,19 +4,17 @@ from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
 from actors.coordinator.office import Office
-from actors.entity.asking import ask_until_answered
+from actors.coordinator.stages import closed_stage, launch_roles, require_worker
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import Effects
 from agiraph.board import commands as c
 from agiraph.board.family import is_coordinators
 from agiraph.board.names import find_node, find_worker
-from agiraph.board.view import board_view, node_row, waited_row
+from agiraph.board.view import board_view, waited_row
 from agiraph.errors import IllegalTransition
-from agiraph.ids import BROKER, NodeId
-from agiraph.messages import CheckModel
+from agiraph.ids import NodeId
 from agiraph.models import DeliveryMode
-from agiraph.tools.ports import NewNode, NewWorker, WaitOutcome
-from agiraph.tools.toolbox import Toolbox
+from agiraph.tools.ports import NewNode, NewStage, NewWorker, WaitOutcome
 from agiraph.turns import JsonObject
 
 
@@ -70,6 +68,8 @@ class CoordinatorLead:
                 refs=node.refs or {},
                 dependencies=node.dependencies,
                 worker=node.worker,
+                stage=node.stage,
+                mode=node.mode,
             )
         )
         created = self._office.board.node_by_cause(cause)
@@ -82,6 +82,7 @@ class CoordinatorLead:
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
         if not ids:
             raise IllegalTransition("there is nothing to wait for: no node is open")
+        self._office.execute(c.LaunchStage())
         self._coordinator.show("waiting_for_nodes", "wait")
         if not self._coordinator.transcript.has_unread:
             await self._coordinator.patience.first_of(
@@ -115,10 +116,7 @@ class CoordinatorLead:
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""
-        Toolbox.for_entity("worker", worker.tools)  # it raises Refused for a tool that is unknown
-        if worker.model:
-            body = CheckModel(model=worker.model)
-            await ask_until_answered(self._runtime, BROKER, body)
+        await require_worker(self._runtime, worker.model, worker.tools)
         cause = self._cause(call_id)
         self._office.execute(
             c.SpawnWorker(
@@ -130,6 +128,7 @@ class CoordinatorLead:
                 memory=worker.memory,
                 tools=worker.tools,
                 agent_command=worker.agent_command,
+                mode=worker.mode,
             )
         )
         spawned = self._office.board.worker_by_cause(cause)
@@ -159,15 +158,17 @@ class CoordinatorLead:
         self._office.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
         return {"node_id": found.id, "status": self._office.board.nodes[found.id].status}
 
-    async def reconvene(self, call_id: str, assessment: str) -> JsonObject:
+    async def launch_roles(self, call_id: str, stage: NewStage) -> JsonObject:
+        """Open a stage with its workers and nodes, all of it or nothing."""
+        return await launch_roles(self._runtime, self._office, self._cause(call_id), stage)
+
+    async def reconvene(
+        self, call_id: str, assessment: str, decided: str, terms: c.StageTerms | None
+    ) -> JsonObject:
         """Close the open stage; asked again after a crash it reports the stage it closed."""
-        stages = self._office.board.stages
-        if not (stages and stages[-1].assessment == assessment):
-            self._office.execute(c.Reconvene(assessment))
-        board = self._office.board
-        stage = board.stages[-1]
-        rows = [node_row(board, board.nodes[node]) for node in stage.nodes]
-        return {"stage": stage.name, "nodes": rows}
+        cause = self._cause(call_id)
+        self._office.execute(c.Reconvene(assessment, cause, decided, terms))
+        return closed_stage(self._office.board, cause)
 
     async def finish(self, call_id: str, summary: str) -> None:
         """End the run with its result."""

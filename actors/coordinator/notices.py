@@ -6,6 +6,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.family import is_coordinators, open_below
 from agiraph.board.handoff import suggestion
+from agiraph.board.stage_rules import over_in_words
 from agiraph.board.view import node_row
 from agiraph.ids import NodeId
 from agiraph.models import WorkNode
@@ -32,6 +33,8 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
             return f"[Board]: node '{node.name}' failed: {event.reason}" + _how_to_go_on(node)
         case e.WorkerStopped(worker_id=worker_id) if event.reason != "retired":
             return f"[Board]: worker '{board.workers[worker_id].name}' is gone: {event.reason}"
+        case e.StageMet():
+            return _over(board, event)
         case _:
             return None
 
@@ -51,3 +54,16 @@ def _how_to_go_on(node: WorkNode) -> str:
     """Return the line that suggests what may follow work that was cut short."""
     text = suggestion(node)
     return f"\nSuggestion: {text}" if text else ""
+
+
+def _over(board: Board, event: e.StageMet) -> str:
+    """Say that a stage is over before all of it was done, and what it went on without."""
+    stage = board.stages[event.stage]
+    why = over_in_words(event.why, stage.contract)
+    names = ", ".join(board.nodes[node].name for node in event.stragglers)
+    without = f"cancelled, what they had made stays in scratch/: {names}" if names else "none left"
+    return (
+        f"[Board]: stage '{stage.name}' is over: {why}. "
+        f"Completed: {event.completed} of {event.of}; {without}. "
+        "Read what was published and `reconvene`."
+    )

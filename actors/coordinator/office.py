@@ -6,7 +6,7 @@ dies right after the change was journaled. So effects carry ids that follow from
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 from actors.coordinator.changes import Changes
 from actors.coordinator.families import Families, words_left
@@ -32,7 +32,6 @@ from agiraph.ids import (
     derived_message_id,
     worker_address,
 )
-from agiraph.journal import read_journal
 from agiraph.messages import (
     AssignNode,
     CancelNode,
@@ -78,10 +77,8 @@ class Office:
         bounds = Bounds(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
         self._shared = SharedStore(files.run.context_journal, files.run.context, bounds)
         self.shelf = Shelf(runtime, self._shared, agent.id, run)
+        self._is_plan_due = False
         self.changes = Changes()
-        self.history: list[e.BoardEvent] = [
-            e.BOARD_EVENT.validate_python(record) for record in read_journal(files.run.journal)
-        ]
 
     @property
     def board(self) -> Board:
@@ -93,10 +90,26 @@ class Office:
         """Whose board it is."""
         return self._agent.id
 
+    @property
+    def count(self) -> int:
+        """How many events have happened on the board."""
+        return self._store.count
+
+    def since(self, seen: int) -> list[e.BoardEvent]:
+        """Return the events after the first `seen`, oldest first."""
+        return self._store.since(seen)
+
+    def forget(self, seen: int) -> None:
+        """Let go of the first `seen` events: nobody will ask for them again."""
+        self._store.forget(seen)
+
+    def _history(self) -> Iterator[e.BoardEvent]:
+        """Yield all that ever happened; nothing is read unless somebody looks."""
+        yield from self.since(0)
+
     def execute(self, command: c.Command) -> None:
         """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
-        if isinstance(command, c.SpawnWorker) and command.type == "autonomous":
-            raise Refused(f"worker '{command.name}' is autonomous (possible here: harnessed)")
+        _refuse_autonomous(command)
         self._do(command)
         limits = Limits(max_concurrent=self._runtime.config.run.max_concurrent)
         while actions := plan(self.board, limits):
@@ -110,7 +123,6 @@ class Office:
 
     def _do(self, command: c.Command) -> None:
         for event in self._store.execute(command, self._runtime.clock.now()):
-            self.history.append(event)
             self._follow(event)
             self._on_event(event)
 
@@ -134,6 +146,7 @@ class Office:
 
     def reconcile(self) -> None:
         """Ask again for every effect that the board, as it stands, implies."""
+        self._files.write_plan(self.board)
         for worker in self.board.workers.values():
             if worker.status == "stopped":
                 self._effects.put_nowait(lambda w=worker.id: self._dismiss(w))  # type: ignore[misc]
@@ -143,8 +156,7 @@ class Office:
             self._files.write_node(self.board, node)
             if node.status in ("assigned", "running", "blocked"):
                 self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
-
-        for node, above in words_left(self.board, self.history):
+        for node, above in words_left(self.board, self._history()):
             self._effects.put_nowait(lambda n=node, a=above: self._families.send_word(n, a))  # type: ignore[misc]
 
     def close(self) -> None:
@@ -159,32 +171,46 @@ class Office:
         match event:
             case e.NodeCreated():
                 self._files.write_node(self.board, event.node)
-                self._files.write_plan(self.board)
+                self._write_plan_soon()
             case e.NodeAssigned():
                 self._write_node(event.node_id)
                 put(lambda: self._assign(event.node_id))
             case e.NodeCancelled() | e.NodeFailed():
                 self._write_node(event.node_id)
+                self._write_plan_soon()
                 put(lambda: self._withdraw(event.node_id))
                 self._send_word(self.board.nodes[event.node_id])
-            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked() | e.NodeCompleted():
+            case e.NodeCompleted():
+                self._write_node(event.node_id)
+                self._write_plan_soon()
+            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked():
                 self._write_node(event.node_id)
             case e.WorkerSpawned():
                 put(lambda: self._hire(event.worker))
             case e.WorkerStopped():
                 put(lambda: self._dismiss(event.worker_id))
-            case e.StageReconvened():
+            case e.StageMet() | e.StageReconvened() | e.StagePlanned():
                 self._files.write_plan(self.board)
             case e.RunFinished() | e.RunStopped():
                 self._files.write_plan(self.board)
                 put(self._dismiss_all)
-            case e.RunStarted() | e.StageStarted() | e.NodeReserved():
+            case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
                 pass
 
     def _send_word(self, node: WorkNode) -> None:
         above = to_be_told(self.board, node)
         if above is not None:
             self._effects.put_nowait(lambda: self._families.send_word(node, above))
+
+    def _write_plan_soon(self) -> None:
+        """Write the plan once for all that happens before it is its turn."""
+        if not self._is_plan_due:
+            self._is_plan_due = True
+            self._effects.put_nowait(self._write_plan)
+
+    async def _write_plan(self) -> None:
+        self._is_plan_due = False
+        self._files.write_plan(self.board)
 
     def _write_node(self, node: NodeId) -> None:
         self._files.write_node(self.board, self.board.nodes[node])
@@ -265,3 +291,14 @@ class Office:
     def _id(self, what: str, *about: object) -> bytes:
         key = ".".join(str(part) for part in (self._run, what, *about))
         return derived_message_id(self._runtime.address, key)
+
+
+def _refuse_autonomous(command: c.Command) -> None:
+    hired: tuple[c.SpawnWorker | c.Role, ...] = ()
+    if isinstance(command, c.SpawnWorker):
+        hired = (command,)
+    elif isinstance(command, c.LaunchRoles):
+        hired = command.roles
+    for worker in hired:
+        if worker.type == "autonomous":
+            raise Refused(f"worker '{worker.name}' is autonomous (possible here: harnessed)")

@@ -15,7 +15,8 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
         case e.RunStarted():
             return [("agent.started", None, {"goal": event.goal, "model": event.model})]
         case e.StageStarted():
-            return [("stage.started", None, {"stage": event.name})]
+            contract = event.contract.model_dump(mode="json")
+            return [("stage.started", None, {"stage": event.name, "contract": contract})]
         case e.NodeCreated(node=node):
             created = {"name": node.name, "role": node.role, "task": node.task[:500]}
             return [("node.created", node.id, created)]
@@ -48,9 +49,16 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
         case e.WorkerStopped():
             name = _worker(board, event.worker_id).name
             return [("worker.stopped", None, {"name": name, "reason": event.reason})]
+        case e.StageMet():
+            return [("stage.met", None, _met(board, event))]
         case e.StageReconvened():
             stage = board.stages[event.stage].name
-            closed = {"stage": stage, "assessment": event.assessment}
+            closed = {
+                "stage": stage,
+                "assessment": event.assessment,
+                "decided": event.decided,
+                "without": [board.nodes[node].name for node in event.stragglers],
+            }
             return [("stage.reconvened", None, closed), ("stage.completed", None, {"stage": stage})]
         case e.RunFinished():
             return [("agent.completed", None, {"result": event.summary[:2000]})]
@@ -58,7 +66,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("agent.failed", None, {"reason": event.reason})]
         case e.RunStopped():
             return [("agent.stopped", None, {"reason": event.reason})]
-        case e.NodeReserved():
+        case e.NodeReserved() | e.StagePlanned() | e.StageLaunched():
             return []
 
 
@@ -78,6 +86,16 @@ def tell(
         )
         for kind, node, data in public_events(board, event)
     ]
+
+
+def _met(board: Board, event: e.StageMet) -> JsonObject:
+    return {
+        "stage": board.stages[event.stage].name,
+        "why": event.why,
+        "completed": event.completed,
+        "of": event.of,
+        "without": [board.nodes[node].name for node in event.stragglers],
+    }
 
 
 def _ended(board: Board, kind: str, node_id: NodeId, data: JsonObject) -> list[Told]:

@@ -73,6 +73,7 @@ class WorkerBench:
             refs=node.refs or {},
             dependencies=node.dependencies,
             worker=node.worker,
+            mode=node.mode,
             parent_node=self._assignment.node.id,
         )
         created = await self._ask(call_id, body)

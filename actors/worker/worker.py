@@ -194,13 +194,13 @@ class WorkerActor:
         await self._tell_started(assignment)
         status, reason = "completed", ""
         try:
-            self._deadline = Deadline(assignment.contract.timeout_seconds)
+            self._deadline = Deadline(assignment.contract.node_timeout_seconds)
             async with self._deadline.timer:
                 self._refuse_poison()
                 await first_to_end(self._loop().run(), self._cancelled.wait())
         except TimeoutError:
             status = "failed"
-            reason = f"the node's time of {assignment.contract.timeout_seconds:g} s is over"
+            reason = f"the node's time of {assignment.contract.node_timeout_seconds:g} s is over"
         except ModelFailure as failure:
             status, reason = "failed", f"the model cannot be asked ({failure.kind}): {failure}"
         except GiveUp as giving_up:

@@ -72,7 +72,9 @@ def contract_of(settings: RunConfig) -> StageContract:
     """Return the contract of a stage that says nothing of its own."""
     return StageContract(
         max_iterations_per_node=settings.max_iterations,
-        timeout_seconds=settings.node_timeout_seconds,
+        node_timeout_seconds=settings.node_timeout_seconds,
+        timeout_seconds=settings.stage_timeout_seconds,
+        checkpoint_policy=settings.checkpoint_policy,
         max_tokens_per_node=settings.node_tokens,
         max_cost_usd_per_node=settings.node_budget_usd,
         max_compactions_per_node=settings.node_compactions,

@@ -53,10 +53,19 @@ class NodeTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class StagePlan:
+    """What the stage that the next node opens is to be."""
+
+    name: str
+    goal: str
+    contract: StageContract
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
 
-    `waits` tells which nodes a blocked node waits for.
+    `waits` tells which nodes a blocked node waits for, `planned` what the next stage is to be.
     """
 
     run: RunFacts | None = None
@@ -65,6 +74,7 @@ class Board:
     stages: tuple[Stage, ...] = ()
     times: Mapping[NodeId, NodeTimes] = field(default_factory=dict)
     waits: Mapping[NodeId, tuple[NodeId, ...]] = field(default_factory=dict)
+    planned: StagePlan | None = None
 
     @property
     def is_running(self) -> bool:
@@ -115,6 +125,13 @@ def apply(board: Board, event: BoardEvent) -> Board:
             return _apply_to_run(board, event)
         case e.StageStarted() | e.StageReconvened():
             return _apply_to_stages(board, event)
+        case e.StagePlanned():
+            return replace(board, planned=StagePlan(event.name, event.goal, event.contract))
+        case e.StageLaunched():
+            return _stage(board, event.stage, status="running")
+        case e.StageMet():
+            left = {"over": event.why, "stragglers": event.stragglers}
+            return _stage(board, event.stage, status="reconvening", **left)
         case e.WorkerSpawned():
             return replace(board, workers={**board.workers, event.worker.id: event.worker})
         case e.WorkerStopped():
@@ -184,9 +201,23 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
 
 def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) -> Board:
     if isinstance(event, e.StageStarted):
-        opened = Stage(name=event.name, status="running", contract=event.contract)
-        return replace(board, stages=(*board.stages, opened))
-    return _stage(board, event.stage, status="completed", assessment=event.assessment)
+        opened = Stage(
+            name=event.name,
+            contract=event.contract,
+            goal=event.goal,
+            started_at=event.ts,
+            cause=event.cause,
+        )
+        return replace(board, stages=(*board.stages, opened), planned=None)
+    return _stage(
+        board,
+        event.stage,
+        status="completed",
+        assessment=event.assessment,
+        decided=event.decided,
+        closed_by=event.cause,
+        stragglers=event.stragglers or board.stages[event.stage].stragglers,
+    )
 
 
 def _add_node(board: Board, event: e.NodeCreated) -> Board:

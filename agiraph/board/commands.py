@@ -9,7 +9,7 @@ from typing import Literal
 
 from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
 from agiraph.ids import RunId
-from agiraph.models import Mode, StageContract, WorkerType
+from agiraph.models import CheckpointPolicy, Mode, StageContract, WorkerType, WorkMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,23 @@ class StartRun:
 
 
 @dataclass(frozen=True, slots=True)
+class StageTerms:
+    """What is asked of a stage; what is left out is as the run has it."""
+
+    name: str | None = None
+    goal: str = ""
+    max_iterations_per_node: int | None = None
+    timeout_seconds: float | None = None
+    checkpoint_policy: CheckpointPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateNode:
-    """Put a node on the board. `refs` maps ref names to nodes or files in their `published/`."""
+    """Put a node on the board. `refs` maps ref names to nodes or files in their `published/`.
+
+    `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
+    is done as its named worker works, else in many turns.
+    """
 
     cause: str
     task: str
@@ -39,6 +54,8 @@ class CreateNode:
     dependencies: tuple[str, ...] = ()
     worker: str | None = None
     parent_node: str | None = None
+    stage: StageTerms | None = None
+    mode: WorkMode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +144,58 @@ class SpawnWorker:
     memory: str = ""
     tools: tuple[str, ...] | None = None
     agent_command: str | None = None
+    mode: WorkMode = "multi_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One worker of a stage that is launched, and the node it does there.
+
+    Who is on the team under this name goes on, with its conversation; anyone else is hired.
+    `dependencies` and values of `refs` may name roles of the same stage.
+    """
+
+    name: str
+    task: str
+    title: str | None = None
+    node: str | None = None
+    model: str | None = None
+    mode: WorkMode | None = None
+    type: WorkerType = "harnessed"
+    agent_command: str | None = None
+    tools: tuple[str, ...] | None = None
+    memory: str = ""
+    refs: dict[str, str] = field(default_factory=dict)
+    dependencies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRoles:
+    """Open a stage with its workers and nodes, and let others go: all of it or nothing."""
+
+    cause: str
+    terms: StageTerms
+    roles: tuple[Role, ...]
+    retire: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchStage:
+    """The coordinator waits for the open stage; its policy is judged from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeetStage:
+    """Go on without what has not ended, because the stage's policy is met."""
+
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpireStage:
+    """Go on without what has not ended, because the stage's time is up."""
+
+    stage: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +215,12 @@ class LoseWorker:
 
 @dataclass(frozen=True, slots=True)
 class Reconvene:
-    """Close the open stage with an assessment."""
+    """Close the open stage with an assessment; `terms` are those of the next one."""
 
     assessment: str
+    cause: str = ""
+    decided: str = ""
+    terms: StageTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +250,10 @@ Command = (
     | FailNode
     | CancelNode
     | SpawnWorker
+    | LaunchRoles
+    | LaunchStage
+    | MeetStage
+    | ExpireStage
     | RetireWorker
     | LoseWorker
     | Reconvene

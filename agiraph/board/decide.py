@@ -7,7 +7,7 @@ InvalidInput if a name or value is wrong. A command that has had its effect alre
 from typing import assert_never
 
 from agiraph.board import commands as c
-from agiraph.board import node_rules, run_rules, worker_rules
+from agiraph.board import launch_rules, node_rules, run_rules, stage_rules, worker_rules
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 
@@ -22,7 +22,15 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
         case c.StopRun():
             return run_rules.stop(board, command, now)
         case c.Reconvene():
-            return run_rules.reconvene(board, command, now)
+            return stage_rules.reconvene(board, command, now)
+        case c.LaunchRoles():
+            return launch_rules.launch(board, command, now)
+        case c.LaunchStage():
+            return stage_rules.begin_wait(board, now)
+        case c.MeetStage():
+            return stage_rules.meet(board, command, now)
+        case c.ExpireStage():
+            return stage_rules.expire(board, command, now)
         case c.CreateNode():
             return node_rules.create(board, command, now)
         case c.ReserveNode():

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from agiraph.ids import NodeId, RunId, WorkerId
-from agiraph.models import Mode, StageContract, Worker, WorkNode
+from agiraph.models import KeptContract, Mode, StageContract, StageOver, Worker, WorkNode
 from agiraph.record import Record
 
 MAX_WORKERS = 64
@@ -35,7 +35,7 @@ class RunStarted(Happened):
     max_nodes: int
     max_workers: int = MAX_WORKERS
     max_depth: int = MAX_DEPTH
-    contract: StageContract = StageContract()
+    contract: KeptContract = StageContract()
 
 
 class StageStarted(Happened):
@@ -44,7 +44,40 @@ class StageStarted(Happened):
     type: Literal["stage.started"] = "stage.started"
     stage: int
     name: str
+    contract: KeptContract
+    goal: str = ""
+    cause: str = ""
+
+
+class StagePlanned(Happened):
+    """The next stage, which the next node opens, was given its name, its goal and its contract."""
+
+    type: Literal["stage.planned"] = "stage.planned"
+    stage: int
+    name: str
     contract: StageContract
+    goal: str = ""
+
+
+class StageLaunched(Happened):
+    """The coordinator waits for the stage: from now on its policy is judged."""
+
+    type: Literal["stage.launched"] = "stage.launched"
+    stage: int
+
+
+class StageMet(Happened):
+    """The stage is over: it goes on without its `stragglers`, which were cancelled with this.
+
+    `completed` of its `of` nodes were completed; sub-nodes that workers created do not count.
+    """
+
+    type: Literal["stage.met"] = "stage.met"
+    stage: int
+    why: StageOver
+    completed: int
+    of: int
+    stragglers: tuple[NodeId, ...] = ()
 
 
 class NodeCreated(Happened):
@@ -146,6 +179,8 @@ class StageReconvened(Happened):
     stage: int
     assessment: str
     stragglers: tuple[NodeId, ...] = ()
+    decided: str = ""
+    cause: str = ""
 
 
 class RunFinished(Happened):
@@ -177,6 +212,9 @@ BoardEvent = Annotated[
     | NodeCancelled
     | WorkerSpawned
     | WorkerStopped
+    | StagePlanned
+    | StageLaunched
+    | StageMet
     | StageReconvened
     | RunFinished
     | RunStopped,

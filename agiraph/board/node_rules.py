@@ -12,10 +12,11 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.family import refuse_family_ring, require_depth, taken_along, waits_of
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
 from agiraph.board.refs import normal_refs
-from agiraph.board.run_rules import open_stage, require_running
+from agiraph.board.run_rules import require_running
+from agiraph.board.stage_rules import open_stage
 from agiraph.errors import IllegalTransition, InvalidInput
 from agiraph.ids import NodeId, slug
-from agiraph.models import Worker, WorkNode
+from agiraph.models import Worker, WorkMode, WorkNode
 
 HELD = ("assigned", "running", "blocked")
 
@@ -37,10 +38,11 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     dependencies = _dependencies(needed, sources)
     parent = find_node(board, command.parent_node) if command.parent_node else None
     wanted = _on_team(find_worker(board, command.worker)) if command.worker else None
+    mode = _mode(command, wanted)
     require_depth(board, run, parent)
     name = new_node_name(board, command.name, command.task)
     refuse_family_ring(board, name, parent, dependencies, wanted)
-    stage, opened = open_stage(board, now)
+    stage, opened = open_stage(board, now, command.stage)
     role = (command.role or "").strip() or "worker"
     node_id = NodeId(new_id(run.id, command.cause, board.nodes.keys()))
     node = WorkNode(
@@ -54,9 +56,28 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         wanted_worker=wanted.id if wanted else None,
         parent_node=parent.id if parent else None,
         stage=stage,
+        mode=mode,
         cause=command.cause,
     )
     return (*opened, e.NodeCreated(ts=now, node=node))
+
+
+def _mode(command: c.CreateNode, wanted: Worker | None) -> WorkMode:
+    """Return how a node is done: as its worker works, if it has one already."""
+    if wanted is None:
+        return command.mode or "multi_turn"
+    if command.mode not in (None, wanted.mode):
+        raise IllegalTransition(_wrong_mode(wanted, f"a {command.mode} node"))
+    return wanted.mode
+
+
+def _wrong_mode(worker: Worker, node: str) -> str:
+    return f"worker '{worker.name}' works by {worker.mode} and cannot take {node}"
+
+
+def _require_mode(node: WorkNode, worker: Worker) -> None:
+    if node.mode != worker.mode:
+        raise IllegalTransition(_wrong_mode(worker, f"node '{node.name}' ({node.mode})"))
 
 
 def _dependencies(needed: list[WorkNode], sources: list[WorkNode]) -> tuple[NodeId, ...]:
@@ -76,7 +97,7 @@ def reserve(board: Board, command: c.ReserveNode, now: float) -> tuple[BoardEven
     require_running(board)
     node, worker = find_node(board, command.node), find_worker(board, command.worker)
     _require(node, "reserved", "pending")
-    _on_team(worker)
+    _require_mode(node, _on_team(worker))
     if node.wanted_worker == worker.id:
         return ()
     parent = board.nodes[node.parent_node] if node.parent_node else None
@@ -91,7 +112,7 @@ def assign(board: Board, command: c.AssignNode, now: float) -> tuple[BoardEvent,
     if node.status in HELD and node.assigned_worker == worker.id:
         return ()
     _require(node, "assigned", "pending")
-    _on_team(worker)
+    _require_mode(node, _on_team(worker))
     missing = board.waiting_for(node)
     if missing:
         rows = ", ".join(f"{other.name} ({other.status})" for other in missing)

@@ -1,11 +1,10 @@
-"""Rules of a run and its stages: start, reconvene, finish, stop."""
+"""Rules of a run: start, finish, stop."""
 
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.models import Stage, WorkNode
 
 
 def require_running(board: Board) -> RunFacts:
@@ -40,53 +39,6 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
             contract=command.contract,
         ),
     )
-
-
-def open_stage(board: Board, now: float) -> tuple[int, tuple[BoardEvent, ...]]:
-    """Return the stage that a new node joins, and the event that opens it if need be."""
-    run = require_running(board)
-    if board.open_stage is not None:
-        return board.open_stage, ()
-    index = len(board.stages)
-    opened = e.StageStarted(ts=now, stage=index, name=f"Stage {index + 1}", contract=run.contract)
-    return index, (opened,)
-
-
-def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEvent, ...]:
-    """Close the open stage once its contract's policy is met."""
-    require_running(board)
-    index = board.open_stage
-    if index is None:
-        raise IllegalTransition("no stage is open: create a node to open the next one")
-    stage = board.stages[index]
-    nodes = [board.nodes[node_id] for node_id in stage.nodes]
-    unfinished = [node for node in nodes if not node.has_ended]
-    if unfinished and not is_policy_met(stage, nodes):
-        rows = ", ".join(f"{node.name} ({node.status})" for node in unfinished)
-        raise IllegalTransition(
-            f"{stage.name} cannot be closed yet ({stage.contract.checkpoint_policy}): "
-            f"{rows} {'has' if len(unfinished) == 1 else 'have'} not ended; wait or cancel"
-        )
-    return (
-        e.StageReconvened(
-            ts=now,
-            stage=index,
-            assessment=command.assessment,
-            stragglers=tuple(node.id for node in unfinished),
-        ),
-    )
-
-
-def is_policy_met(stage: Stage, nodes: list[WorkNode]) -> bool:
-    """Whether enough nodes of a stage have completed to close it over the others."""
-    completed = sum(node.status == "completed" for node in nodes)
-    match stage.contract.checkpoint_policy:
-        case "any":
-            return completed >= 1
-        case "majority":
-            return completed * 2 > len(nodes)
-        case "all_must_complete":
-            return all(node.has_ended for node in nodes)
 
 
 def finish(board: Board, command: c.FinishRun, now: float) -> tuple[BoardEvent, ...]:

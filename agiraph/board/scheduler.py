@@ -1,9 +1,12 @@
 """The scheduler: which commands a board asks for by itself.
 
 Ready nodes go to idle workers: first those kept for one worker, then those whose role an idle
-worker has, then the rest in the order they came. If nobody is idle and the limit on busy workers
-allows, a worker is spawned. A node whose dependency will never be completed fails. Execute what
-`plan` returns and ask again, until it returns nothing: a spawned worker is assigned next time.
+worker has, then the rest in the order they came; none goes to a worker that works another way
+(`mode`). If nobody is idle and the limit on busy workers allows, a worker is spawned. A node whose
+dependency will never be completed fails. A stage whose policy is met goes on without the rest.
+
+Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
+next time.
 """
 
 from collections.abc import Callable
@@ -11,11 +14,12 @@ from dataclasses import dataclass
 from itertools import count
 
 from agiraph.board.board import Board
-from agiraph.board.commands import AssignNode, FailNode, SpawnWorker
+from agiraph.board.commands import AssignNode, FailNode, MeetStage, SpawnWorker
+from agiraph.board.stage_rules import stage_to_meet
 from agiraph.ids import NodeId, slug
 from agiraph.models import Worker, WorkNode
 
-Action = AssignNode | SpawnWorker | FailNode
+Action = AssignNode | SpawnWorker | FailNode | MeetStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ def plan(board: Board, limits: Limits) -> tuple[Action, ...]:
     """Return the next actions, () if the board is at rest."""
     if not board.is_running:
         return ()
+    if (over := stage_to_meet(board)) is not None:
+        return (MeetStage(over),)
     failures = _failures(board)
     ready = [n for n in board.nodes.values() if board.is_ready(n) and not _lost_worker(board, n)]
     busy = sum(worker.status == "busy" for worker in board.team)
@@ -62,13 +68,17 @@ def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]
     rest = _match(
         [node for node in anybodys if node.id not in taken[0]],
         [worker for worker in free if worker.id not in taken[1]],
-        lambda node, worker: True,
+        _works_its_way,
     )
     return [*pairs, *fitting, *rest]
 
 
 def _has_its_role(node: WorkNode, worker: Worker) -> bool:
-    return slug(worker.role) == slug(node.role)
+    return _works_its_way(node, worker) and slug(worker.role) == slug(node.role)
+
+
+def _works_its_way(node: WorkNode, worker: Worker) -> bool:
+    return worker.mode == node.mode
 
 
 def _match(
@@ -92,7 +102,8 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
         role = slug(node.role, fallback="worker")
         name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
         taken.add(name)
-        spawns.append(SpawnWorker(cause=f"scheduler:{number}", name=name, role=node.role))
+        cause = f"scheduler:{number}"
+        spawns.append(SpawnWorker(cause=cause, name=name, role=node.role, mode=node.mode))
     return tuple(spawns)
 
 
@@ -111,6 +122,10 @@ def _failures(board: Board) -> tuple[FailNode, ...]:
     return tuple(FailNode(node_id, None, reason) for node_id, reason in reasons.items())
 
 
+def _nobody_works_its_way(board: Board, node: WorkNode) -> bool:
+    return not places_left(board) and not any(_works_its_way(node, w) for w in board.team)
+
+
 def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str | None:
     for dependency in (board.nodes[node_id] for node_id in node.dependencies):
         if dependency.status in ("failed", "cancelled"):
@@ -119,6 +134,8 @@ def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str |
             return f"its dependency '{dependency.name}' {verb}{why}"
         if dependency.id in failing:
             return f"its dependency '{dependency.name}' failed: {failing[dependency.id]}"
+    if node.wanted_worker is None and _nobody_works_its_way(board, node):
+        return f"the team is full (run.max_workers) and nobody in it works by {node.mode}"
     if node.wanted_worker is not None and _lost_worker(board, node):
         name = board.workers[node.wanted_worker].name
         return f"worker '{name}', for whom it was kept, has stopped"

@@ -25,15 +25,40 @@ class BoardStore:
 
     def __init__(self, path: Path) -> None:
         """Open or create the journal at `path` and fold it; Corrupt, OSError."""
+        self.path = path
         self._snapshots = Snapshots(path, BOARD, FOLD)
         known = self._snapshots.load()
         self._journal = Journal(path, since=known[0] if known else None)
         begin = known[1] if known and self._journal.since else Board()
         try:
-            self.board = fold_records(self._journal.records, path, begin)
+            self._tail = read_events(self._journal.records, path)
+            self.board = fold_events(self._tail, path, begin)
         except BaseException:
             self._journal.close()
             raise
+        self._tail_begins = self._journal.count - len(self._tail)
+
+    @property
+    def count(self) -> int:
+        """How many events stand in the journal."""
+        return self._journal.count
+
+    def since(self, seen: int) -> list[BoardEvent]:
+        """Return the events after the first `seen`, oldest first.
+
+        What the journal gave when it was opened, and what has happened since, is at hand; only
+        what a snapshot stands for is read again.
+        """
+        if seen >= self._tail_begins:
+            return self._tail[seen - self._tail_begins :]
+        return read_events(read_journal(self.path), self.path)[seen:]
+
+    def forget(self, seen: int) -> None:
+        """Let go of the first `seen` events: nobody will ask for them again."""
+        drop = min(seen - self._tail_begins, len(self._tail) - 1)
+        if drop > 0:
+            del self._tail[:drop]
+            self._tail_begins += drop
 
     def execute(self, command: Command, now: float) -> tuple[BoardEvent, ...]:
         """Decide, journal, apply; return what happened, () if the command had its effect before.
@@ -46,6 +71,7 @@ class BoardStore:
             board = apply(board, event)
         self._journal.append(*(event.model_dump(mode="json") for event in happened))
         self.board = board
+        self._tail.extend(happened)
         self._snapshots.keep_if_due(self._journal.mark, board)
         return happened
 
@@ -56,18 +82,30 @@ class BoardStore:
 
 def read_board(path: Path) -> Board:
     """Return the board of a run's journal that another process may be writing; Corrupt."""
-    return fold_records(read_journal(path), path)
+    return fold_events(read_events(read_journal(path), path), path)
 
 
-def fold_records(
-    records: Iterable[dict[str, Any]], path: Path, board: Board | None = None
-) -> Board:
-    """Return the board after journaled records; Corrupt names the record that cannot have been."""
-    board = board or Board()
+def read_events(records: Iterable[dict[str, Any]], path: Path) -> list[BoardEvent]:
+    """Return journaled records as events; Corrupt names the one that is none."""
+    found: list[BoardEvent] = []
     for number, record in enumerate(records, start=1):
         try:
-            board = apply(board, BOARD_EVENT.validate_python(record))
-        except (ValidationError, KeyError, IndexError) as error:
-            kind = record.get("type")
-            raise Corrupt(f"{path}: record {number} ({kind}) does not fit: {error}") from None
+            found.append(BOARD_EVENT.validate_python(record))
+        except ValidationError as error:
+            raise _misfit(path, number, str(record.get("type")), error) from None
+    return found
+
+
+def fold_events(happened: Iterable[BoardEvent], path: Path, board: Board | None = None) -> Board:
+    """Return the board after these events; Corrupt names the one that cannot have been."""
+    board = board or Board()
+    for number, event in enumerate(happened, start=1):
+        try:
+            board = apply(board, event)
+        except (KeyError, IndexError) as error:
+            raise _misfit(path, number, event.type, error) from None
     return board
+
+
+def _misfit(path: Path, number: int, kind: str, error: Exception) -> Corrupt:
+    return Corrupt(f"{path}: record {number} ({kind}) does not fit: {error}")

@@ -33,6 +33,7 @@ def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent,
         identity=command.identity,
         memory=command.memory,
         tools=command.tools,
+        mode=command.mode,
         cause=command.cause,
     )
     return (e.WorkerSpawned(ts=now, worker=worker),)

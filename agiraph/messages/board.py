@@ -4,6 +4,7 @@ from pydantic import Field
 
 from agiraph.ids import NodeId
 from agiraph.messages.body import Body
+from agiraph.models import WorkMode
 from agiraph.turns import JsonObject
 
 
@@ -38,6 +39,7 @@ class CreateNode(Body):
     dependencies: tuple[str, ...] = ()
     worker: str | None = None
     parent_node: NodeId | None = None
+    mode: WorkMode | None = None
 
 
 class NodeCreatedReply(Body):

@@ -75,9 +75,22 @@ class Tool(Generic[P]):
 
 def schema_of(params: type[BaseModel]) -> JsonObject:
     """Return the JSON Schema of a parameter model, in the plain form that every provider takes."""
-    schema: JsonObject = _plain(params.model_json_schema())
+    written = params.model_json_schema()
+    schema: JsonObject = _plain(_whole(written, written.pop("$defs", {})))
     schema.setdefault("properties", {})
     return {key: schema[key] for key in schema if key != "description"}
+
+
+def _whole(value: Any, parts: JsonObject) -> Any:
+    """Put each part where it is referred to: not every provider follows references."""
+    if isinstance(value, list):
+        return [_whole(item, parts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(name := value.get("$ref"), str):
+        part = {k: v for k, v in parts[name.rpartition("/")[2]].items() if k != "description"}
+        value = part | {k: v for k, v in value.items() if k != "$ref"}
+    return {key: _whole(item, parts) for key, item in value.items()}
 
 
 def _plain(value: Any) -> Any:

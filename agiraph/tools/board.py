@@ -4,7 +4,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agiraph.tools.base import Names, NoParams, Params, Tool, as_json
+from agiraph.board.commands import StageTerms
+from agiraph.models import WorkMode
+from agiraph.tools.base import WORKERS, Names, NoParams, Params, Tool, as_json
 from agiraph.tools.ports import NewNode, ToolContext, WaitOutcome
 from agiraph.turns import JsonObject
 
@@ -23,12 +25,20 @@ class CreateWorkNode(Params):
         default=(), description="nodes, by name or id, that must be completed first"
     )
     worker: str | None = Field(default=None, description="who is to do it; else any idle worker")
+    mode: WorkMode | None = Field(
+        default=None,
+        description="single_inference: one model call without tools, its answer is the output",
+    )
     wait: bool = Field(default=False, description="whether to wait until the node has ended")
 
     @field_validator("refs", mode="before")
     @classmethod
     def _no_refs(cls, value: Any) -> Any:
         return {} if value is None else value
+
+    def terms(self) -> StageTerms | None:
+        """Return the terms of the stage that this node opens: only the coordinator gives them."""
+        return None
 
 
 class Wait(Params):
@@ -46,6 +56,8 @@ async def create_work_node(context: ToolContext, params: CreateWorkNode) -> str:
         refs=params.refs,
         dependencies=params.dependencies,
         worker=params.worker,
+        mode=params.mode,
+        stage=params.terms(),
     )
     created: JsonObject = await context.team.create_node(context.call_id, node)
     if not params.wait:
@@ -77,6 +89,7 @@ CREATE_WORK_NODE = Tool(
     params=CreateWorkNode,
     run=create_work_node,
     idempotent=True,
+    kinds=WORKERS,
 )
 WAIT = Tool(
     name="wait",

@@ -1,11 +1,11 @@
-"""Leading tools: what only the coordinator does with its team, its stages and the run."""
+"""Leading tools: what only the coordinator does with its team and the run."""
 
 import json
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from agiraph.models import WorkerType
+from agiraph.models import WorkerType, WorkMode
 from agiraph.tools.base import COORDINATORS, Names, Params, Tool, as_json
 from agiraph.tools.ports import NewWorker, ToolContext
 
@@ -16,6 +16,10 @@ class SpawnWorker(Params):
     name: str = Field(min_length=1, description="a short name, unique in the team")
     type: WorkerType = Field(
         default="harnessed", description="harnessed: a model that we drive; autonomous: a command"
+    )
+    mode: WorkMode = Field(
+        default="multi_turn",
+        description="multi_turn: a loop with tools; single_inference: one model call, no tools",
     )
     model: str | None = Field(default=None, description="provider/model; else the run's own")
     agent_command: str | None = Field(default=None, description="the command of an autonomous one")
@@ -56,12 +60,6 @@ class CancelNode(Params):
     node_id: str = Field(min_length=1, description="the node, by name or id")
 
 
-class Reconvene(Params):
-    """Parameters of `reconvene`."""
-
-    assessment: str = Field(min_length=1, description="what is known now, and what comes next")
-
-
 class Finish(Params):
     """Parameters of `finish`."""
 
@@ -78,6 +76,7 @@ async def spawn_worker(context: ToolContext, params: SpawnWorker) -> str:
         role=params.role,
         tools=params.tools,
         memory=params.memory,
+        mode=params.mode,
     )
     return as_json(await context.team.spawn_worker(context.call_id, worker))
 
@@ -97,11 +96,6 @@ async def retire_worker(context: ToolContext, params: RetireWorker) -> str:
 async def cancel_node(context: ToolContext, params: CancelNode) -> str:
     """Cancel a node that has not ended; return {"node_id", "status"}."""
     return as_json(await context.team.cancel_node(context.call_id, params.node_id))
-
-
-async def reconvene(context: ToolContext, params: Reconvene) -> str:
-    """Close the stage; return {"stage", "nodes": [...]} of the closed one."""
-    return as_json(await context.team.reconvene(context.call_id, params.assessment))
 
 
 async def finish(context: ToolContext, params: Finish) -> str:
@@ -139,14 +133,6 @@ CANCEL_NODE = Tool(
     description="Cancel a node whose result is no longer wanted.",
     params=CancelNode,
     run=cancel_node,
-    idempotent=True,
-    kinds=COORDINATORS,
-)
-RECONVENE = Tool(
-    name="reconvene",
-    description="End the current stage with your assessment; the next node opens the next stage.",
-    params=Reconvene,
-    run=reconvene,
     idempotent=True,
     kinds=COORDINATORS,
 )

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from agiraph.board.commands import Role, StageTerms
 from agiraph.config import Config
 from agiraph.errors import Refused
 from agiraph.ids import Address
-from agiraph.models import DeliveryMode, WorkerType
+from agiraph.models import DeliveryMode, WorkerType, WorkMode
 from agiraph.scopes.scope import Scope
 
 EntityKind = Literal["worker", "coordinator"]
@@ -28,6 +29,8 @@ class NewNode:
     refs: dict[str, str] | None = None
     dependencies: tuple[str, ...] = ()
     worker: str | None = None
+    mode: WorkMode | None = None
+    stage: StageTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,16 @@ class NewWorker:
     role: str | None = None
     tools: tuple[str, ...] | None = None
     memory: str = ""
+    mode: WorkMode = "multi_turn"
+
+
+@dataclass(frozen=True, slots=True)
+class NewStage:
+    """What `launch_roles` asks for."""
+
+    terms: StageTerms
+    roles: tuple[Role, ...]
+    retire: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +144,17 @@ class Lead(Team, Protocol):
         """Cancel a node that has not ended; return {"node_id", "status"}."""
         ...
 
-    async def reconvene(self, call_id: str, assessment: str) -> JsonObject:
-        """Close the stage, write the plan; return {"stage", "nodes": [...]} of the closed one."""
+    async def launch_roles(self, call_id: str, stage: NewStage) -> JsonObject:
+        """Open a stage: all or nothing; return {"stage", "contract", "nodes", "workers"}."""
+        ...
+
+    async def reconvene(
+        self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
+    ) -> JsonObject:
+        """Close the stage; return {"stage", "nodes", "went_on_without"} of the closed one.
+
+        `terms` are those of the next stage.
+        """
         ...
 
     async def finish(self, call_id: str, summary: str) -> None:

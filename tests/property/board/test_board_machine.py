@@ -10,13 +10,21 @@ from agiraph.board.cycles import find_cycle
 from agiraph.board.decide import decide
 from agiraph.board.events import BOARD_EVENT, BoardEvent
 from agiraph.board.scheduler import Limits, plan
+from agiraph.board.stage_rules import due_at, is_policy_met
 from agiraph.board.view import board_view, full_board
 from agiraph.errors import Refused
 from agiraph.ids import RunId
-from agiraph.models import WorkNode
+from agiraph.models import WorkMode, WorkNode
 
 NODES = st.sampled_from(["alpha", "beta", "gamma", "alpha-2", "delta", "nobody"])
 WORKERS = st.sampled_from(["ada", "ben", "cyd", "worker-1", "nobody"])
+MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
+TERMS = st.builds(
+    c.StageTerms,
+    name=st.none() | st.sampled_from(["One", "Two"]),
+    timeout_seconds=st.none() | st.sampled_from([5.0, 30.0]),
+    checkpoint_policy=st.none() | st.sampled_from(["all_must_complete", "majority", "any"]),
+)
 CAUSES = st.integers(0, 30).map(str)
 
 
@@ -54,6 +62,8 @@ class BoardMachine(RuleBasedStateMachine):
         refs=st.dictionaries(st.sampled_from("xy"), NODES, max_size=2),
         worker=st.none() | WORKERS,
         parent=st.none() | NODES,
+        terms=st.none() | TERMS,
+        mode=st.none() | MODES,
     )
     def create(
         self,
@@ -63,12 +73,43 @@ class BoardMachine(RuleBasedStateMachine):
         refs: dict[str, str],
         worker: str | None,
         parent: str | None,
+        terms: c.StageTerms | None,
+        mode: WorkMode | None,
     ) -> None:
-        self.do(c.CreateNode(f"n{cause}", "t", name, None, refs, tuple(needs), worker, parent))
+        key = f"n{cause}"
+        needed = tuple(needs)
+        self.do(c.CreateNode(key, "t", name, None, refs, needed, worker, parent, terms, mode))
 
-    @rule(cause=CAUSES, name=WORKERS)
-    def spawn(self, cause: str, name: str) -> None:
-        self.do(c.SpawnWorker(f"w{cause}", name))
+    @rule(cause=CAUSES, name=WORKERS, mode=MODES)
+    def spawn(self, cause: str, name: str, mode: WorkMode) -> None:
+        self.do(c.SpawnWorker(f"w{cause}", name, mode=mode))
+
+    @rule(
+        cause=CAUSES,
+        terms=TERMS,
+        roles=st.lists(st.builds(c.Role, WORKERS, st.just("t"), node=NODES), max_size=3),
+        retire=st.lists(WORKERS, max_size=1),
+    )
+    def launch(
+        self, cause: str, terms: c.StageTerms, roles: list[c.Role], retire: list[str]
+    ) -> None:
+        stages, nodes = len(self.board.stages), len(self.board.nodes)
+        self.do(c.LaunchRoles(f"s{cause}", terms, tuple(roles), tuple(retire)))
+        if len(self.board.stages) > stages:
+            assert len(self.board.nodes) == nodes + len(roles), "all of it or nothing"
+
+    @rule()
+    def wait_for_stage(self) -> None:
+        self.do(c.LaunchStage())
+
+    @rule(later=st.integers(1, 40))
+    def time_passes(self, later: int) -> None:
+        self.now += later
+        due = due_at(self.board)
+        if due is not None and self.board.open_stage is not None:
+            is_up = due <= self.now + 1
+            self.do(c.ExpireStage(self.board.open_stage))
+            assert (due_at(self.board) is None) == is_up
 
     @rule(node=NODES, worker=WORKERS)
     def assign(self, node: str, worker: str) -> None:
@@ -110,9 +151,9 @@ class BoardMachine(RuleBasedStateMachine):
     def lose(self, worker: str) -> None:
         self.do(c.LoseWorker(worker, "killed"))
 
-    @rule()
-    def reconvene(self) -> None:
-        self.do(c.Reconvene("so far"))
+    @rule(cause=CAUSES, terms=st.none() | TERMS)
+    def reconvene(self, cause: str, terms: c.StageTerms | None) -> None:
+        self.do(c.Reconvene("so far", f"r{cause}", "go on", terms))
 
     @rule(max_concurrent=st.integers(1, 3))
     def settle(self, max_concurrent: int) -> None:
@@ -143,6 +184,25 @@ class BoardMachine(RuleBasedStateMachine):
             ]
             assert held == ([worker.node] if worker.node else [])
             assert (worker.node is None) == (worker.status in ("idle", "stopped"))
+
+    @invariant()
+    def a_stage_that_is_over_has_nothing_left_to_do(self) -> None:
+        for index, stage in enumerate(self.board.stages):
+            nodes = [self.board.nodes[node] for node in stage.nodes]
+            if stage.over or stage.status == "completed":
+                assert all(node.has_ended for node in nodes)
+            if index < len(self.board.stages) - 1:
+                assert stage.status == "completed"
+            for node in stage.stragglers:
+                assert self.board.nodes[node].status == "cancelled"
+            if stage.over in ("majority", "any"):
+                assert is_policy_met(stage, nodes)
+
+    @invariant()
+    def everyone_works_its_own_way(self) -> None:
+        for node in self.board.nodes.values():
+            if node.assigned_worker is not None:
+                assert self.board.workers[node.assigned_worker].mode == node.mode
 
     @invariant()
     def names_are_unique(self) -> None:
@@ -193,8 +253,8 @@ class BoardMachine(RuleBasedStateMachine):
 
 
 def _may_repeat(command: c.Command) -> bool:
-    """Whether saying it again must be harmless; a stage can be reconvened once, not twice."""
-    return not isinstance(command, c.Reconvene)
+    """Whether saying it again must be harmless: all of it but what only time tells."""
+    return not isinstance(command, c.ExpireStage)
 
 
 BoardMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

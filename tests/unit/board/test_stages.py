@@ -2,8 +2,19 @@
 
 import pytest
 
-from agiraph.board.commands import FinishRun, Reconvene, StopRun
-from agiraph.board.events import StageReconvened
+from agiraph.board.commands import (
+    CompleteNode,
+    CreateNode,
+    ExpireStage,
+    FinishRun,
+    LaunchStage,
+    MeetStage,
+    Reconvene,
+    StageTerms,
+    StopRun,
+)
+from agiraph.board.events import BOARD_EVENT, StageMet, StageReconvened, StageStarted
+from agiraph.board.stage_rules import due_at
 from agiraph.errors import IllegalTransition
 from agiraph.models import CheckpointPolicy, StageContract
 from tests.unit.board.desk import Desk
@@ -35,9 +46,118 @@ def test_a_looser_contract_names_the_stragglers(policy: CheckpointPolicy, needed
         with pytest.raises(IllegalTransition, match="cannot be closed yet"):
             desk.do(Reconvene("early"))
         desk.complete(f"n{number}", "ada")
-    (event,) = desk.events(Reconvene("enough"))
-    assert isinstance(event, StageReconvened)
-    assert event.stragglers == tuple(desk.at(f"n{n}").id for n in range(needed, 3))
+    *_, met, closed = desk.events(Reconvene("enough"))
+    assert isinstance(met, StageMet)
+    assert isinstance(closed, StageReconvened)
+    late = tuple(desk.at(f"n{n}").id for n in range(needed, 3))
+    assert met.stragglers == closed.stragglers == desk.board.stages[0].stragglers == late
+    assert {desk.board.nodes[node].status for node in late} == {"cancelled"}
+
+
+@pytest.mark.parametrize(("policy", "needed"), [("any", 1), ("majority", 2)])
+def test_a_stage_that_is_waited_for_goes_on_without_its_stragglers(
+    policy: CheckpointPolicy, needed: int
+) -> None:
+    desk = desk_with(policy)
+    for number in range(needed):
+        assert desk.do(LaunchStage()) == (["stage.launched"] if number == 0 else [])
+        desk.complete(f"n{number}", "ada")
+    desk.settle()
+    stage = desk.board.stages[0]
+    assert (stage.status, stage.over) == ("reconvening", policy)
+    assert [desk.board.nodes[n].name for n in stage.stragglers] == [
+        f"n{n}" for n in range(needed, 3)
+    ]
+    assert "went on without it" in (desk.at("n2").reason or "")
+    with pytest.raises(IllegalTransition, match=r"is over .* `reconvene`"):
+        desk.node("late")
+    assert desk.do(Reconvene("enough")) == ["stage.reconvened"]
+    desk.node("late")
+    assert desk.at("late").stage == 1
+
+
+def test_a_policy_is_not_judged_while_the_stage_is_still_being_planned() -> None:
+    desk = desk_with("majority", nodes=1)
+    desk.complete("n0", "ada")
+    desk.settle()
+    assert desk.board.stages[0].status == "planning"
+    desk.node("n1")
+    desk.node("n2")
+    desk.do(LaunchStage())
+    desk.complete("n1", "ada")
+    desk.settle()
+    assert desk.board.stages[0].over == "majority"
+
+
+def test_sub_nodes_do_not_count_for_a_policy() -> None:
+    desk = desk_with("majority", nodes=3)
+    desk.run("n0", "ada")
+    for number in range(5):
+        desk.do(CreateNode(f"s{number}", "part", f"part-{number}", parent_node="n0"))
+    desk.do(LaunchStage())
+    desk.do(CompleteNode("n0", 1, "done", ()))
+    assert desk.plan(1)[0] != MeetStage(0)
+    desk.complete("n1", "ada")
+    assert desk.plan() == (MeetStage(0),)
+
+
+def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.do(CreateNode("a", "a", "first", stage=StageTerms("Race", timeout_seconds=10)))
+    started = desk.now
+    desk.node("second")
+    assert due_at(desk.board) == started + 10
+    desk.complete("first", "ada")
+    assert desk.do(ExpireStage(0)) == []
+    desk.now = started + 9
+    assert desk.do(ExpireStage(0)) == ["node.cancelled", "stage.met"]
+    assert desk.at("second").reason == "stage 'Race' went on without it: its time of 10 s is up"
+    assert due_at(desk.board) is None
+    assert desk.do(ExpireStage(0)) == []
+
+
+def test_nothing_joins_a_stage_whose_time_is_up() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    desk.do(CreateNode("a", "a", "first", stage=StageTerms(timeout_seconds=10)))
+    desk.complete("first", "ada")
+    assert due_at(desk.board) is None
+    desk.now += 10
+    with pytest.raises(IllegalTransition, match="its time of 10 s is up"):
+        desk.node("second")
+
+
+def test_the_terms_of_a_stage_come_with_its_first_node_or_with_reconvening() -> None:
+    desk = Desk()
+    desk.worker("ada")
+    terms = StageTerms("Research", "find out", 7, 60, "majority")
+    desk.do(CreateNode("a", "a", "first", stage=terms))
+    stage = desk.board.stages[0]
+    assert (stage.name, stage.goal) == ("Research", "find out")
+    assert stage.contract.max_iterations_per_node == 7
+    assert (stage.contract.timeout_seconds, stage.contract.checkpoint_policy) == (60, "majority")
+    assert stage.contract.node_timeout_seconds == 1800
+    with pytest.raises(IllegalTransition, match="is open and its contract stands"):
+        desk.do(CreateNode("b", "b", "second", stage=terms))
+    desk.complete("first", "ada")
+    closing = Reconvene("known", "c1", "go on", StageTerms("Synthesis", "write it", None, 30))
+    assert desk.do(closing) == ["stage.reconvened", "stage.planned"]
+    assert desk.do(closing) == []
+    desk.node("later")
+    stage = desk.board.stages[1]
+    assert (stage.name, stage.goal, stage.contract.timeout_seconds) == ("Synthesis", "write it", 30)
+    assert desk.board.planned is None
+
+
+def test_the_contract_of_an_older_journal_bounds_its_nodes_as_it_did() -> None:
+    old = {"max_iterations_per_node": 5, "timeout_seconds": 90, "checkpoint_policy": "any"}
+    record = {"type": "stage.started", "ts": 1.0, "stage": 0, "name": "Stage 1", "contract": old}
+    event = BOARD_EVENT.validate_python(record)
+    assert isinstance(event, StageStarted)
+    assert (event.contract.node_timeout_seconds, event.contract.timeout_seconds) == (90, None)
+    kept = BOARD_EVENT.validate_python(event.model_dump(mode="json"))
+    assert kept == event
 
 
 def test_the_next_node_opens_the_next_stage() -> None:

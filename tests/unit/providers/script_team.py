@@ -210,7 +210,7 @@ class Desk:
         node.ended.set()
         return files
 
-    async def reconvene(self, call_id: str, assessment: str) -> JsonObject:
+    async def reconvene(self, call_id: str, assessment: str, *_: Any) -> JsonObject:
         return {"stage": "Stage 1", "nodes": [node.row() for node in self.team.nodes.values()]}
 
     async def finish(self, call_id: str, summary: str) -> None:

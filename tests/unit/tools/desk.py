@@ -9,7 +9,7 @@ from agiraph.errors import InvalidInput
 from agiraph.home import AgentHome, NodeHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.scopes.scope import Scope
-from agiraph.tools.ports import EntityKind, NewNode, NewWorker, ToolContext, WaitOutcome
+from agiraph.tools.ports import EntityKind, NewNode, NewStage, NewWorker, ToolContext, WaitOutcome
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import ToolCall, ToolTurn
 
@@ -70,8 +70,12 @@ class RecordingTeam:
     async def cancel_node(self, call_id: str, node: str) -> dict[str, Any]:
         return {"node_id": node, "status": "cancelled"}
 
-    async def reconvene(self, call_id: str, assessment: str) -> dict[str, Any]:
+    async def reconvene(self, call_id: str, assessment: str, *_: Any) -> dict[str, Any]:
         return {"stage": "Stage 1", "nodes": []}
+
+    async def launch_roles(self, call_id: str, stage: NewStage) -> dict[str, Any]:
+        self.asked.append(("launch_roles", call_id, stage))
+        return {"stage": stage.terms.name}
 
     async def finish(self, call_id: str, summary: str) -> None:
         self.asked.append(("finish", call_id, summary))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.errors import InvalidInput
+from agiraph.tools.ports import EntityKind
 from agiraph.tools.table import TOOLS
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import ToolCall
@@ -28,8 +29,14 @@ def test_every_tool_has_a_runbook_and_a_plain_schema() -> None:
         schema = tool.schema()
         assert schema.parameters["type"] == "object"
         assert "anyOf" not in str(schema.parameters)
-        assert "title" not in str(schema.parameters)
-        assert len({one.name for one in TOOLS}) == len(TOOLS)
+        assert "'title': '" not in str(schema.parameters)
+        assert "$" not in str(schema.parameters)
+
+
+@pytest.mark.parametrize("kind", ["worker", "coordinator"])
+def test_no_two_tools_of_an_entity_are_called_alike(kind: EntityKind) -> None:
+    names = [tool.name for tool in TOOLS if kind in tool.kinds]
+    assert len(set(names)) == len(names)
 
 
 def test_every_parameter_is_described() -> None:

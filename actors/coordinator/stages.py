@@ -1,0 +1,70 @@
+"""Stages as the coordinator's tools act on them: launch one with its roles, tell of one closed."""
+
+from actors.coordinator.office import Office
+from actors.entity.asking import ask_until_answered
+from actors.runtime import Runtime
+from agiraph.board import commands as c
+from agiraph.board.board import Board
+from agiraph.board.view import node_row
+from agiraph.ids import BROKER
+from agiraph.messages import CheckModel
+from agiraph.tools.ports import NewStage
+from agiraph.tools.toolbox import Toolbox
+from agiraph.turns import JsonObject
+
+
+async def require_worker(
+    runtime: Runtime, model: str | None, tools: tuple[str, ...] | None
+) -> None:
+    """Raise Refused for a tool that does not exist or a model that cannot be asked."""
+    Toolbox.for_entity("worker", tools)
+    if model:
+        await ask_until_answered(runtime, BROKER, CheckModel(model=model))
+
+
+async def launch_roles(runtime: Runtime, office: Office, cause: str, stage: NewStage) -> JsonObject:
+    """Open a stage and return what it is; asked again after a crash it returns the same.
+
+    Every model and tool is looked at before anything is changed.
+    """
+    for role in stage.roles:
+        await require_worker(runtime, role.model, role.tools)
+    office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire))
+    return launched_stage(office.board, cause)
+
+
+def launched_stage(board: Board, cause: str) -> JsonObject:
+    """Return {"stage", "number", "contract", "nodes", "workers"} of the stage this cause opened.
+
+    `workers` says of each whether it is new; an earlier stage's worker goes on.
+    """
+    index, stage = next((i, s) for i, s in enumerate(board.stages) if s.cause == cause)
+    nodes = [board.nodes[node] for node in stage.nodes if board.nodes[node].parent_node is None]
+    workers = [
+        board.workers[node.wanted_worker] for node in nodes if node.wanted_worker is not None
+    ]
+    return {
+        "stage": stage.name,
+        "number": index + 1,
+        "contract": stage.contract.model_dump(mode="json", exclude_none=True),
+        "nodes": [node_row(board, node) for node in nodes],
+        "workers": [
+            {
+                "id": worker.id,
+                "name": worker.name,
+                "is_new": worker.cause.startswith(f"{cause}#"),
+            }
+            for worker in workers
+        ],
+    }
+
+
+def closed_stage(board: Board, cause: str) -> JsonObject:
+    """Return {"stage", "nodes", "went_on_without", "next"} of the stage that this cause closed."""
+    stage = next(stage for stage in board.stages if stage.closed_by == cause)
+    return {
+        "stage": stage.name,
+        "nodes": [node_row(board, board.nodes[node]) for node in stage.nodes],
+        "went_on_without": [board.nodes[node].name for node in stage.stragglers],
+        "next": board.planned.name if board.planned else None,
+    }

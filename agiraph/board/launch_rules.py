@@ -1,0 +1,147 @@
+"""Rules of launching a stage: its workers and nodes in one piece, all of it or nothing.
+
+A role whose name is on the team persists: the same worker, with its conversation and its memory,
+gets the new prompt as its next node. Any other role is hired. Who is to be let go is let go first.
+"""
+
+from agiraph.board import commands as c
+from agiraph.board import node_rules, worker_rules
+from agiraph.board.board import Board, fold
+from agiraph.board.cycles import find_cycle
+from agiraph.board.events import BoardEvent
+from agiraph.board.names import free_name, same
+from agiraph.board.run_rules import require_running
+from agiraph.board.stage_rules import begin_wait, open_stage
+from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.ids import slug
+from agiraph.models import Worker
+
+
+class _Draft:
+    """The board as it would be, and the events that lead there."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.events: list[BoardEvent] = []
+
+    def add(self, *happened: BoardEvent) -> None:
+        self.events.extend(happened)
+        self.board = fold(happened, self.board)
+
+
+def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent, ...]:
+    """Open the stage, let go who is to go, hire who is missing, create a node for each role."""
+    if any(stage.cause == command.cause for stage in board.stages):
+        return ()
+    require_running(board)
+    if board.open_stage is not None:
+        name = board.stages[board.open_stage].name
+        raise IllegalTransition(
+            f"stage '{name}' is still open: `reconvene` with your assessment, then launch the next"
+        )
+    _refuse_twins(command.roles)
+    draft = _Draft(board)
+    _, opened = open_stage(board, now, command.terms, command.cause)
+    draft.add(*opened)
+    for name in command.retire:
+        draft.add(*worker_rules.retire(draft.board, c.RetireWorker(name), now))
+    for role in command.roles:
+        if _persisting(draft.board, role) is None:
+            draft.add(*worker_rules.spawn(draft.board, _hire(command.cause, role), now))
+    names = _node_names(draft.board, command)
+    for role in _dependencies_first(command.roles):
+        draft.add(*node_rules.create(draft.board, _node(command.cause, role, names), now))
+    draft.add(*begin_wait(draft.board, now))
+    return tuple(draft.events)
+
+
+def _refuse_twins(roles: tuple[c.Role, ...]) -> None:
+    if not roles:
+        raise InvalidInput("a stage needs at least one role")
+    for number, role in enumerate(roles):
+        if any(same(role.name, other.name) for other in roles[:number]):
+            raise InvalidInput(
+                f"the role '{role.name}' stands twice in the stage (one worker each)"
+            )
+
+
+def _persisting(board: Board, role: c.Role) -> Worker | None:
+    """Return the worker of the team that goes on as this role; refused if it would change."""
+    worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
+    if worker is None:
+        return None
+    wanted = {"model": role.model, "mode": role.mode, "tools": role.tools}
+    for field, value in wanted.items():
+        has = getattr(worker, field)
+        if value is not None and value != has:
+            raise IllegalTransition(
+                f"worker '{worker.name}' is on the team and keeps its {field} ({has or 'default'}):"
+                f" leave {field} out, or retire it and hire another under a new name"
+            )
+    return worker
+
+
+def _hire(cause: str, role: c.Role) -> c.SpawnWorker:
+    return c.SpawnWorker(
+        cause=f"{cause}#worker:{role.name}",
+        name=role.name,
+        type=role.type,
+        model=role.model,
+        role=role.title,
+        memory=role.memory,
+        tools=role.tools,
+        agent_command=role.agent_command,
+        mode=role.mode or "multi_turn",
+    )
+
+
+def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
+    """Return the name of each role's node, by the role's name in small letters; no two alike."""
+    taken = {node.name for node in board.nodes.values()}
+    stage = board.stages[-1].name
+    names: dict[str, str] = {}
+    for role in command.roles:
+        name = free_name(slug(role.node or f"{role.name} {stage}", fallback="node"), taken)
+        taken.add(name)
+        names[role.name.casefold()] = name
+    return names
+
+
+def _node(cause: str, role: c.Role, names: dict[str, str]) -> c.CreateNode:
+    """Return the node of a role; what it needs may be named by role."""
+    return c.CreateNode(
+        cause=f"{cause}#node:{role.name}",
+        task=role.task,
+        name=names[role.name.casefold()],
+        role=role.title,
+        refs={ref: _by_role(value, names) for ref, value in role.refs.items()},
+        dependencies=tuple(_by_role(needed, names) for needed in role.dependencies),
+        worker=role.name,
+    )
+
+
+def _by_role(value: str, names: dict[str, str]) -> str:
+    """Return a node's name, or a path in its `published/`, where a role is named for its node."""
+    head, slash, rest = value.strip().partition("/")
+    return f"{names.get(head.casefold(), head)}{slash}{rest}"
+
+
+def _dependencies_first(roles: tuple[c.Role, ...]) -> list[c.Role]:
+    """Return the roles so that each stands after those it needs; InvalidInput names a ring."""
+    by_name = {role.name.casefold(): role for role in roles}
+    needs = {name: _roles_needed(role, by_name) for name, role in by_name.items()}
+    ring = find_cycle(needs)
+    if ring:
+        names = " -> ".join(by_name[name].name for name in ring)
+        raise InvalidInput(f"the roles wait for each other in a ring: {names}")
+    order: dict[str, c.Role] = {}
+    while len(order) < len(by_name):
+        for name, role in by_name.items():
+            if name not in order and all(needed in order for needed in needs[name]):
+                order[name] = role
+    return list(order.values())
+
+
+def _roles_needed(role: c.Role, by_name: dict[str, c.Role]) -> tuple[str, ...]:
+    heads = (value.strip().partition("/")[0] for value in (*role.dependencies, *role.refs.values()))
+    return tuple(head.casefold() for head in heads if head.casefold() in by_name)

@@ -1,0 +1,247 @@
+"""Rules of a stage: open it, wait for it, be over before all is done, close it.
+
+planning -> running -> reconvening -> completed
+
+A stage is planned while its nodes are being created, and runs from the moment the coordinator
+waits for them: only then can a majority of them mean anything. One whose policy is met, or whose
+time is up, is over: what has not ended is cancelled in the same breath, and nothing joins it any
+more. A stage of which all must complete takes new nodes until it is reconvened.
+"""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board, StagePlan
+from agiraph.board.events import BoardEvent
+from agiraph.board.run_rules import require_running
+from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.models import Stage, StageContract, StageOver, WorkNode
+
+
+def open_stage(
+    board: Board, now: float, terms: c.StageTerms | None = None, cause: str = ""
+) -> tuple[int, tuple[BoardEvent, ...]]:
+    """Return the stage that a new node joins, and the event that opens it if need be.
+
+    IllegalTransition if the open stage is over, or is not the one that `terms` are for.
+    """
+    require_running(board)
+    index = board.open_stage
+    if index is None:
+        return len(board.stages), (_opened(board, terms, now, cause),)
+    stage = board.stages[index]
+    if stage.over or _is_late(stage, now):
+        why = over_in_words(stage.over or "timeout", stage.contract)
+        raise IllegalTransition(
+            f"stage '{stage.name}' is over ({why}): `reconvene` with your assessment first, "
+            "the next node then opens the next stage"
+        )
+    if terms is not None and terms != c.StageTerms():
+        raise IllegalTransition(
+            f"stage '{stage.name}' is open and its contract stands: `reconvene` first "
+            "(the terms of a stage are given with its first node)"
+        )
+    return index, ()
+
+
+def _opened(board: Board, terms: c.StageTerms | None, now: float, cause: str) -> e.StageStarted:
+    plan = planned_stage(board, terms)
+    return e.StageStarted(
+        ts=now,
+        stage=len(board.stages),
+        name=plan.name,
+        contract=plan.contract,
+        goal=plan.goal,
+        cause=cause,
+    )
+
+
+def planned_stage(board: Board, terms: c.StageTerms | None) -> StagePlan:
+    """Return what a stage of these terms will be: what they leave out is as planned, or the run's.
+
+    InvalidInput if a term cannot be.
+    """
+    run = require_running(board)
+    plan = board.planned or StagePlan(f"Stage {len(board.stages) + 1}", "", run.contract)
+    if terms is None:
+        return plan
+    named = " ".join((terms.name or "").split())
+    return StagePlan(named or plan.name, terms.goal or plan.goal, _contract(plan.contract, terms))
+
+
+def _contract(base: StageContract, terms: c.StageTerms) -> StageContract:
+    wanted: dict[str, Any] = {
+        "max_iterations_per_node": terms.max_iterations_per_node,
+        "timeout_seconds": terms.timeout_seconds,
+        "checkpoint_policy": terms.checkpoint_policy,
+    }
+    changes = {name: value for name, value in wanted.items() if value is not None}
+    try:
+        return StageContract.model_validate({**base.model_dump(), **changes})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise InvalidInput(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+
+
+# --- how a stage stands --------------------------------------------------------------------------
+
+
+def nodes_of(board: Board, stage: Stage) -> list[WorkNode]:
+    """Return the nodes of a stage, sub-nodes included."""
+    return [board.nodes[node_id] for node_id in stage.nodes]
+
+
+def count_completed(nodes: list[WorkNode]) -> tuple[int, int]:
+    """Return how many nodes are completed, and of how many: sub-nodes of workers do not count."""
+    counted = [node for node in nodes if node.parent_node is None]
+    return sum(node.status == "completed" for node in counted), len(counted)
+
+
+def is_policy_met(stage: Stage, nodes: list[WorkNode]) -> bool:
+    """Whether enough nodes of a stage have completed to close it over the others."""
+    completed, of = count_completed(nodes)
+    match stage.contract.checkpoint_policy:
+        case "any":
+            return completed >= 1
+        case "majority":
+            return completed * 2 > of
+        case "all_must_complete":
+            return all(node.has_ended for node in nodes)
+
+
+def stage_to_meet(board: Board) -> int | None:
+    """Return the stage that should go on without its stragglers now, None if there is none."""
+    index = board.open_stage
+    if index is None or board.stages[index].status != "running":
+        return None
+    stage = board.stages[index]
+    if stage.contract.checkpoint_policy == "all_must_complete":
+        return None
+    return index if is_policy_met(stage, nodes_of(board, stage)) else None
+
+
+def due_at(board: Board) -> float | None:
+    """Return when the time of the open stage is up, in seconds since the epoch.
+
+    None if it has no limit, is over, or has nothing that could still be late.
+    """
+    if not board.is_running or board.open_stage is None:
+        return None
+    stage = board.stages[board.open_stage]
+    at = _ends_at(stage)
+    if at is None or stage.over or all(node.has_ended for node in nodes_of(board, stage)):
+        return None
+    return at
+
+
+def _ends_at(stage: Stage) -> float | None:
+    limit = stage.contract.timeout_seconds
+    return None if limit is None or stage.started_at is None else stage.started_at + limit
+
+
+def _is_late(stage: Stage, now: float) -> bool:
+    at = _ends_at(stage)
+    return at is not None and now >= at
+
+
+def over_in_words(over: StageOver, contract: StageContract) -> str:
+    """Return why a stage is over, as people and models are told."""
+    match over:
+        case "any":
+            return "any of its nodes was enough"
+        case "majority":
+            return "a majority of its nodes was enough"
+        case "timeout":
+            return f"its time of {contract.timeout_seconds or 0:g} s is up"
+
+
+# --- what is asked of a stage --------------------------------------------------------------------
+
+
+def begin_wait(board: Board, now: float) -> tuple[BoardEvent, ...]:
+    """Let the open stage run; () if there is none or it runs already."""
+    index = board.open_stage
+    if not board.is_running or index is None or board.stages[index].status != "planning":
+        return ()
+    return (e.StageLaunched(ts=now, stage=index),)
+
+
+def meet(board: Board, command: c.MeetStage, now: float) -> tuple[BoardEvent, ...]:
+    """Be over because the policy is met."""
+    if command.stage != stage_to_meet(board):
+        return ()
+    policy = board.stages[command.stage].contract.checkpoint_policy
+    assert policy != "all_must_complete"
+    return _go_on_without(board, command.stage, policy, now)
+
+
+def expire(board: Board, command: c.ExpireStage, now: float) -> tuple[BoardEvent, ...]:
+    """Be over because the time is up; () while it is not."""
+    due = due_at(board)
+    if command.stage != board.open_stage or due is None or now < due:
+        return ()
+    return _go_on_without(board, command.stage, "timeout", now)
+
+
+def _go_on_without(board: Board, index: int, why: StageOver, now: float) -> tuple[BoardEvent, ...]:
+    """Cancel what has not ended, and be over."""
+    stage = board.stages[index]
+    nodes = nodes_of(board, stage)
+    late = [node for node in nodes if not node.has_ended]
+    reason = f"stage '{stage.name}' went on without it: {over_in_words(why, stage.contract)}"
+    cancelled = (e.NodeCancelled(ts=now, node_id=node.id, reason=reason) for node in late)
+    completed, of = count_completed(nodes)
+    met = e.StageMet(
+        ts=now,
+        stage=index,
+        why=why,
+        completed=completed,
+        of=of,
+        stragglers=tuple(node.id for node in late),
+    )
+    return (*cancelled, met)
+
+
+def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEvent, ...]:
+    """Close the open stage once its contract's policy is met; the same cause closes one stage."""
+    if command.cause and any(stage.closed_by == command.cause for stage in board.stages):
+        return ()
+    require_running(board)
+    index = board.open_stage
+    if index is None:
+        raise IllegalTransition("no stage is open: create a node to open the next one")
+    stage, nodes = board.stages[index], nodes_of(board, board.stages[index])
+    late = [node for node in nodes if not node.has_ended]
+    if late and not is_policy_met(stage, nodes):
+        rows = ", ".join(f"{node.name} ({node.status})" for node in late)
+        raise IllegalTransition(
+            f"{stage.name} cannot be closed yet ({stage.contract.checkpoint_policy}): "
+            f"{rows} {'has' if len(late) == 1 else 'have'} not ended; wait or cancel"
+        )
+    before: tuple[BoardEvent, ...] = ()
+    policy = stage.contract.checkpoint_policy
+    if late and policy != "all_must_complete":
+        before = _go_on_without(board, index, policy, now)
+    closed = e.StageReconvened(
+        ts=now,
+        stage=index,
+        assessment=command.assessment,
+        stragglers=tuple(node.id for node in late) or stage.stragglers,
+        decided=command.decided,
+        cause=command.cause,
+    )
+    return (*before, closed, *_planned(board, command.terms, now))
+
+
+def _planned(board: Board, terms: c.StageTerms | None, now: float) -> tuple[BoardEvent, ...]:
+    if terms is None:
+        return ()
+    plan = planned_stage(board, terms)
+    number = len(board.stages)
+    planned = e.StagePlanned(
+        ts=now, stage=number, name=plan.name, goal=plan.goal, contract=plan.contract
+    )
+    return (planned,)

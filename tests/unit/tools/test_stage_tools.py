@@ -1,0 +1,69 @@
+"""The tools of stages: what models write for a stage, and what reaches the team."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from agiraph.board.commands import Role, StageTerms
+from agiraph.tools.ports import NewNode, NewStage
+from tests.unit.tools.desk import Desk
+
+STAGE = {
+    "name": "Research",
+    "roles": [
+        {
+            "id": "alice",
+            "name": "Alice",
+            "title": "Market Analyst",
+            "node_type": "api",
+            "model": "a/b",
+            "prompt": "Research the market.",
+            "workspace_reads": ["_plan.md"],
+            "workspace_writes": ["alice/"],
+        },
+        {"id": "bob", "prompt": "Sort it.", "mode": "single_inference", "refs": {"in": "Alice"}},
+    ],
+    "contract": {"checkpoint_policy": "all_must_checkpoint", "timeout_seconds": 60},
+    "retire": "Dave",
+}
+
+
+def launch(tmp_path: Path, stage: object) -> tuple[str, list[tuple[Any, ...]]]:
+    desk = Desk(tmp_path, kind="coordinator")
+    turn = asyncio.run(desk.call("launch_roles", stage=stage))
+    return turn.content, desk.team.asked
+
+
+def test_a_stage_of_the_collaboration_plan_is_taken_as_it_is_written(tmp_path: Path) -> None:
+    content, asked = launch(tmp_path, STAGE)
+    terms = StageTerms("Research", checkpoint_policy="all_must_complete", timeout_seconds=60)
+    alice = Role("Alice", "Research the market.", "Market Analyst", model="a/b")
+    bob = Role("bob", "Sort it.", mode="single_inference", refs={"in": "Alice"})
+    assert asked == [("launch_roles", "call-1", NewStage(terms, (alice, bob), ("Dave",)))]
+    assert json.loads(content) == {"stage": "Research"}
+
+
+def test_a_stage_may_come_as_text(tmp_path: Path) -> None:
+    assert launch(tmp_path / "a", json.dumps(STAGE))[1] == launch(tmp_path / "b", STAGE)[1]
+
+
+def test_what_is_wrong_in_a_stage_is_named_with_its_place(tmp_path: Path) -> None:
+    role = {"name": "Eve", "prompt": "x", "colour": "red"}
+    wrong = {"roles": [role], "contract": {"checkpoint_policy": "most"}}
+    content, asked = launch(tmp_path, wrong)
+    assert "stage.roles.0.colour" in content
+    assert "stage.contract.checkpoint_policy" in content
+    assert "'all_must_complete', 'majority' or 'any'" in content
+    assert asked == []
+
+
+def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
+    stage = {"name": "Race", "checkpoint_policy": "any"}
+    lead, worker = Desk(tmp_path / "lead", kind="coordinator"), Desk(tmp_path)
+    asyncio.run(lead.call("create_work_node", task="run", stage=stage))
+    terms = StageTerms("Race", checkpoint_policy="any")
+    assert lead.team.asked == [("create_node", "call-1", NewNode("run", refs={}, stage=terms))]
+    refused = asyncio.run(worker.call("create_work_node", task="run", stage=stage))
+    assert refused.is_error
+    assert worker.team.asked == []

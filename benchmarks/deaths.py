@@ -82,13 +82,13 @@ class Sender:
 
 
 class Receiver:
-    """`journal` lists each message that had its effect; an incarnation reads it when it begins."""
+    """`journal` lists (id, number) of all that had its effect; it is read at each beginning."""
 
     def __init__(self, router: LoopbackRouter, dice: random.Random) -> None:
         self._router = router
         self._dice = dice
         self._incarnation = 0
-        self.journal: list[int] = []
+        self.journal: list[tuple[bytes, int]] = []
         self.live()
 
     def live(self) -> None:
@@ -103,16 +103,16 @@ class Receiver:
         self._endpoint.abort()
 
     async def _receive(self) -> None:
-        known = set(self.journal)
+        known = {id_ for id_, _ in self.journal}
         await self._endpoint.start()
         while True:
             received = await self._endpoint.receive()
             assert isinstance(received.body, Numbered)
-            n = received.body.n
+            id_, n = received.header.id, received.body.n
             await self._linger()
-            if n not in known:
-                self.journal.append(n)
-                known.add(n)
+            if id_ not in known:
+                self.journal.append((id_, n))
+                known.add(id_)
             await self._linger()
             self._endpoint.done(received)
 
@@ -151,7 +151,7 @@ async def _storm(path: Path, kills: int, dice: random.Random) -> Result:
     for one in (sender, receiver):
         await one.die()
     mailboxes.close()
-    journal = receiver.journal
+    journal = [n for _, n in receiver.journal]
     counts = Counter(journal)
     return {
         "kills": struck.total(),

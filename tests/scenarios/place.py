@@ -19,6 +19,8 @@ Steps = Sequence[Reply | Brain] | Brain
 class Place(House):
     """A house whose supervisor stands for a whole module; one agent after the other works in it."""
 
+    program: tuple[str, ...] = ("-P", "-m", "agiraph", "_supervisor")
+
     def __init__(self, home: Path) -> None:
         super().__init__(home, Script({}))
         self._errors = open(home / "supervisor.log", "a", encoding="utf-8")  # noqa: SIM115
@@ -27,7 +29,7 @@ class Place(House):
     def start_supervisor(self) -> "subprocess.Popen[str]":
         """Start `agiraph-supervisor` on this home; return when it is ready."""
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "agiraph", "_supervisor", "--until-eof"],
+            [sys.executable, *self.program, "--until-eof"],
             cwd=self.home,
             env={**self.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,

@@ -91,6 +91,17 @@ class WebConfig(Section):
     concurrent_calls: int = Field(ge=1)
 
 
+class MemoryConfig(Section):
+    """Bounds of memories, and what a coordinator does to keep its agent's in order."""
+
+    file_limit: int = Field(ge=1000)
+    total_limit: int = Field(ge=1000)
+    max_files: int = Field(ge=1)
+    inline_limit: int = Field(ge=0)
+    search_results: int = Field(ge=1)
+    prompt_limit: int = Field(ge=1000)
+
+
 class BrokerConfig(Section):
     """How calls to providers are tried again."""
 
@@ -152,6 +163,7 @@ class Config(Section):
     shell: ShellConfig
     files: FilesConfig
     web: WebConfig
+    memory: MemoryConfig
     broker: BrokerConfig
     supervisor: SupervisorConfig
     router: RouterConfig

@@ -194,6 +194,11 @@ class AgentHome:
         return self.path / "memory"
 
     @property
+    def memory_at_start(self) -> Path:
+        """The memory that the current run's prompt begins with. Written by the coordinator."""
+        return self.path / ".memory-at-start.json"
+
+    @property
     def conversation(self) -> Path:
         """The coordinator's journal, one across runs."""
         return self.path / "conversation.jsonl"

@@ -43,6 +43,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.errors import ModelFailure, Refused
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
+from agiraph.memory.loading import memory_at_start
 from agiraph.messages import BeginRun, Text
 from agiraph.models import Event
 from agiraph.plans.plan import parse_plan, plan_commands
@@ -105,7 +106,8 @@ class CoordinatorActor:
         self._system = coordinator_system(
             args.agent,
             soul=self.files.soul(),
-            memory=self.files.memory(),
+            goal=self.files.goal(),
+            memory=memory_at_start(home, args.run, runtime.config.memory.prompt_limit),
             guidance=self._toolbox.guidance(),
             today=self.record.today,
             max_concurrent=runtime.config.run.max_concurrent,
@@ -266,6 +268,7 @@ class CoordinatorActor:
             environment=self._environment | {"AGIRAPH_RUN": str(self.files.run.path)},
             calls=self.files.home.calls,
             elsewhere=ToolProcesses(self.runtime),
+            report=self.report,
         )
 
     def notices(self) -> list[Heard]:

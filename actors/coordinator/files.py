@@ -11,11 +11,12 @@ from agiraph.clock import iso
 from agiraph.home import AgentHome, RunHome
 from agiraph.ids import RunId
 from agiraph.journal import replace_file
+from agiraph.memory.loading import memory_text
 from agiraph.messages import ChildFailed
 from agiraph.models import Agent, WorkNode
 
 RESULT_IN_MEMORY = 2000
-RECENT_DAYS = 2
+SHOWN_OF_MEMORY = 24_000
 
 
 class AgentFiles:
@@ -57,10 +58,12 @@ class AgentFiles:
         return self.home.soul.read_text(encoding="utf-8")
 
     def memory(self) -> str:
-        """Return the long-term memory that a prompt begins with: MEMORY.md and the last days."""
-        days = sorted(self.home.memory.glob("[0-9]*-[0-9]*-[0-9]*.md"))[-RECENT_DAYS:]
-        texts = [self.home.memory_file, *days]
-        return "\n\n".join(path.read_text(encoding="utf-8").strip() for path in texts)
+        """Return the long-term memory as it stands now: MEMORY.md, index and the last days."""
+        return memory_text(self.home, SHOWN_OF_MEMORY)
+
+    def goal(self) -> str:
+        """Return the big objective: the goal, or what a person has written in its place."""
+        return self.home.goal.read_text(encoding="utf-8")
 
     def write_node(self, board: Board, node: WorkNode) -> None:
         """Write a node's spec, refs and status."""

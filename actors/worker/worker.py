@@ -327,6 +327,7 @@ class WorkerActor:
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
             calls=self.files.home.calls,
             elsewhere=ToolProcesses(self.runtime),
+            report=self.report,
         )
 
     def notices(self) -> list[Heard]:

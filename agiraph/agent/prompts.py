@@ -54,13 +54,21 @@ def prepare() -> None:
 
 
 def coordinator_system(
-    agent: Agent, *, soul: str, memory: str, guidance: str, today: str, max_concurrent: int
+    agent: Agent,
+    *,
+    soul: str,
+    goal: str,
+    memory: str,
+    guidance: str,
+    today: str,
+    max_concurrent: int,
 ) -> str:
     """Return a coordinator's system prompt."""
     return render(
         "coordinator",
         agent=agent,
         soul=soul.strip(),
+        goal=goal.strip(),
         memory=memory.strip() or "(empty)",
         guidance=guidance,
         today=today,

@@ -4,6 +4,7 @@ Every act carries `call_id`, the id of the tool call it serves: an act that is a
 with the same id after a crash has its effect once.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -178,11 +179,16 @@ class Nowhere:
         raise Refused(f"{tool} cannot be used here: {server} cannot be reached")
 
 
+def _to_nobody(event: str, data: JsonObject) -> None:
+    """Report to nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
+    `report` tells the world of something that a tool has done.
     """
 
     kind: EntityKind
@@ -193,6 +199,7 @@ class ToolContext:
     environment: dict[str, str]
     calls: Path
     elsewhere: Elsewhere = field(default_factory=Nowhere)
+    report: Callable[[str, JsonObject], None] = _to_nobody
 
     @property
     def call_folder(self) -> Path:

@@ -12,6 +12,7 @@ from agiraph.tools.lead import (
     RETIRE_WORKER,
     SPAWN_WORKER,
 )
+from agiraph.tools.memory import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
 from agiraph.tools.shared import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
 from agiraph.tools.shell import BASH
 from agiraph.tools.stages import CREATE_STAGE_NODE, LAUNCH_ROLES, RECONVENE
@@ -28,4 +29,5 @@ TOOLS: tuple[Tool[Any], ...] = (
     BASH,
     *(READ_CONTEXT, WRITE_CONTEXT, APPEND_CONTEXT, LIST_CONTEXT),
     *(WEB_SEARCH, WEB_FETCH),
+    *(MEMORY_SEARCH, MEMORY_READ, MEMORY_WRITE),
 )

@@ -1,0 +1,69 @@
+"""Loading: what of an agent's memory its coordinator's prompt begins with.
+
+MEMORY.md, the index and the last two daily logs, within a bound; what is cut off says where the
+rest is. The text is taken once for each run and kept, so that a prompt never changes in a run,
+whatever the coordinator writes meanwhile and however often it is restarted.
+"""
+
+import json
+from pathlib import Path
+
+from agiraph.home import AgentHome
+from agiraph.ids import RunId
+from agiraph.journal import replace_file
+from agiraph.memory.shelf import DAILY, MAIN
+
+RECENT_DAYS = 2
+INDEX = "index.md"
+MAIN_SHARE, INDEX_SHARE = 0.5, 0.5
+
+
+def memory_at_start(home: AgentHome, run: RunId, limit: int) -> str:
+    """Return the memory that the prompt of `run` begins with, the same each time it is asked for.
+
+    It has about `limit` characters at most.
+    """
+    kept = home.memory_at_start
+    try:
+        known = json.loads(kept.read_text(encoding="utf-8"))
+        if known["run"] == run:
+            return str(known["text"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    text = memory_text(home, limit)
+    replace_file(kept, json.dumps({"run": run, "text": text}, ensure_ascii=False) + "\n")
+    return text
+
+
+def memory_text(home: AgentHome, limit: int) -> str:
+    """Return MEMORY.md, the index and the last daily logs as they are now."""
+    parts = [(MAIN, _read(home.memory_file)), (INDEX, _read(home.memory / INDEX))]
+    days = sorted(path for path in home.memory.glob("*.md") if DAILY.fullmatch(path.name))
+    recent = [(path.name, _read(path)) for path in days[-RECENT_DAYS:]]
+    left = limit
+    shown: list[str] = []
+    for (name, text), share in zip(parts, (MAIN_SHARE, INDEX_SHARE), strict=True):
+        cut = cut_text(text.strip(), int(left * share), name)
+        left -= len(cut)
+        shown.append(f"## {name}\n\n{cut}" if cut else "")
+    logs: list[str] = []
+    for name, text in reversed(recent):
+        cut = cut_text(text.strip(), left // (len(recent) - len(logs)), name)
+        left -= len(cut)
+        logs.insert(0, f"## {name}\n\n{cut}")
+    return "\n\n".join(part for part in (*shown, *logs) if part)
+
+
+def cut_text(text: str, limit: int, name: str) -> str:
+    """Return a text of at most about `limit` characters, with a note if it was longer."""
+    if len(text) <= limit:
+        return text
+    missing = len(text) - max(0, limit)
+    return f'{text[: max(0, limit)]}\n[... {missing} characters more: memory_read("{name}")]'
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,113 @@
+"""Search: all of a memory when it is small, else its sections that fit a query, the best first.
+
+Ranked by SQLite's FTS5 with bm25, in an index in memory that is made for this one search from the
+files: nothing can go stale. A word of the heading or the file's name counts more than one of the
+text. Words are stemmed, and a word is found by its beginning (`async` finds `asyncio`). What holds
+a word of the query only inside another word comes last, so nothing that a plain search would find
+is missing. Equal scores stand in the order of path and place: the same question, the same answer.
+"""
+
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agiraph.memory.sections import Section, split_sections
+
+WORD = re.compile(r"\w+")
+PATH_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 2.0, 4.0, 1.0
+MOST_WORDS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something found: a section, or a whole file with no heading. A higher score fits better."""
+
+    path: str
+    heading: str
+    text: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The outcome: the hits, best first; `is_all`: the memory is small and these are all files."""
+
+    hits: tuple[Hit, ...]
+    is_all: bool = False
+    left_out: int = 0
+
+
+def search(documents: Mapping[str, str], query: str, *, inline_limit: int, limit: int) -> Found:
+    """Return every file if all have `inline_limit` characters at most, else up to `limit` sections.
+
+    `documents` maps a file's path to its text.
+    """
+    if sum(map(len, documents.values())) <= inline_limit:
+        whole = (Hit(path, "", text) for path, text in sorted(documents.items()) if text.strip())
+        return Found(tuple(whole), is_all=True)
+    sections = [
+        section
+        for path, text in sorted(documents.items())
+        for section in split_sections(path, text)
+    ]
+    hits = rank(sections, query)
+    return Found(tuple(hits[:limit]), left_out=max(0, len(hits) - limit))
+
+
+def rank(sections: Sequence[Section], query: str) -> list[Hit]:
+    """Return every section that holds a word of the query, the best first."""
+    words = list(dict.fromkeys(word.casefold() for word in WORD.findall(query)))[:MOST_WORDS]
+    if not words:
+        return []
+    scores = _scores(sections, words)
+    for number, section in enumerate(sections):
+        if number not in scores and _holds_any(section, words):
+            scores[number] = 0.0
+    best = sorted(scores, key=lambda number: (-scores[number], number))
+    return [
+        Hit(found.path, found.heading, found.text, round(scores[number], 4))
+        for number in best
+        if (found := sections[number])
+    ]
+
+
+def _holds_any(section: Section, words: Sequence[str]) -> bool:
+    whole = f"{section.path}\n{section.heading}\n{section.text}".casefold()
+    return any(word in whole for word in words)
+
+
+def _scores(sections: Sequence[Section], words: Sequence[str]) -> dict[int, float]:
+    """Return the bm25 score of every section that the index finds, higher is better."""
+    index = sqlite3.connect(":memory:")
+    try:
+        index.execute(
+            "CREATE VIRTUAL TABLE part USING fts5(path, heading, text, "
+            "tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        rows = ((n, s.path, s.heading, s.text) for n, s in enumerate(sections, start=1))
+        index.executemany("INSERT INTO part(rowid, path, heading, text) VALUES (?, ?, ?, ?)", rows)
+        asked = " OR ".join(f'"{word}"*' for word in words)
+        found = index.execute(
+            "SELECT rowid, bm25(part, ?, ?, ?) FROM part WHERE part MATCH ?",
+            (PATH_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT, asked),
+        )
+        return {int(row) - 1: -float(score) for row, score in found}
+    except sqlite3.OperationalError:  # an SQLite without FTS5: a plain search serves alone
+        return {}
+    finally:
+        index.close()
+
+
+def shown(found: Found) -> str:
+    """Return what was found as a model reads it."""
+    if not found.hits:
+        return "Nothing in your memory fits that."
+    parts = []
+    for hit in found.hits:
+        heading = f" > {hit.heading}" if hit.heading else ""
+        score = "" if found.is_all else f" (score {hit.score:g})"
+        parts.append(f"**{hit.path}**{heading}{score}\n\n{hit.text.strip()}")
+    if found.left_out:
+        parts.append(f"({found.left_out} more sections fit; ask with other words to see them)")
+    return "\n\n---\n\n".join(parts)

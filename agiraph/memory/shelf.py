@@ -1,0 +1,189 @@
+"""Shelf: the memory files of one entity, read and written within bounds.
+
+A file is replaced whole, so readers and crashes see the old text or the new one. To add a text that
+stands at the end already changes nothing: a call that a crash interrupted may be run again.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.config import MemoryConfig
+from agiraph.errors import InvalidInput, unknown
+from agiraph.home import AgentHome, WorkerHome
+from agiraph.journal import replace_file
+
+DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
+MAIN = "MEMORY.md"
+FOLDER = "memory/"
+SUFFIX = ".md"
+DEEPEST = 5
+BYTES_READ = 1_000_000
+LISTED = 40
+
+Resolve = Callable[[str], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write has done: the file's name on the shelf, and its size in characters."""
+
+    path: str
+    size: int
+    change: str
+
+
+class Shelf:
+    """A memory: names on it (`MEMORY.md`, `knowledge/x.md`) and the files behind them."""
+
+    def __init__(self, root: Path, bounds: MemoryConfig, own_files: tuple[str, ...] = ()) -> None:
+        """Serve an agent's home, or a worker's folder with the `own_files` that are its memory."""
+        self._root = root
+        self._bounds = bounds
+        self._own_files = own_files
+
+    @classmethod
+    def of_agent(cls, home: AgentHome, bounds: MemoryConfig) -> "Shelf":
+        """Return an agent's memory: MEMORY.md and `memory/`."""
+        return cls(home.path, bounds)
+
+    @classmethod
+    def of_worker(cls, home: WorkerHome, bounds: MemoryConfig) -> "Shelf":
+        """Return a worker's memory: its `memory.md` and `notebook.md`."""
+        return cls(home.path, bounds, (home.memory.name, home.notebook.name))
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Return the names of all files, sorted, MEMORY.md first."""
+        if self._own_files:
+            return [name for name in self._own_files if _is_plain(self._root / name)]
+        main = [MAIN] if _is_plain(self._root / MAIN) else []
+        folder = self._root / FOLDER
+        found = (path for path in _walk(folder) if path.suffix == SUFFIX)
+        return main + sorted(path.relative_to(folder).as_posix() for path in found)
+
+    def documents(self) -> dict[str, str]:
+        """Return the text of every file by its name."""
+        return {name: _read(self._file(name)) for name in self.names()}
+
+    def read(self, path: str, resolve: Resolve) -> str:
+        """Return a file's text; InvalidInput lists the names if there is no such file.
+
+        `resolve` turns a path of this entity's scope into the file, or raises OutOfScope.
+        """
+        name = self.name_of(path)
+        file = resolve(self._scoped(name))
+        if not _is_plain(file):
+            names = self.names()
+            more = (f"... {len(names) - LISTED} more",) if len(names) > LISTED else ()
+            raise unknown("memory file", path, (*names[:LISTED], *more))
+        return _read(file)
+
+    def name_of(self, path: str) -> str:
+        """Return the name that a model's path means; InvalidInput if it can be none."""
+        wanted = path.strip().removeprefix("./")
+        if self._own_files:
+            if wanted not in self._own_files:
+                raise unknown("memory file", path, self._own_files)
+            return wanted
+        if wanted.casefold() == MAIN.casefold():
+            return MAIN
+        name = wanted.removeprefix(FOLDER)
+        parts = name.split("/")
+        if not name.endswith(SUFFIX) or any(part in ("", ".", "..") for part in parts):
+            raise InvalidInput(
+                f"'{path}' is no memory file (possible: {MAIN}, knowledge/TOPIC{SUFFIX}, "
+                f"experiences/TOPIC{SUFFIX}, preferences/TOPIC{SUFFIX}, index{SUFFIX})"
+            )
+        if len(parts) > DEEPEST or any(part.startswith(".") for part in parts):
+            raise InvalidInput(f"'{path}' is no memory file: at most {DEEPEST} plain names deep")
+        return name
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def write(self, path: str, content: str, resolve: Resolve, *, append: bool = False) -> Written:
+        """Replace a file, or add to its end; an empty content removes it.
+
+        A daily log only grows, until it is removed. Raises InvalidInput for a bound, OutOfScope.
+        """
+        name = self.name_of(path)
+        file = resolve(self._scoped(name))
+        old = _read(file) if _is_plain(file) else None
+        if not content.strip():
+            return self._remove(name, file, old)
+        is_log = DAILY.fullmatch(name) is not None
+        text = _added(old, content) if append or is_log else f"{content.rstrip()}\n"
+        self._check(name, text, old)
+        if text != old:
+            replace_file(file, text)
+        return Written(name, len(text), "added to" if append or is_log else "written")
+
+    def _remove(self, name: str, file: Path, old: str | None) -> Written:
+        if name == MAIN or self._own_files:
+            raise InvalidInput(f"{name} cannot be removed: write what shall stand in it")
+        if old is not None:
+            file.unlink()
+        return Written(name, 0, "removed")
+
+    def _check(self, name: str, text: str, old: str | None) -> None:
+        """Raise InvalidInput if this text would go over a bound."""
+        bounds = self._bounds
+        if len(text) > bounds.file_limit:
+            raise InvalidInput(
+                f"{name} would have {len(text)} characters, at most {bounds.file_limit} are "
+                "possible: shorten it, or put a part into a file of its own"
+            )
+        if self._own_files or (old is not None and len(text) <= len(old)):
+            return
+        names = self.names()
+        if old is None and len(names) >= bounds.max_files:
+            raise InvalidInput(
+                f"the memory has {len(names)} files, at most {bounds.max_files} are possible: "
+                "merge some (an empty content removes a file)"
+            )
+        others = sum(self._file(other).stat().st_size for other in names if other != name)
+        if others + len(text.encode()) > bounds.total_limit:
+            raise InvalidInput(
+                f"the memory would have more than {bounds.total_limit} bytes: "
+                "shorten or remove what is out of date first"
+            )
+
+    def _file(self, name: str) -> Path:
+        return self._root / self._scoped(name)
+
+    def _scoped(self, name: str) -> str:
+        """Return the path of a name as this entity's scope knows it."""
+        return name if self._own_files or name == MAIN else f"{FOLDER}{name}"
+
+
+def _added(old: str | None, content: str) -> str:
+    """Return `old` with `content` at its end, as it is if that stands there already."""
+    before, new = (old or "").rstrip(), content.strip("\n").rstrip()
+    if before.endswith(new):
+        return f"{before}\n"
+    return f"{before}\n\n{new}\n" if before else f"{new}\n"
+
+
+def _walk(folder: Path) -> Iterable[Path]:
+    """Return the plain files under a folder; links are not followed, hidden names passed over."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith(".") and _is_plain(Path(place) / name):
+                yield Path(place) / name
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _read(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file.read(BYTES_READ).decode("utf-8", "replace")

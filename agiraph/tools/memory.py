@@ -1,0 +1,104 @@
+"""Memory tools: what an entity keeps beyond its conversation.
+
+A coordinator's are those of its agent, and outlive the run; a worker's are its own.
+"""
+
+import asyncio
+
+from pydantic import Field
+
+from agiraph.errors import InvalidInput
+from agiraph.home import AgentHome, WorkerHome
+from agiraph.memory.search import search, shown
+from agiraph.memory.shelf import Shelf
+from agiraph.scopes.rules import CoordinatorRules
+from agiraph.tools.base import Params, Tool
+from agiraph.tools.ports import ToolContext
+
+SHOWN_IN_EVENTS = 200
+
+
+class MemoryWrite(Params):
+    """Parameters of `memory_write`."""
+
+    path: str = Field(description="the file, for example MEMORY.md or knowledge/python-asyncio.md")
+    content: str = Field(description="the text, in Markdown; empty removes the file")
+    append: bool = Field(default=False, description="add to the end instead of replacing the file")
+
+
+class MemoryRead(Params):
+    """Parameters of `memory_read`."""
+
+    path: str = Field(description="the file, for example MEMORY.md or index.md")
+
+
+class MemorySearch(Params):
+    """Parameters of `memory_search`."""
+
+    query: str = Field(min_length=1, description="words that the note you look for may hold")
+
+
+def shelf_of(context: ToolContext) -> Shelf:
+    """Return the memory of the entity that runs the tool."""
+    rules, bounds = context.scope.rules, context.config.memory
+    if isinstance(rules, CoordinatorRules):
+        return Shelf.of_agent(AgentHome(rules.agent), bounds)
+    return Shelf.of_worker(WorkerHome(rules.home), bounds)
+
+
+async def memory_write(context: ToolContext, params: MemoryWrite) -> str:
+    """Write a memory file and tell that it was."""
+    written = await asyncio.to_thread(
+        shelf_of(context).write,
+        params.path,
+        params.content,
+        context.scope.to_write,
+        append=params.append,
+    )
+    data = {"path": written.path, "characters": written.size, "change": written.change}
+    context.report("memory.written", data | {"shown": params.content[:SHOWN_IN_EVENTS]})
+    return f"{written.path}: {written.change} ({written.size} characters now)."
+
+
+async def memory_read(context: ToolContext, params: MemoryRead) -> str:
+    """Return one memory file."""
+    return await asyncio.to_thread(shelf_of(context).read, params.path, context.scope.to_read)
+
+
+async def memory_search(context: ToolContext, params: MemorySearch) -> str:
+    """Return everything that is kept if it is little, else the sections that fit."""
+    if not params.query.strip():
+        raise InvalidInput("query is empty: name words that the note may hold")
+    bounds = context.config.memory
+    documents = await asyncio.to_thread(shelf_of(context).documents)
+    found = await asyncio.to_thread(
+        search,
+        documents,
+        params.query,
+        inline_limit=bounds.inline_limit,
+        limit=bounds.search_results,
+    )
+    return shown(found)
+
+
+MEMORY_READ = Tool(
+    name="memory_read",
+    description="Read a file of your long-term memory.",
+    params=MemoryRead,
+    run=memory_read,
+    idempotent=True,
+)
+MEMORY_WRITE = Tool(
+    name="memory_write",
+    description="Write a file of your long-term memory, which outlives your conversation.",
+    params=MemoryWrite,
+    run=memory_write,
+    idempotent=True,
+)
+MEMORY_SEARCH = Tool(
+    name="memory_search",
+    description="Search your long-term memory: the notes that fit, the best first.",
+    params=MemorySearch,
+    run=memory_search,
+    idempotent=True,
+)

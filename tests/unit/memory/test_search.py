@@ -1,0 +1,67 @@
+"""Sections and search, by example."""
+
+from agiraph.memory.search import search, shown
+from agiraph.memory.sections import split_sections
+
+NOTES = """# Python asyncio
+
+Written in November.
+
+## Cancellation
+
+A cancelled task raises CancelledError.
+
+```python
+# not a heading
+```
+
+## Queues
+
+Bound them.
+"""
+
+
+def test_a_section_knows_the_way_down_to_it() -> None:
+    headings = [section.heading for section in split_sections("knowledge/x.md", NOTES)]
+    assert headings == [
+        "Python asyncio",
+        "Python asyncio > Cancellation",
+        "Python asyncio > Queues",
+    ]
+
+
+def test_a_comment_in_code_is_no_heading() -> None:
+    section = split_sections("x.md", NOTES)[1]
+    assert "# not a heading" in section.text
+
+
+def test_a_larger_memory_gives_the_sections_that_fit_the_best_first() -> None:
+    memory = {
+        "knowledge/python-asyncio.md": NOTES,
+        "knowledge/rust.md": "# Rust\n\n## Futures\n\nThey are lazy; cancel by dropping.\n",
+    }
+    found = search(memory, "cancellation of async tasks", inline_limit=0, limit=2)
+    assert found.hits[0].heading == "Python asyncio > Cancellation"
+    assert found.left_out >= 1
+    text = shown(found)
+    assert text.startswith("**knowledge/python-asyncio.md** > Python asyncio > Cancellation (score")
+    assert "more sections fit" in text
+
+
+def test_a_word_is_found_by_its_beginning_and_in_a_files_name() -> None:
+    found = search({"knowledge/python-asyncio.md": "# Loops\n"}, "async", inline_limit=0, limit=5)
+    assert [hit.path for hit in found.hits] == ["knowledge/python-asyncio.md"]
+
+
+def test_a_script_without_spaces_is_found_too() -> None:
+    found = search({"x.md": "# 备忘\n\n人类喜欢简短的回答。\n"}, "简短", inline_limit=0, limit=5)
+    assert [hit.path for hit in found.hits] == ["x.md"]
+
+
+def test_a_query_may_hold_anything() -> None:
+    for query in ('"', "a OR", "NEAR(", "*", "  ", "-", "x" * 5000, "' ; DROP"):
+        search({"x.md": "# A\n\nb"}, query, inline_limit=0, limit=5)
+
+
+def test_nothing_found_is_said() -> None:
+    assert "Nothing" in shown(search({"x.md": "# A\n"}, "zebra", inline_limit=0, limit=5))

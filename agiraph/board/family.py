@@ -36,8 +36,15 @@ def overseer(board: Board, node: WorkNode) -> WorkNode | None:
 
 
 def is_coordinators(board: Board, node: WorkNode) -> bool:
-    """Whether a node is the coordinator's own concern: it made it, or all above are completed."""
-    return all(above.status == "completed" for above in ancestors(board, node))
+    """Whether a node is the coordinator's own concern: it made it, or nobody above is left.
+
+    A sub-node that ended while a node above it still worked was that one's concern, and stays so.
+    """
+    above = list(ancestors(board, node))
+    if not all(one.status == "completed" for one in above):
+        return False
+    ended = board.times[node.id].ended
+    return ended is None or all((board.times[one.id].ended or 0) < ended for one in above)
 
 
 def to_be_told(board: Board, node: WorkNode) -> WorkNode | None:

@@ -11,6 +11,8 @@ import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from pydantic import ValidationError
+
 from actors.broker.calls import Calls, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
@@ -35,6 +37,7 @@ from agiraph.messages import (
     UsageTable,
 )
 from agiraph.models import Event
+from agiraph.packing import Unpacker
 from agiraph.providers.base import ProviderError
 from agiraph.turns import ModelRequest, Usage
 from transport.endpoint import Received
@@ -69,6 +72,7 @@ class Broker:
         self._ledger = ledger
         self._in_flight: dict[bytes, CallInFlight] = {}
         self._answers: OrderedDict[bytes, tuple[bytes, ModelAnswer]] = OrderedDict()
+        self._unpacker = Unpacker()
         self._side = SideWork()
 
     async def serve(self) -> None:
@@ -92,7 +96,7 @@ class Broker:
     def _take(self, received: Received) -> None:
         match received.body:
             case CallModel():
-                self._call(received, received.body.request)
+                self._take_call(received, received.body)
             case CancelCall(call=call):
                 self._cancel(received, call)
             case ListModels():
@@ -118,8 +122,18 @@ class Broker:
 
     # --- calls -----------------------------------------------------------------------------------
 
-    def _call(self, received: Received, request: ModelRequest) -> None:
-        id, digest = received.header.id, _digest(request)
+    def _take_call(self, received: Received, call: CallModel) -> None:
+        try:
+            turns = self._unpacker.unpack(call.turns)
+        except ValidationError as error:
+            failed = ModelFailed(kind="bad_request", message=f"a turn cannot be read: {error}")
+            self._side.start(self._reply(received, failed))
+            return
+        request = call.request.model_copy(update={"turns": (*call.request.turns, *turns)})
+        self._call(received, request, _digest(call))
+
+    def _call(self, received: Received, request: ModelRequest, digest: bytes) -> None:
+        id = received.header.id
         remembered = self._answers.get(id)
         if remembered is not None and remembered[0] == digest:
             self._side.start(self._reply(received, remembered[1]))
@@ -236,6 +250,11 @@ class Broker:
             self._runtime.log.warning("an answer did not go out", reason=str(error))
 
 
-def _digest(request: ModelRequest) -> bytes:
-    """Return what tells one question from another, without keeping its long transcript."""
-    return hashlib.blake2b(request.model_dump_json().encode(), digest_size=16).digest()
+def _digest(call: CallModel) -> bytes:
+    """Return what tells one question from another, without keeping its long transcript.
+
+    The turns' own hash is known already from looking them up, however long they are.
+    """
+    turns = hash(call.turns).to_bytes(8, signed=True)
+    seed = call.request.model_dump_json().encode() + turns
+    return hashlib.blake2b(seed, digest_size=16).digest()

@@ -9,6 +9,7 @@ from agiraph.agent.transcript import Transcript
 from agiraph.errors import ModelFailure, Unavailable
 from agiraph.ids import BROKER, derived_message_id
 from agiraph.messages import CallModel, CancelCall, ModelAnswer, ModelDelta, ModelFailed
+from agiraph.packing import Packer
 from agiraph.turns import ModelRequest, ModelResponse
 
 
@@ -19,6 +20,7 @@ class BrokerMind:
         """Think for the entity of `runtime`, whose conversation is `transcript`."""
         self._runtime = runtime
         self._transcript = transcript
+        self._packer = Packer()
         self._interruptions = 0
         self._partials: dict[bytes, Partial] = {}
 
@@ -44,7 +46,8 @@ class BrokerMind:
         call = derived_message_id(self._runtime.address, position, self._interruptions)
         self._partials[call] = partial
         try:
-            body = CallModel(request=request)
+            asked = request.model_copy(update={"turns": ()})
+            body = CallModel(request=asked, turns=self._packer.pack(request.turns))
             answer = await ask_until_answered(self._runtime, BROKER, body, id=call)
         except Unavailable as error:
             raise ModelFailure("unreachable", str(error)) from None

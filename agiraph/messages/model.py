@@ -5,10 +5,14 @@ from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage
 
 
 class CallModel(Body):
-    """Ask a model. Any entity to the broker; answered by `model.answer` or `model.failed`."""
+    """Ask a model. Any entity to the broker; answered by `model.answer` or `model.failed`.
+
+    `turns` are packed turns (`agiraph.packing`) that follow those of `request`.
+    """
 
     TYPE = "model.call"
     request: ModelRequest
+    turns: tuple[bytes, ...] = ()
 
 
 class ModelAnswer(Body):

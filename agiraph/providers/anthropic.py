@@ -1,7 +1,7 @@
 """AnthropicProvider: Anthropic's Messages API, through the official SDK's own client.
 
-The SDK keeps authentication, connections, time-outs and errors; bodies are plain dicts through its
-`post`, because its typed `create` would check a long transcript again on every call.
+The SDK keeps authentication, connections, time-outs and errors; bodies go through its `post` as
+bytes, because its typed `create` would check and encode a long transcript again on every call.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agiraph.providers.anthropic_wire import Answer, body_of
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
+from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.turns import ModelRequest, ModelResponse
 
@@ -25,6 +26,7 @@ class AnthropicProvider:
 
         self._name = name
         self._url = base_url
+        self._memo = Memo()
         self._key = key
         self._sdk = anthropic
         timeout = anthropic.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
@@ -53,7 +55,7 @@ class AnthropicProvider:
         stream = await self._client.post(
             "/v1/messages",
             cast_to=object,
-            body=body_of(request, model),
+            content=body_of(request, model, self._memo),
             stream=True,
             stream_cls=self._sdk.AsyncStream[object],
         )

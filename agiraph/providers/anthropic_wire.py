@@ -4,13 +4,14 @@ Pure. Cache marks stand on the last tool, on the system text and at the end of t
 messages, so the next call of a long loop reads all but its newest turns from the cache.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from agiraph.providers.base import ProviderError
+from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.transcript import (
     GO_ON,
     read_call,
-    results_first,
     spoken,
     unique_calls,
     wire_id,
@@ -32,6 +33,8 @@ JsonObject = dict[str, Any]
 
 API = "anthropic"
 CACHE_MARK = {"type": "ephemeral"}
+MARKED = b',"cache_control":%b}' % as_json(CACHE_MARK)
+_GO_ON = as_json({"type": "text", "text": GO_ON})
 STOP_REASONS: dict[str, StopReason] = {
     "tool_use": "tool_use",
     "max_tokens": "max_tokens",
@@ -40,49 +43,71 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-def body_of(request: ModelRequest, model: str) -> JsonObject:
-    """Return the body of a streaming request for `model`."""
-    body: JsonObject = {
-        "model": model,
-        "max_tokens": request.max_tokens,
-        "messages": messages_of(request.turns),
-        "stream": True,
-    }
-    if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, "cache_control": CACHE_MARK}]
+def body_of(request: ModelRequest, model: str, memo: Memo) -> bytes:
+    """Return the body of a streaming request for `model`, as JSON."""
+    head: JsonObject = {"model": model, "stream": True}
     if request.tools:
-        body["tools"] = [
+        head["tools"] = [
             {"name": t.name, "description": t.description, "input_schema": t.parameters}
             for t in request.tools
         ]
-        body["tools"][-1]["cache_control"] = CACHE_MARK
+        head["tools"][-1]["cache_control"] = CACHE_MARK
+    if request.system.strip():
+        head["system"] = [{"type": "text", "text": request.system, "cache_control": CACHE_MARK}]
+    tail: JsonObject = {"max_tokens": request.max_tokens}
     if request.temperature is not None:
-        body["temperature"] = request.temperature
-    return body
+        tail["temperature"] = request.temperature
+    return body_with(head, _messages(request, memo), tail)
 
 
-def messages_of(turns: tuple[Turn, ...]) -> list[JsonObject]:
-    """Return the turns as messages that begin and end with the user's and never are empty."""
-    messages: list[JsonObject] = []
-    for turn in results_first(turns):
-        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
-        blocks = _blocks(turn)
-        if messages and role == "user" == messages[-1]["role"]:
-            messages[-1]["content"] += blocks
-        elif blocks:
-            messages.append({"role": role, "content": blocks})
-    if not messages or messages[0]["role"] != "user":
-        messages.insert(0, _go_on())
-    if messages[-1]["role"] != "user":
-        messages.append(_go_on())
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message: its blocks as JSON, and how many turns the conversation has up to its end."""
+
+    role: Literal["user", "assistant"]
+    blocks: bytes
+    turns: int
+
+    def as_json(self, *, is_marked: bool) -> bytes:
+        content = self.blocks[:-1] + MARKED if is_marked else self.blocks
+        return b'{"role":"%b","content":[%b]}' % (self.role.encode(), content)
+
+
+def _messages(request: ModelRequest, memo: Memo) -> bytes:
+    """Return the turns as messages that begin and end with the user's and never are empty.
+
+    The last two of the user's are marked, so they are not final; those before them are.
+    """
+    start, known = memo.beginning(request)
+    messages = _gathered(request.turns, start)
     # Two marks: the cache is looked up only 20 blocks back, and one turn may add more than that.
-    for message in [m for m in messages if m["role"] == "user"][-2:]:
-        message["content"][-1]["cache_control"] = CACHE_MARK
+    marked = [number for number, message in enumerate(messages) if message.role == "user"][-2:]
+    encoded = [m.as_json(is_marked=number in marked) for number, m in enumerate(messages)]
+    final = marked[0] if len(marked) == 2 else 0
+    return memo.joined(request, known, encoded, final, messages[final - 1].turns)
+
+
+def _gathered(turns: tuple[Turn, ...], start: int) -> list[_Message]:
+    """Return the messages of the turns from `start` on, the user's neighbours made one."""
+    messages: list[_Message] = []
+    results: list[bytes] = []
+    texts: list[bytes] = []
+    for count, turn in enumerate(turns[start:], start + 1):
+        blocks = list(map(as_json, _blocks(turn)))
+        if not isinstance(turn, AssistantTurn):
+            (results if isinstance(turn, ToolTurn) else texts).extend(blocks)
+            continue
+        results, texts = [*results, *texts], []
+        if not blocks:
+            continue
+        if results or not (start or messages):
+            messages.append(_Message("user", b",".join(results or [_GO_ON]), count - 1))
+        messages.append(_Message("assistant", b",".join(blocks), count))
+        results = []
+    if results or texts or not messages or messages[-1].role != "user":
+        last = [*results, *texts] or [_GO_ON]
+        messages.append(_Message("user", b",".join(last), len(turns)))
     return messages
-
-
-def _go_on() -> JsonObject:
-    return {"role": "user", "content": [{"type": "text", "text": GO_ON}]}
 
 
 def _blocks(turn: Turn) -> list[JsonObject]:

@@ -1,13 +1,14 @@
 """OpenAIProvider: any service that speaks Chat Completions, through the official SDK's own client.
 
-The SDK keeps authentication, connections, time-outs and errors; bodies are plain dicts through its
-`post`, because its typed `create` would check a long transcript again on every call.
+The SDK keeps authentication, connections, time-outs and errors; bodies go through its `post` as
+bytes, because its typed `create` would check and encode a long transcript again on every call.
 """
 
 from typing import TYPE_CHECKING
 
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
+from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.providers.openai_wire import Answer, body_of
 from agiraph.turns import ModelRequest, ModelResponse
@@ -36,6 +37,7 @@ class OpenAIProvider:
 
         self._name = name
         self._url = base_url
+        self._memo = Memo()
         self._key = key or ""
         self._max_tokens_field = max_tokens_field
         self._sdk = openai
@@ -68,7 +70,7 @@ class OpenAIProvider:
         stream = await self._client.post(
             "/chat/completions",
             cast_to=object,
-            body=body_of(request, model, self._max_tokens_field),
+            content=body_of(request, model, self._max_tokens_field, self._memo),
             stream=True,
             stream_cls=self._sdk.AsyncStream[object],
         )

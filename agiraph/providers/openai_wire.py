@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agiraph.providers.base import ProviderError
+from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.transcript import (
     read_call,
-    results_first,
     spoken,
     unique_calls,
     wire_id,
@@ -38,17 +38,15 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-def body_of(request: ModelRequest, model: str, max_tokens_field: str) -> JsonObject:
-    """Return the body of a streaming request for `model`."""
-    body: JsonObject = {
+def body_of(request: ModelRequest, model: str, max_tokens_field: str, memo: Memo) -> bytes:
+    """Return the body of a streaming request for `model`, as JSON."""
+    head: JsonObject = {
         "model": model,
-        max_tokens_field: request.max_tokens,
-        "messages": messages_of(request),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
     if request.tools:
-        body["tools"] = [
+        head["tools"] = [
             {
                 "type": "function",
                 "function": {
@@ -59,35 +57,47 @@ def body_of(request: ModelRequest, model: str, max_tokens_field: str) -> JsonObj
             }
             for tool in request.tools
         ]
+    tail: JsonObject = {max_tokens_field: request.max_tokens}
     if request.temperature is not None:
-        body["temperature"] = request.temperature
-    return body
+        tail["temperature"] = request.temperature
+    return body_with(head, _messages(request, memo), tail)
 
 
-def messages_of(request: ModelRequest) -> list[JsonObject]:
+def _messages(request: ModelRequest, memo: Memo) -> bytes:
     """Return the system text and the turns as messages, the user's neighbours made one.
 
-    Templates of some local models refuse two user messages in a row.
+    Templates of some local models refuse two user messages in a row. All up to the last answer is
+    final: what follows it may still be added to.
     """
-    messages: list[JsonObject] = []
-    if request.system.strip():
-        messages.append({"role": "system", "content": request.system})
-    for turn in results_first(request.turns):
+    start, known = memo.beginning(request)
+    messages: list[bytes] = []
+    final = final_turns = 0
+    if request.system.strip() and not start:
+        messages.append(as_json({"role": "system", "content": request.system}))
+    texts: list[str] = []
+    for count, turn in enumerate(request.turns[start:], start + 1):
         message = _message(turn, request.model)
-        if message is None:
-            continue
-        last = messages[-1] if messages else {}
-        if message["role"] == "user" == last.get("role"):
-            last["content"] += "\n\n" + message["content"]
-        else:
-            messages.append(message)
-    return messages
+        match turn:
+            case UserTurn():
+                texts += [turn.content] if turn.content.strip() else []
+            case ToolTurn():
+                messages.append(as_json(message))
+            case AssistantTurn() if message is not None:
+                messages += [*_told(texts), as_json(message)]
+                texts, final, final_turns = [], len(messages), count
+    messages += _told(texts)
+    return memo.joined(request, known, messages, final, final_turns)
+
+
+def _told(texts: list[str]) -> list[bytes]:
+    """Return the user's texts as one message, or none."""
+    return [as_json({"role": "user", "content": "\n\n".join(texts)})] if texts else []
 
 
 def _message(turn: Turn, model: str) -> JsonObject | None:
     match turn:
         case UserTurn():
-            return {"role": "user", "content": turn.content} if turn.content.strip() else None
+            return None
         case ToolTurn():
             return {
                 "role": "tool",

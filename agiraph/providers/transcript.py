@@ -6,7 +6,7 @@ import re
 import secrets
 from typing import Any
 
-from agiraph.turns import AssistantTurn, ModelRequest, ToolCall, ToolTurn, Turn
+from agiraph.turns import AssistantTurn, ModelRequest, ToolCall
 
 JsonObject = dict[str, Any]
 
@@ -29,24 +29,6 @@ def wire_id(call_id: str) -> str:
 def wire_name(name: str) -> str:
     """Return a tool's name as providers take it back; models do make up odd ones."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:NAME_LIMIT] or "unknown"
-
-
-def results_first(turns: tuple[Turn, ...]) -> list[Turn]:
-    """Return the turns with the results of calls right behind the answer that made the calls.
-
-    Messages may arrive between two calls of one answer; providers want all its results first.
-    """
-    ordered: list[Turn] = []
-    texts: list[Turn] = []
-    for turn in turns:
-        if isinstance(turn, AssistantTurn):
-            ordered += [*texts, turn]
-            texts = []
-        elif isinstance(turn, ToolTurn):
-            ordered.append(turn)
-        else:
-            texts.append(turn)
-    return ordered + texts
 
 
 def spoken(turn: AssistantTurn) -> str:

@@ -37,6 +37,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType, TracebackType
 from typing import Any
@@ -176,7 +177,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer one question to the model."""
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        raw = self.rfile.read(int(self.headers["content-length"]))
+        body = json.loads(raw)
         wire = ROUTES.get(self.path.partition("?")[0])
         fake = self.server.fake
         if wire is None:
@@ -190,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            seen = wire.read(body, headers, len(fake.requests))
+            seen = replace(wire.read(body, headers, len(fake.requests)), raw=raw)
             fake.record(seen)
             reply = fake.brain(seen)
         except (LookupError, ValueError, AssertionError, TypeError) as problem:

@@ -60,7 +60,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """One request as the fake server saw it, in Agiraph's own terms; `body` is the raw JSON."""
+    """One request as the fake server saw it, in Agiraph's own terms.
+
+    `body` is its JSON, `raw` the very bytes.
+    """
 
     api: Literal["anthropic", "openai"]
     model: str
@@ -70,6 +73,7 @@ class SeenRequest:
     headers: Mapping[str, str]
     body: Mapping[str, Any]
     number: int = 0
+    raw: bytes = b""
 
     @property
     def step(self) -> int:

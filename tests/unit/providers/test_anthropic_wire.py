@@ -2,11 +2,12 @@
 
 import pytest
 
-from agiraph.providers.anthropic_wire import Answer, body_of, messages_of
+from agiraph.providers.anthropic_wire import Answer
 from agiraph.providers.base import ProviderError
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 from tests.fakes import wire_anthropic
 from tests.fakes.replies import Call, Reply
+from tests.unit.providers.bodies import anthropic_body, anthropic_messages
 from tests.unit.providers.requests import ask
 
 MARK = {"type": "ephemeral"}
@@ -21,7 +22,7 @@ def round_of(number: int) -> tuple[Turn, ...]:
 
 
 def test_cache_marks_stand_on_tools_system_and_the_last_two_user_messages() -> None:
-    body = body_of(ask(UserTurn(content="Begin."), *round_of(1), *round_of(2)), "fake")
+    body = anthropic_body(ask(UserTurn(content="Begin."), *round_of(1), *round_of(2)), "fake")
     assert body["tools"][-1]["cache_control"] == MARK
     assert body["system"][0]["cache_control"] == MARK
     users = [m for m in body["messages"] if m["role"] == "user"]
@@ -31,7 +32,7 @@ def test_cache_marks_stand_on_tools_system_and_the_last_two_user_messages() -> N
 
 def test_an_earlier_request_is_a_prefix_of_the_next_but_for_the_marks() -> None:
     def plain(turns: tuple[Turn, ...]) -> list[object]:
-        messages = messages_of(turns)
+        messages = anthropic_messages(turns)
         for message in messages:
             for block in message["content"]:
                 block.pop("cache_control", None)
@@ -43,23 +44,23 @@ def test_an_earlier_request_is_a_prefix_of_the_next_but_for_the_marks() -> None:
 
 
 def test_an_error_of_a_tool_is_marked() -> None:
-    message = messages_of((UserTurn(content="x"), *round_of(2)))[-1]
+    message = anthropic_messages((UserTurn(content="x"), *round_of(2)))[-1]
     assert message["content"][0]["is_error"] is True
 
 
 def test_a_turn_that_was_cut_off_says_so() -> None:
     cut = AssistantTurn(text="I was about", interrupted=True)
-    messages = messages_of((UserTurn(content="x"), cut, UserTurn(content="stop")))
+    messages = anthropic_messages((UserTurn(content="x"), cut, UserTurn(content="stop")))
     assert messages[1]["content"] == [{"type": "text", "text": "I was about\n[interrupted]"}]
 
 
 def test_temperature_is_sent_only_if_wanted() -> None:
-    assert "temperature" not in body_of(ask(), "fake")
-    assert body_of(ask(temperature=0.0), "fake")["temperature"] == 0.0
+    assert "temperature" not in anthropic_body(ask(), "fake")
+    assert anthropic_body(ask(temperature=0.0), "fake")["temperature"] == 0.0
 
 
 def feed(reply: Reply, answer: Answer, until: int | None = None) -> str:
-    seen = wire_anthropic.read(body_of(ask(), "fake"), {}, 0)
+    seen = wire_anthropic.read(anthropic_body(ask(), "fake"), {}, 0)
     ids = [f"id{n}" for n in range(len(reply.calls))]
     usage = Usage(input_tokens=100, cache_read_tokens=60, cache_write_tokens=30, output_tokens=9)
     events = list(wire_anthropic.events(reply, seen, usage, ids, ["Hel", "lo"]))
@@ -85,7 +86,7 @@ def test_text_calls_thinking_and_usage_come_together() -> None:
     assert response.usage.output_tokens == 9
     block = {"type": "thinking", "thinking": "hm", "signature": "sig"}
     assert response.provider_data == {"api": "anthropic", "thinking": [block]}
-    again = messages_of((UserTurn(content="x"), response.turn()))
+    again = anthropic_messages((UserTurn(content="x"), response.turn()))
     assert again[1]["content"][0] == block
 
 

@@ -7,16 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.providers import anthropic_wire, openai_wire
+from agiraph.providers.memo import Memo
 from agiraph.providers.transcript import (
     read_arguments,
     read_call,
-    results_first,
     unique_calls,
     wire_id,
     wire_name,
 )
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 from tests.fakes import wire_anthropic, wire_openai
+from tests.unit.providers.bodies import anthropic_body, openai_body
 from tests.unit.providers.requests import ask
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -50,7 +51,7 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
 
 @given(conversations())
 def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
-    body = json.loads(json.dumps(anthropic_wire.body_of(ask(*turns), "fake")))
+    body = anthropic_body(ask(*turns), "fake")
     seen = wire_anthropic.read(body, {}, 0)
     assert body["messages"][-1]["role"] == "user"
     assert json.dumps(body).count("cache_control") <= 4
@@ -59,7 +60,7 @@ def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
 
 @given(conversations())
 def test_openai_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
-    body = json.loads(json.dumps(openai_wire.body_of(ask(*turns), "fake", "max_tokens")))
+    body = openai_body(ask(*turns), "fake", "max_tokens")
     seen = wire_openai.read(body, {}, 0)
     roles = [message["role"] for message in body["messages"]]
     assert ("user", "user") not in list(itertools.pairwise(roles))
@@ -75,7 +76,61 @@ def test_a_message_between_two_results_moves_behind_them() -> None:
     answer = AssistantTurn(tool_calls=(ToolCall(id="a", name="x"), ToolCall(id="b", name="x")))
     one, two = (ToolTurn(call_id=id, name="x", content=id) for id in "ab")
     word, last = UserTurn(content="by the way"), UserTurn(content="and?")
-    assert results_first((answer, one, word, two, last)) == [answer, one, two, word, last]
+    begin = UserTurn(content="Begin.")
+    mixed = ask(begin, answer, one, word, two, last)
+    ordered = ask(begin, answer, one, two, word, last)
+    assert anthropic_body(mixed, "fake") == anthropic_body(ordered, "fake")
+    assert openai_body(mixed, "fake", "n") == openai_body(ordered, "fake", "n")
+
+
+@given(conversations())
+def test_what_is_known_of_a_beginning_changes_nothing(turns: tuple[Turn, ...]) -> None:
+    known, other = Memo(), Memo()
+    for end in askable(turns):
+        request = ask(*turns[:end])
+        by_known = anthropic_wire.body_of(request, "fake", known)
+        assert by_known == anthropic_wire.body_of(request, "fake", Memo())
+        by_known = openai_wire.body_of(request, "fake", "n", other)
+        assert by_known == openai_wire.body_of(request, "fake", "n", Memo())
+
+
+def test_a_conversation_that_begins_anew_is_not_taken_for_the_old_one() -> None:
+    memo = Memo()
+    old = long_conversation("old")
+    anthropic_wire.body_of(ask(*old), "fake", memo)
+    new = (UserTurn(content="new"), *old[4:])
+    body = anthropic_wire.body_of(ask(*new), "fake", memo)
+    assert body == anthropic_wire.body_of(ask(*new), "fake", Memo())
+
+
+def test_a_memo_forgets_what_was_not_used_for_long() -> None:
+    memo = Memo(kept_bytes=3000)
+    for number in range(9):
+        request = ask(*long_conversation(str(number)), entity=f"a/{number}")
+        anthropic_wire.body_of(request, "fake", memo)
+    assert memo.beginning(ask(*long_conversation("0"), entity="a/0")) == (0, b"")
+    assert memo.beginning(request)[0] > 0
+
+
+def long_conversation(name: str) -> tuple[Turn, ...]:
+    turns: list[Turn] = [UserTurn(content=name)]
+    for number in range(10):
+        call = ToolCall(id=f"{name}-{number}", name="bash")
+        turns.append(AssistantTurn(tool_calls=(call,)))
+        turns.append(ToolTurn(call_id=call.id, name="bash", content="x" * 100))
+    return tuple(turns)
+
+
+def askable(turns: tuple[Turn, ...]) -> list[int]:
+    """Return after how many of the turns the model could have been asked: no call is open."""
+    ends, open_calls = [], 0
+    for end, turn in enumerate(turns, 1):
+        if isinstance(turn, AssistantTurn):
+            open_calls = len(turn.tool_calls)
+        open_calls -= isinstance(turn, ToolTurn)
+        if not open_calls:
+            ends.append(end)
+    return ends
 
 
 def test_an_id_that_a_provider_refuses_is_replaced_by_a_digest() -> None:

@@ -1,0 +1,71 @@
+"""Memo: how conversations begin on the wire, so that a long one is encoded once and not always.
+
+The next request of a conversation repeats the last one and adds to its end. What was encoded of a
+beginning is kept, with the turns that it was made of; turns are known again by being the same
+objects (`agiraph.packing.Unpacker` sees to that), so how long they are does not matter.
+"""
+
+import json
+from collections import OrderedDict
+from operator import is_
+from typing import Any
+
+from agiraph.turns import ModelRequest, Turn
+
+KEPT_BYTES = 128 << 20
+
+
+class Memo:
+    """The encoded beginnings of the conversations that were asked about last."""
+
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        """Keep `kept_bytes` bytes of encoded messages."""
+        self._kept_bytes = kept_bytes
+        self._known: OrderedDict[tuple[str, str], tuple[tuple[Turn, ...], bytes]] = OrderedDict()
+        self._size = 0
+
+    def beginning(self, request: ModelRequest) -> tuple[int, bytes]:
+        """Return how many of the request's first turns are encoded already, and as what."""
+        turns, data = self._known.get(_key(request), ((), b""))
+        if len(turns) > len(request.turns) or not all(map(is_, turns, request.turns)):
+            return 0, b""
+        return len(turns), data
+
+    def joined(
+        self, request: ModelRequest, known: bytes, messages: list[bytes], final: int, turns: int
+    ) -> bytes:
+        """Return `known` (a beginning) and the messages behind it, with commas between them.
+
+        The first `final` of the messages will not change any more, and are kept: up to there they
+        are what the conversation's first `turns` turns are.
+        """
+        pieces = [known, *messages] if known else messages
+        if final:
+            self._keep(request, turns, b",".join(pieces[: len(pieces) - len(messages) + final]))
+        return b",".join(pieces)
+
+    def _keep(self, request: ModelRequest, count: int, data: bytes) -> None:
+        key = _key(request)
+        self._size -= len(self._known.pop(key, ((), b""))[1])
+        self._known[key] = request.turns[:count], data
+        self._size += len(data)
+        while self._size > self._kept_bytes and len(self._known) > 1:
+            self._size -= len(self._known.popitem(last=False)[1][1])
+
+
+def _key(request: ModelRequest) -> tuple[str, str]:
+    return request.entity, request.model
+
+
+def as_json(value: Any) -> bytes:
+    """Return a value as JSON, as compact as can be."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def body_with(head: dict[str, Any], messages: bytes, tail: dict[str, Any]) -> bytes:
+    """Return a request's body: head, `messages`, tail, in this order.
+
+    What changes least stands first, so that a body is a prefix of the next but for its tail.
+    """
+    return b'%b,"messages":[%b],%b' % (as_json(head)[:-1], messages, as_json(tail)[1:])

@@ -1,0 +1,65 @@
+"""How much of a model's input it has seen before: by the bytes, and by a provider's cache."""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+MARK = b',"cache_control":{"type":"ephemeral"}'
+LOOKED_BACK = 20
+"""How many blocks before a mark Anthropic looks for what it has cached."""
+
+
+def prefix_share(bodies: Sequence[bytes]) -> float:
+    """Return which share of all input, the first request's too, is a prefix of the one before.
+
+    Cache marks are no content: they are taken out first.
+    """
+    plain = [body.replace(MARK, b"") for body in bodies]
+    shared = sum(_common(before, after) for before, after in itertools.pairwise(plain))
+    return shared / sum(map(len, plain))
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """Return how long the common beginning of two texts is."""
+    most = min(len(one), len(other))
+    differs = (n for n in range(most) if one[n] != other[n])
+    return most if one[:most] == other[:most] else next(differs)
+
+
+def cached_share(bodies: Sequence[Mapping[str, Any]]) -> float:
+    """Return which share of all input Anthropic's cache would serve, by its marks and rules."""
+    written: set[bytes] = set()
+    served = total = 0
+    for body in bodies:
+        ends, sizes, marks = _beginnings(body)
+        near = [n for mark in marks for n in range(max(0, mark - LOOKED_BACK), mark + 1)]
+        served += max((sizes[n] for n in near if ends[n] in written), default=0)
+        total += sizes[-1]
+        written |= {ends[mark] for mark in marks}
+    return served / total
+
+
+def _beginnings(body: Mapping[str, Any]) -> tuple[list[bytes], list[int], list[int]]:
+    """Return, for each block, a hash of all up to it, the size of that, and which are marked."""
+    running = hashlib.blake2b()
+    ends: list[bytes] = []
+    sizes: list[int] = []
+    marks: list[int] = []
+    for number, (where, block) in enumerate(_blocks(body)):
+        plain = {key: value for key, value in block.items() if key != "cache_control"}
+        data = json.dumps([where, plain], sort_keys=True).encode()
+        running.update(data)
+        ends.append(running.digest())
+        sizes.append(len(data) + (sizes[-1] if sizes else 0))
+        if "cache_control" in block:
+            marks.append(number)
+    return ends, sizes, marks
+
+
+def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    yield from (("tools", tool) for tool in body.get("tools", ()))
+    yield from (("system", block) for block in body.get("system", ()))
+    for message in body["messages"]:
+        yield from ((message["role"], block) for block in message["content"])

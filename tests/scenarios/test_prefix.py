@@ -1,0 +1,44 @@
+"""A loop of thirty turns: nearly all that the model is told is what it was told before."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.model_server import SeenRequest, call, calls
+from tests.fakes.prefix import cached_share, prefix_share
+from tests.scenarios.place import Place, one_worker, placed
+
+STEPS = 30
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("home")) as place:
+        yield place
+        assert "Traceback" not in place.traces()
+
+
+def loop_of(place: Place, api: str, name: str) -> list[SeenRequest]:
+    """Have a worker take STEPS turns and return what its model was asked."""
+    steps = [
+        calls(call("bash", command=f"seq {n} {n + 80}"), text=f"Step {n} of many.")
+        for n in range(STEPS - 2)
+    ]
+    steps.append(call("write_file", path="facts.md", content="counted"))
+    parts = {name: [*steps, call("publish", summary="thirty turns")]}
+    place.plays(coordinator=one_worker(name), **parts)
+    outcome = place.lead("Take thirty turns", "--model", f"{api}/fake")
+    assert outcome.code == 0, outcome.progress
+    asked = place.server.seen_by(name)
+    assert len(asked) == STEPS
+    return asked
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+def test_nine_tenths_of_a_loop_s_input_is_a_prefix_of_the_turn_before(
+    place: Place, api: str
+) -> None:
+    asked = loop_of(place, api, f"ada-{api}")
+    assert prefix_share([seen.raw for seen in asked]) >= 0.9
+    if api == "anthropic":
+        assert cached_share([seen.body for seen in asked]) >= 0.9

@@ -50,8 +50,9 @@ setup: $(DEVELOPS)
 run: $(RUNS)
 	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" $(ARGS)
 
+# A file stays with one process: its tests share a supervisor.
 test: $(DEVELOPS)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 check: $(DEVELOPS)
 	$(BIN)/ruff format --check .

@@ -100,6 +100,9 @@ class MemoryConfig(Section):
     inline_limit: int = Field(ge=0)
     search_results: int = Field(ge=1)
     prompt_limit: int = Field(ge=1000)
+    worker_limit: int = Field(ge=0)
+    reflection: Literal["publish", "turn"]
+    insights: Literal["accept", "ask", "ignore"]
 
 
 class BrokerConfig(Section):

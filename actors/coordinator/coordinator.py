@@ -12,6 +12,7 @@ from pathlib import Path
 from actors.coordinator.belongings import coordinator_belongings
 from actors.coordinator.counter import Counter
 from actors.coordinator.files import AgentFiles
+from actors.coordinator.insights import Insights
 from actors.coordinator.lead import CoordinatorLead
 from actors.coordinator.notices import notice
 from actors.coordinator.office import Office
@@ -93,7 +94,8 @@ class CoordinatorActor:
         self._gate = Gate()
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
-        self._counter = Counter(self.runtime, self.office, self.inbox)
+        insights = Insights(runtime, self.agent, args.run, self.files, inbox)
+        self._counter = Counter(runtime, self.office, inbox, insights)
         self._succession = Succession(
             runtime, args, self.conversation, self.office, self._counter, self._gate
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from actors.coordinator.insights import Insights
 from actors.coordinator.office import Office
 from actors.runtime import Runtime
 from actors.side_work import SideWork
@@ -25,6 +26,7 @@ from agiraph.messages import (
     NodeCreatedReply,
     NodesEnded,
     NodeStarted,
+    OfferInsight,
     Ok,
     PublishNode,
     ReadContext,
@@ -40,11 +42,12 @@ from transport.endpoint import Received
 class Counter:
     """Takes in what comes from workers and the supervisor; what it refuses, it answers with why."""
 
-    def __init__(self, runtime: Runtime, office: Office, inbox: Inbox) -> None:
+    def __init__(self, runtime: Runtime, office: Office, inbox: Inbox, insights: Insights) -> None:
         """Serve the board of `office`; suggestions go into the coordinator's `inbox`."""
         self._runtime = runtime
         self._office = office
         self._inbox = inbox
+        self._insights = insights
         self.waits = SideWork()
         self._waiting: dict[bytes, tuple[Received, asyncio.Task[None]]] = {}
 
@@ -72,6 +75,9 @@ class Counter:
                 await self._report(received, self._start(received, started))
             case PublishNode() as publish:
                 await self._publish(received, publish)
+            case OfferInsight() as offer:
+                who, what = self._sender_name(received), self._name(offer.node_id)
+                await self._insights.take(received, offer, who, what)
             case FailNode() as failed:
                 command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
                 await self._report(received, command, holder_of=failed.node_id)

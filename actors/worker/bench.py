@@ -8,7 +8,7 @@ from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
-from agiraph.ids import NodeId, coordinator_address, derived_message_id
+from agiraph.ids import NodeId, coordinator_address, derived_id, derived_message_id
 from agiraph.messages import (
     AwaitNodes,
     BoardState,
@@ -21,6 +21,7 @@ from agiraph.messages import (
     NodeCheckpoint,
     NodeCreatedReply,
     NodesEnded,
+    OfferInsight,
     PublishNode,
     ReadContext,
     Suggest,
@@ -139,12 +140,16 @@ class WorkerBench:
         assert isinstance(changed, ContextChanged)
         return changed.receipt
 
-    async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
-        """Promote scratch/ to published/ and complete the node."""
+    async def publish(
+        self, call_id: str, summary: str, missing: str, insight: str
+    ) -> tuple[str, ...]:
+        """Promote scratch/ to published/ and complete the node; offer the insight before that."""
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
         assignment = self._assignment
         files = publish_files(self._worker.node_home(assignment.node))
+        if insight.strip():
+            await self._offer(assignment, insight.strip())
         body = PublishNode(
             node_id=assignment.node.id,
             attempt=assignment.attempt,
@@ -155,6 +160,12 @@ class WorkerBench:
         )
         await self._ask(call_id, body)
         return files
+
+    async def _offer(self, assignment: Assignment, insight: str) -> None:
+        """Offer an insight: the same one of the same attempt once, however often it publishes."""
+        body = OfferInsight(node_id=assignment.node.id, insight=insight)
+        about = derived_id(assignment.node.id, str(assignment.attempt), insight)
+        await self._send(f"insight.{about}", body)
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         """Report a milestone."""

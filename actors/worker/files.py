@@ -33,15 +33,26 @@ class WorkerFiles:
         with open(self.home.notebook, "a", encoding="utf-8") as notebook:
             notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
 
-    def note_completion(self, node: WorkNode, summary: str) -> None:
-        """Write a completed node into history and memory; again for the same node does nothing."""
-        history: list[dict[str, Any]] = json.loads(self.home.history.read_text(encoding="utf-8"))
-        if any(entry["node_id"] == node.id for entry in history):
+    def has_completed(self, node: WorkNode) -> bool:
+        """Whether a node stands in the history."""
+        return any(entry["node_id"] == node.id for entry in self._history())
+
+    def note_completion(self, node: WorkNode, summary: str, learned: str) -> None:
+        """Write a completed node into memory and history; again for the same node does nothing."""
+        if self.has_completed(node):
             return
         memory = self.home.memory.read_text(encoding="utf-8")
-        replace_file(self.home.memory, f"{memory}\n## {node.name}\n\n{summary}\n")
-        history.append({"node_id": node.id, "task": node.task, "summary": summary})
+        heading = f"## {node.name} ({node.id})"
+        if heading not in memory:
+            text = f"{summary}\n\nLearned: {learned}" if learned else summary
+            replace_file(self.home.memory, f"{memory}\n{heading}\n\n{text}\n")
+        entry = {"node_id": node.id, "name": node.name, "task": node.task, "summary": summary}
+        history = [*self._history(), entry | ({"learned": learned} if learned else {})]
         replace_file(self.home.history, json.dumps(history, ensure_ascii=False, indent=2) + "\n")
+
+    def _history(self) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = json.loads(self.home.history.read_text(encoding="utf-8"))
+        return entries
 
     def log(self, node: NodeHome, event: Event) -> None:
         """Add an event to the node's execution trace."""

@@ -26,6 +26,7 @@ from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
+from actors.worker.reflection import known_before, reflect
 from agiraph.agent.bounds import TIME_NEAR, LastTurn, Stop, is_time_near, judge
 from agiraph.agent.compaction import Belongings
 from agiraph.agent.context import answer_tokens
@@ -177,16 +178,18 @@ class WorkerActor:
         received, assign = self._waiting.pop(0)
         self._cancelled.clear()
         self.conversation.when_recorded(lambda: self.runtime.done(received))
-        self.conversation.append(
-            Assigned(
-                content=assignment_turn(assign.assignment),
-                run=assign.run,
-                assignment=assign.assignment,
-                message=received.header.id.hex(),
-                ts=self.runtime.clock.now(),
-            )
+        now = self.runtime.clock.now()
+        assigned = Assigned(
+            content=assignment_turn(assign.assignment),
+            run=assign.run,
+            assignment=assign.assignment,
+            message=received.header.id.hex(),
+            ts=now,
         )
-        self.files.note_start(assign.assignment.node, self.runtime.clock.now())
+        known = known_before(self.files.home, self.runtime.config.memory.worker_limit)
+        reminder = (Heard(content=known, from_name="runtime", ts=now),) if known else ()
+        self.conversation.append(assigned, *reminder)
+        self.files.note_start(assign.assignment.node, now)
 
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
@@ -216,7 +219,7 @@ class WorkerActor:
         if status == "failed":
             await self._tell_failed(assignment, reason)
         if status == "completed":
-            self.files.note_completion(assignment.node, self.transcript.summary or "")
+            await self._remember(assignment.node)
         closed = {
             "node_id": assignment.node.id,
             "status": status,
@@ -224,6 +227,16 @@ class WorkerActor:
             "ts": self.runtime.clock.now(),
         }
         self.conversation.append(NodeClosed.model_validate(closed))
+
+    async def _remember(self, node: WorkNode) -> None:
+        """Write down what was done on a node, and what was learned."""
+        if self.files.has_completed(node):
+            return
+        learned = self.transcript.learned.strip()
+        if not learned and self.runtime.config.memory.reflection == "turn":
+            self.show("busy", "reflecting")
+            learned = await reflect(self._mind, self.request())
+        self.files.note_completion(node, self.transcript.summary or "", learned)
 
     def _refuse_poison(self) -> None:
         poison, self._poison = self._poison, ""

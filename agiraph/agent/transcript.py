@@ -88,6 +88,7 @@ class Transcript:
     streak: Streak = field(default_factory=Streak)
     is_paused: bool = False
     summary: str | None = None
+    learned: str = ""
     position: int = 0
     _held_back: list[UserTurn] = field(default_factory=list)
 
@@ -176,7 +177,7 @@ class Transcript:
         self.model_turns = self.silences = 0
         self.node_usage = self.last_usage = Usage()
         self.summary = self.bound = self.flush_from = None
-        self.bound_why = ""
+        self.bound_why = self.learned = ""
         self.is_last_turn_over = False
         self.streak = Streak()
         self.node_compactions = 0
@@ -238,6 +239,7 @@ class Transcript:
         self.open_calls.remove(opened)
         if record.name == PUBLISH and not record.is_error:
             self.summary = str(opened.call.arguments.get("summary", ""))
+            self.learned = str(opened.call.arguments.get("learned") or "")
         self.turns.append(
             ToolTurn(
                 call_id=record.call_id,

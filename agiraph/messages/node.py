@@ -49,6 +49,15 @@ class PublishNode(Body):
     bound: str = ""
 
 
+class OfferInsight(Body):
+    """This may be of use to the agent after this run. Worker to coordinator, who decides."""
+
+    TYPE = "node.insight"
+    DURABLE = True
+    node_id: NodeId
+    insight: str
+
+
 class FailNode(Body):
     """I cannot do this node. Worker to coordinator; `left` are the files in its `scratch/`."""
 

@@ -110,10 +110,12 @@ class Team(Protocol):
 class Bench(Team, Protocol):
     """What a worker can do with the node it holds."""
 
-    async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
+    async def publish(
+        self, call_id: str, summary: str, missing: str, insight: str
+    ) -> tuple[str, ...]:
         """Move scratch/ to published/, complete the node; return the published files.
 
-        `missing` tells what a result in part lacks.
+        `missing` tells what a result in part lacks, `insight` is offered to the agent's memory.
         """
         ...
 

@@ -18,6 +18,14 @@ class Publication(Summary):
     missing: str = Field(
         default="", description="what is not done, and how to go on; left out: the result is whole"
     )
+    learned: str = Field(
+        default="",
+        description="what you have learned that will help you on your next nodes; for you alone",
+    )
+    insight: str = Field(
+        default="",
+        description="a fact or a way that the coordinator should remember after this run",
+    )
 
 
 class SuggestNext(Params):
@@ -28,7 +36,9 @@ class SuggestNext(Params):
 
 async def publish(context: ToolContext, params: Publication) -> str:
     """Complete the node; return {"published": [file, ...]}."""
-    files = await context.team.publish(context.call_id, params.summary, params.missing)
+    files = await context.team.publish(
+        context.call_id, params.summary, params.missing, params.insight
+    )
     return as_json({"published": list(files)})
 
 

@@ -47,7 +47,9 @@ class RecordingTeam:
     async def view_board(self) -> dict[str, Any]:
         return {"stage": "Stage 1", "nodes": [], "workers": []}
 
-    async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
+    async def publish(
+        self, call_id: str, summary: str, missing: str, insight: str
+    ) -> tuple[str, ...]:
         self.asked.append(("publish", call_id, summary))
         return ("report.md",)
 

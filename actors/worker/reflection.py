@@ -1,0 +1,65 @@
+"""Reflection: what a worker knows of its earlier nodes, and what it takes along from this one."""
+
+import asyncio
+import json
+
+from actors.entity.mind import BrokerMind
+from agiraph.agent.loop import Partial
+from agiraph.agent.prompts import render
+from agiraph.errors import ModelFailure
+from agiraph.home import WorkerHome
+from agiraph.turns import ModelRequest, UserTurn
+
+REFLECTION_TOKENS = 600
+REFLECTION_SECONDS = 120.0
+LONGEST = 4000
+
+
+async def reflect(mind: BrokerMind, request: ModelRequest) -> str:
+    """Ask the model in one turn what it has learned; return "" if it cannot say.
+
+    Asked again after a crash, it is the same question, and is answered without a second call.
+    """
+    question = UserTurn(content=render("reflect"))
+    asked = request.model_copy(
+        update={
+            "turns": (*request.turns, question),
+            "max_tokens": min(request.max_tokens, REFLECTION_TOKENS),
+        }
+    )
+    try:
+        async with asyncio.timeout(REFLECTION_SECONDS):
+            answer = await mind.think(asked, Partial(), about="reflect")
+    except (ModelFailure, TimeoutError):
+        return ""
+    return (answer.text or "").strip()[:LONGEST]
+
+
+def known_before(home: WorkerHome, limit: int) -> str:
+    """Return what a worker is told of its earlier nodes, "" before it has completed any.
+
+    Each of memory, notebook and history has its share of `limit` characters; the newest stays.
+    """
+    history = json.loads(home.history.read_text(encoding="utf-8"))
+    if not history or not limit:
+        return ""
+    done = "\n".join(f"- {_name(entry)}: {_first_line(entry['summary'])}" for entry in history)
+    return render(
+        "known",
+        memory=_newest(home.memory.read_text(encoding="utf-8"), limit // 2),
+        notebook=_newest(home.notebook.read_text(encoding="utf-8"), limit // 4),
+        history=_newest(done, limit // 4),
+    )
+
+
+def _name(entry: dict[str, str]) -> str:
+    return entry.get("name") or entry["node_id"]
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:200]
+
+
+def _newest(text: str, limit: int) -> str:
+    text = text.strip()
+    return text if len(text) <= limit else f"[... cut]\n{text[-limit:]}"

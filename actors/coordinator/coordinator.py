@@ -11,6 +11,7 @@ from pathlib import Path
 
 from actors.coordinator.belongings import coordinator_belongings
 from actors.coordinator.counter import Counter
+from actors.coordinator.deadlocks import DeadlockWatch
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.insights import Insights
 from actors.coordinator.lead import CoordinatorLead
@@ -96,6 +97,7 @@ class CoordinatorActor:
         self._talk = Talk(self, self._answers)
         insights = Insights(runtime, self.agent, args.run, self.files, inbox)
         self._counter = Counter(runtime, self.office, inbox, insights)
+        self._deadlocks = DeadlockWatch(self.office)
         self._succession = Succession(
             runtime, args, self.conversation, self.office, self._counter, self._gate
         )
@@ -136,6 +138,7 @@ class CoordinatorActor:
                 reception.run(),
                 self._counter.waits.until_broken(),
                 self.office.run_effects(),
+                self._deadlocks.run(),
                 self._stage_clock.run(),
                 self._think_for_ever(),
             )
@@ -384,10 +387,16 @@ class CoordinatorActor:
                 self.office.changes.until(self._has_notices), self.inbox.arrived.wait()
             )
 
+    def has_alarm(self) -> bool:
+        """Whether a deadlock was found that the mind has not been told of."""
+        fresh = self.office.since(self._noticed)
+        return any(isinstance(event, e.DeadlockFound) for event in fresh)
+
     def _may_park(self) -> bool:
         """Whether everything that came in is recorded and everything that follows is done."""
         is_at_rest = self.office.is_at_rest and self._counter.is_at_rest
-        return is_at_rest and self.inbox.is_empty and not self._stage_clock.is_ticking
+        is_quiet = self._deadlocks.is_at_rest and not self._stage_clock.is_ticking
+        return is_at_rest and self.inbox.is_empty and is_quiet
 
     def _has_notices(self) -> bool:
         return bool(self._fresh_lines())

@@ -9,6 +9,7 @@ from actors.side_work import SideWork
 from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.board import commands as c
 from agiraph.board.names import find_node
+from agiraph.board.node_rules import WaitRing
 from agiraph.board.view import board_view, waited_row
 from agiraph.errors import IllegalTransition, Refused
 from agiraph.ids import NodeId, WorkerId
@@ -143,6 +144,8 @@ class Counter:
                 office.execute(c.BlockNode(wait.waiter, ids))
         except Refused as error:
             self._waiting.pop(received.header.id, None)
+            if isinstance(error, WaitRing):
+                office.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
             await self._refuse(received, error)
             return
         await office.changes.until(lambda: all(office.board.nodes[n].has_ended for n in ids))

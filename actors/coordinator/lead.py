@@ -21,6 +21,10 @@ from agiraph.turns import JsonObject
 class Leader(Speaker, Protocol):
     """The coordinator, as far as its tools need to know it."""
 
+    def has_alarm(self) -> bool:
+        """Whether the board tells of something that must end a wait."""
+        ...
+
     def waiting_for_human(self) -> AbstractContextManager[None]:
         """Let the agent's status say, inside this block, that it waits for the human."""
         ...
@@ -88,6 +92,7 @@ class CoordinatorLead:
             await self._coordinator.patience.first_of(
                 self._office.changes.until(lambda: self._have_ended(ids)),
                 self._coordinator.inbox.arrived.wait(),
+                self._office.changes.until(self._coordinator.has_alarm),
             )
         interrupted = not self._have_ended(ids)
         board = self._office.board

@@ -33,6 +33,8 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
             return f"[Board]: node '{node.name}' failed: {event.reason}" + _how_to_go_on(node)
         case e.WorkerStopped(worker_id=worker_id) if event.reason != "retired":
             return f"[Board]: worker '{board.workers[worker_id].name}' is gone: {event.reason}"
+        case e.DeadlockFound():
+            return _deadlock(board, event)
         case e.StageMet():
             return _over(board, event)
         case _:
@@ -42,6 +44,21 @@ def notice(board: Board, event: e.BoardEvent, covered: Collection[NodeId]) -> st
 def _is_news(board: Board, node_id: NodeId, covered: Collection[NodeId]) -> bool:
     """Whether a node is the coordinator's own concern, and its end not known to it."""
     return node_id not in covered and is_coordinators(board, board.nodes[node_id])
+
+
+def _deadlock(board: Board, event: e.DeadlockFound) -> str:
+    ring = " -> ".join(board.nodes[node].name for node in (*event.ring, event.ring[0]))
+    if event.is_refused:
+        return (
+            f"[Board]: a wait that would have closed a ring was refused ({ring}): {event.text}. "
+            "Its worker was told and goes on; help it if it writes to you."
+        )
+    return (
+        f"[Board]: deadlock: {ring}. None of these nodes can go on: {event.text}. Break it: "
+        "`cancel_node` one of them and create it anew without that wait, give one that is kept "
+        "for a busy worker to another with `assign_worker`, or write to a worker that waits "
+        "(a message ends its wait)."
+    )
 
 
 def _left_over(board: Board, node: WorkNode) -> str:

@@ -194,6 +194,8 @@ class Office:
             case e.RunFinished() | e.RunStopped():
                 self._files.write_plan(self.board)
                 put(self._dismiss_all)
+            case e.DeadlockFound():
+                pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
                 pass
 

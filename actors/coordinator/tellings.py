@@ -66,6 +66,10 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("agent.failed", None, {"reason": event.reason})]
         case e.RunStopped():
             return [("agent.stopped", None, {"reason": event.reason})]
+        case e.DeadlockFound():
+            ring = [board.nodes[node].name for node in event.ring]
+            found = {"ring": ring, "text": event.text, "is_refused": event.is_refused}
+            return [("node.deadlock", event.ring[0], found)]
         case e.NodeReserved() | e.StagePlanned() | e.StageLaunched():
             return []
 

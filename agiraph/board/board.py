@@ -65,7 +65,8 @@ class StagePlan:
 class Board:
     """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
 
-    `waits` tells which nodes a blocked node waits for, `planned` what the next stage is to be.
+    `waits` tells which nodes a blocked node waits for, `planned` what the next stage is to be,
+    `deadlocks` the rings of waits that were found.
     """
 
     run: RunFacts | None = None
@@ -75,6 +76,7 @@ class Board:
     times: Mapping[NodeId, NodeTimes] = field(default_factory=dict)
     waits: Mapping[NodeId, tuple[NodeId, ...]] = field(default_factory=dict)
     planned: StagePlan | None = None
+    deadlocks: tuple[tuple[NodeId, ...], ...] = ()
 
     @property
     def is_running(self) -> bool:
@@ -150,6 +152,8 @@ def apply(board: Board, event: BoardEvent) -> Board:
             return replace(blocked, waits={**board.waits, event.node_id: event.waits_for})
         case e.NodeUnblocked():
             return _forget_wait(_hold(board, event.node_id, "running", "busy"), event.node_id)
+        case e.DeadlockFound():
+            return replace(board, deadlocks=(*board.deadlocks, event.ring))
         case e.NodeCompleted():
             ended = _end(board, event.node_id, event.ts)
             return _node(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
-from agiraph.ids import RunId
+from agiraph.ids import NodeId, RunId
 from agiraph.models import CheckpointPolicy, Mode, StageContract, WorkerType, WorkMode
 
 
@@ -224,6 +224,15 @@ class Reconvene:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteDeadlock:
+    """Nodes wait for each other in a ring, or would if a wait had not been refused."""
+
+    ring: tuple[NodeId, ...]
+    text: str
+    is_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FinishRun:
     """The goal is reached; what has not ended is cancelled."""
 
@@ -257,6 +266,7 @@ Command = (
     | RetireWorker
     | LoseWorker
     | Reconvene
+    | NoteDeadlock
     | FinishRun
     | StopRun
 )

@@ -183,6 +183,15 @@ class StageReconvened(Happened):
     cause: str = ""
 
 
+class DeadlockFound(Happened):
+    """Nodes wait for each other in a ring; `is_refused`: the wait that closes it was refused."""
+
+    type: Literal["deadlock.found"] = "deadlock.found"
+    ring: tuple[NodeId, ...]
+    text: str
+    is_refused: bool = False
+
+
 class RunFinished(Happened):
     """The goal was reached."""
 
@@ -216,6 +225,7 @@ BoardEvent = Annotated[
     | StageLaunched
     | StageMet
     | StageReconvened
+    | DeadlockFound
     | RunFinished
     | RunStopped,
     Field(discriminator="type"),

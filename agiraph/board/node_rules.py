@@ -21,6 +21,15 @@ from agiraph.models import Worker, WorkMode, WorkNode
 HELD = ("assigned", "running", "blocked")
 
 
+class WaitRing(IllegalTransition):
+    """A wait would close a `ring`: each node in it waits for the next, the last for the first."""
+
+    def __init__(self, message: str, ring: tuple[NodeId, ...]) -> None:
+        """Make the refusal of a wait."""
+        super().__init__(message)
+        self.ring = ring
+
+
 def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent, ...]:
     """Put a node on the board; the same cause puts it there once."""
     if board.node_by_cause(command.cause):
@@ -153,8 +162,19 @@ def _refuse_ring(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) ->
     waits[node.id] = (*node.dependencies, *waits_for)
     ring = find_cycle(waits)
     if ring:
-        names = " -> ".join(board.nodes[NodeId(node_id)].name for node_id in ring)
-        raise IllegalTransition(f"node '{node.name}' would wait for itself: {names}")
+        nodes = tuple(NodeId(node_id) for node_id in ring)
+        names = " -> ".join(board.nodes[node_id].name for node_id in nodes)
+        raise WaitRing(f"node '{node.name}' would wait for itself: {names}", nodes[:-1])
+
+
+def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[BoardEvent, ...]:
+    """Note a ring of waits; the same ring is noted once."""
+    first = command.ring.index(min(command.ring))
+    ring = (*command.ring[first:], *command.ring[:first])
+    if ring in board.deadlocks or not board.is_running:
+        return ()
+    found = e.DeadlockFound(ts=now, ring=ring, text=command.text, is_refused=command.is_refused)
+    return (found,)
 
 
 def unblock(board: Board, command: c.UnblockNode, now: float) -> tuple[BoardEvent, ...]:

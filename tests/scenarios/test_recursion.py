@@ -240,3 +240,46 @@ def test_too_deep_and_in_a_circle_is_told_with_what_is_possible(place: Place) ->
     assert names == ["deep", "deeper", "deeper-2", "deeper-3"]
     assert "run.max_depth" in outcome.published("deeper-3-")["told.md"]
     assert "a cycle: circle -> deep -> circle" in outcome.published("deep-")["told.md"]
+
+
+def test_a_deadlock_is_told_to_the_coordinator_who_breaks_it(place: Place) -> None:
+    def told(seen: SeenRequest) -> Reply:
+        assert json.loads(seen.result("wait"))["interrupted_by_message"]
+        assert "[Board]: deadlock: " in seen.said
+        assert "'for-ada' is kept for ada, who holds 'left'" in seen.said
+        return calls(
+            call("spawn_worker", name="cyd"),
+            call("assign_worker", node_id="for-ada", worker_id="cyd"),
+        )
+
+    lead: Plays = [
+        calls(call("spawn_worker", name="ada"), call("spawn_worker", name="ben")),
+        calls(
+            call("create_work_node", name="left", task="Left", worker="ada"),
+            call("create_work_node", name="right", task="Right", worker="ben"),
+        ),
+        call("wait"),
+        told,
+        call("wait"),
+        lambda seen: call("finish", summary=seen.result("wait")),
+    ]
+
+    def one(name: str, *first: Reply) -> Plays:
+        write = call("write_file", path=f"{name}.md", content=name)
+        return [*first, write, call("publish", summary=name)]
+
+    def handing(name: str, worker: str) -> Reply:
+        return call("create_work_node", name=name, task=name, worker=worker, wait=True)
+
+    nodes: dict[str, Plays] = {
+        "left": one("left", handing("for-ben", "ben")),
+        "right": one("right", handing("for-ada", "ada")),
+        "for-ben": one("for-ben"),
+        "for-ada": one("for-ada"),
+    }
+    plays(place, by_node(lead, nodes))
+    outcome = place.lead("Do both", "--name", "crossed")
+    assert outcome.result["status"] == "completed"
+    [found] = outcome.events("node.deadlock")
+    assert sorted(found["data"]["ring"]) == ["for-ada", "for-ben", "left", "right"]
+    assert len(outcome.completions()) == 4

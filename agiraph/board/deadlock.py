@@ -1,0 +1,105 @@
+"""Deadlock: nodes that can never go on because each waits for another of them; pure.
+
+A node can come to its end if its worker is at work on it; if it waits, when all that it waits for
+can; if it is pending, when its dependencies can and somebody can take it: the worker it is kept
+for, any that is free or can become free, or a new one. What cannot come to its end by this is
+stuck, and each stuck node is held up by another stuck one: following these leads round a ring.
+
+Waiting for a message, for the human or for a place under `max_concurrent` is no deadlock: those who
+are waited for are at work.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agiraph.board.board import Board
+from agiraph.board.scheduler import places_left
+from agiraph.ids import NodeId
+from agiraph.models import Worker, WorkNode
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """Why a node cannot go on: it waits for `by`; `why` in words, the names filled in."""
+
+    by: NodeId
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlock:
+    """A ring of nodes, each held up by the next and the last by the first; `text` tells of it."""
+
+    ring: tuple[NodeId, ...]
+    text: str
+
+
+def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
+    """Return the rings of nodes that wait for each other for ever, each once."""
+    held_up = stuck(board)
+    rings = dict.fromkeys(_ring_from(start, held_up) for start in held_up)
+    return tuple(Deadlock(ring, "; ".join(held_up[n].why for n in ring)) for ring in rings)
+
+
+def _ring_from(start: NodeId, held_up: Mapping[NodeId, HeldUp]) -> tuple[NodeId, ...]:
+    """Follow what holds a node up until it comes round; the ring begins at its smallest id."""
+    path = [start]
+    while held_up[path[-1]].by not in path:
+        path.append(held_up[path[-1]].by)
+    ring = path[path.index(held_up[path[-1]].by) :]
+    first = ring.index(min(ring))
+    return (*ring[first:], *ring[:first])
+
+
+def stuck(board: Board) -> Mapping[NodeId, HeldUp]:
+    """Return every node that can never come to its end as things stand, and by what."""
+    if not board.is_running or not board.waits:  # where nobody waits everybody is at work
+        return {}
+    open_nodes = [node for node in board.nodes.values() if not node.has_ended]
+    live = {node.id for node in open_nodes if node.status in ("assigned", "running")}
+    rest = [node for node in open_nodes if node.id not in live]
+    while freed := [node for node in rest if _held_up(board, node, live) is None]:
+        live.update(node.id for node in freed)
+        rest = [node for node in rest if node.id not in live]
+    found = {node.id: _held_up(board, node, live) for node in rest}
+    return {node: why for node, why in found.items() if why is not None}
+
+
+def _held_up(board: Board, node: WorkNode, live: set[NodeId]) -> HeldUp | None:
+    """Return what holds a node up, given which others can come to their end; None: nothing."""
+    waits = node.dependencies if node.status == "pending" else board.waits.get(node.id, ())
+    for other in (board.nodes[one] for one in waits):
+        if not other.has_ended and other.id not in live:
+            return HeldUp(other.id, f"'{node.name}' waits for '{other.name}'")
+    return _without_worker(board, node, live) if node.status == "pending" else None
+
+
+def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> HeldUp | None:
+    if node.wanted_worker is not None:
+        wanted = board.workers[node.wanted_worker]
+        if wanted.node is None or wanted.node in live:
+            return None
+        held = board.nodes[wanted.node].name
+        why = f"'{node.name}' is kept for {wanted.name}, who holds '{held}'"
+        return HeldUp(wanted.node, why)
+    if places_left(board) > 0:
+        return None
+    holders = [_keeper(board, worker, live) for worker in board.team]
+    if not holders or None in holders:
+        return None
+    by = next(holder for holder in holders if holder is not None)
+    why = (
+        f"'{node.name}' finds no worker: all {len(board.team)} are taken (run.max_workers), "
+        f"such as the one for '{board.nodes[by].name}'"
+    )
+    return HeldUp(by, why)
+
+
+def _keeper(board: Board, worker: Worker, live: set[NodeId]) -> NodeId | None:
+    """Return the stuck node that a worker holds or is kept for; None: it can become free."""
+    if worker.node is not None and worker.node not in live:
+        return worker.node
+    for node in board.nodes.values():
+        if node.wanted_worker == worker.id and node.status == "pending" and node.id not in live:
+            return node.id
+    return None

@@ -1,0 +1,105 @@
+"""What is stuck is what is left when everybody who can work has worked, and rings are rings."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.board import commands as c
+from agiraph.board.board import Board, fold
+from agiraph.board.deadlock import find_deadlocks, stuck
+from agiraph.board.decide import decide
+from agiraph.board.scheduler import Limits, plan
+from agiraph.errors import Refused
+from agiraph.ids import NodeId, RunId
+
+Step = tuple[str, int, int, int]
+KINDS = st.sampled_from(["create", "create", "keep", "keep", "block", "block", "block", "fail"])
+NUMBERS = st.integers(0, 7)
+STEPS = st.lists(st.tuples(KINDS, NUMBERS, NUMBERS, NUMBERS), min_size=8, max_size=30)
+EASY = Limits(max_concurrent=2)
+
+
+def do(board: Board, command: c.Command) -> Board:
+    """Carry a command out; what is refused changes nothing."""
+    try:
+        return fold(decide(board, command, 1.0), board)
+    except Refused:
+        return board
+
+
+def at_rest(board: Board) -> Board:
+    """Let the scheduler do all it wants to do."""
+    while actions := plan(board, EASY):
+        for action in actions:
+            board = do(board, action)
+    return board
+
+
+def made(steps: list[Step], max_workers: int) -> Board:
+    """Return a board on which these steps were tried, each on what there was of nodes by then."""
+    board = do(Board(), c.StartRun(RunId("r"), "g", "m", "w", max_workers=max_workers))
+    for number in range(max_workers):
+        board = do(board, c.SpawnWorker(f"w{number}", f"worker{number}"))
+    for number, step in enumerate(steps):
+        board = at_rest(do(board, command_of(board, number, step)))
+    return board
+
+
+def command_of(board: Board, number: int, step: Step) -> c.Command:
+    """Return what a step asks for, its numbers read as places among the nodes and workers."""
+    kind, first, second, third = step
+    nodes = [node.id for node in board.nodes.values() if not node.has_ended] or [NodeId("none")]
+    at_work = [n.id for n in board.nodes.values() if n.status in ("assigned", "running")] or nodes
+    team = [worker.id for worker in board.team]
+    some = tuple(dict.fromkeys(nodes[place % len(nodes)] for place in (second, third)))
+    match kind:
+        case "block":
+            return c.BlockNode(at_work[first % len(at_work)], some)
+        case "fail" if third == 0:
+            return c.FailNode(nodes[first % len(nodes)], None, "no")
+        case "keep":
+            return c.CreateNode(f"n{number}", "t", worker=team[first % len(team)])
+        case _:
+            parent = at_work[first % len(at_work)] if first < 4 and board.nodes else None
+            needs = some[:1] if second < 2 and board.nodes else ()
+            return c.CreateNode(f"n{number}", "t", dependencies=needs, parent_node=parent)
+
+
+def left_over(board: Board) -> set[str]:
+    """Play it out: whoever works completes, whoever has got what it waits for goes on."""
+    while True:
+        before = board
+        for node in board.nodes.values():
+            if node.status in ("assigned", "running"):
+                board = do(board, c.CompleteNode(node.id, node.attempt, "done", ()))
+            elif node.status == "blocked" and all(
+                board.nodes[other].has_ended for other in board.waits[node.id]
+            ):
+                board = do(board, c.UnblockNode(node.id))
+        board = at_rest(board)
+        if board == before:
+            return {node.id for node in board.nodes.values() if not node.has_ended}
+
+
+@given(STEPS, st.integers(1, 3))
+@settings(max_examples=400, deadline=None)
+def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_workers: int) -> None:
+    board = made(steps, max_workers)
+    held_up = stuck(board)
+    assert set(held_up) == left_over(board)
+    for ring in find_deadlocks(board):
+        for node, after in zip(ring.ring, (*ring.ring[1:], ring.ring[0]), strict=True):
+            assert held_up[node].by == after
+            assert board.nodes[node].name in ring.text
+    assert bool(find_deadlocks(board)) == bool(held_up)
+
+
+@given(STEPS, st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_a_ring_is_noted_once(steps: list[Step], max_workers: int) -> None:
+    board = made(steps, max_workers)
+    for found in find_deadlocks(board):
+        noted = do(board, c.NoteDeadlock(found.ring, found.text))
+        assert noted.deadlocks == (*board.deadlocks, found.ring)
+        turned = (*found.ring[1:], found.ring[0])
+        assert do(noted, c.NoteDeadlock(turned, "again")) == noted
+        board = noted

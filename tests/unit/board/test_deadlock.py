@@ -1,0 +1,89 @@
+"""Deadlocks: the ring is found, told in words, and what only looks like one is none."""
+
+import pytest
+
+from actors.coordinator.notices import notice
+from agiraph.board.commands import BlockNode, CreateNode, NoteDeadlock, ReserveNode
+from agiraph.board.deadlock import find_deadlocks
+from agiraph.board.node_rules import WaitRing
+from tests.unit.board.desk import Desk
+
+
+def crossed() -> Desk:
+    """Two workers, each of whom waits for a node that is kept for the other."""
+    desk = Desk()
+    for worker in ("ada", "ben"):
+        desk.worker(worker)
+    desk.node("left")
+    desk.run("left", "ada")
+    desk.node("right")
+    desk.run("right", "ben")
+    desk.node("for-ben", worker="ben")
+    desk.do(BlockNode("left", ("for-ben",)))
+    desk.node("for-ada", worker="ada")
+    return desk
+
+
+def test_two_who_wait_for_what_the_other_is_to_do_are_found() -> None:
+    desk = crossed()
+    assert find_deadlocks(desk.board) == (), "ben is still at work"
+    desk.do(BlockNode("right", ("for-ada",)))
+    [found] = find_deadlocks(desk.board)
+    assert set(found.ring) == {desk.at(n).id for n in ("left", "for-ben", "right", "for-ada")}
+    assert "'for-ben' is kept for ben, who holds 'right'" in found.text
+    [event] = desk.events(NoteDeadlock(found.ring, found.text))
+    told = notice(desk.board, event, ())
+    assert told is not None
+    assert "deadlock: " in told
+    assert "'left' waits for 'for-ben'" in told
+    assert "cancel_node" in told
+
+
+def test_a_ring_that_is_broken_is_none() -> None:
+    desk = crossed()
+    desk.do(BlockNode("right", ("for-ada",)))
+    desk.worker("cyd")
+    desk.do(ReserveNode("for-ada", "cyd"))
+    assert find_deadlocks(desk.board) == ()
+
+
+def test_a_full_team_of_which_everybody_waits_is_found() -> None:
+    desk = Desk(max_workers=1)
+    desk.worker("ada")
+    desk.node("top")
+    desk.run("top", "ada")
+    desk.do(CreateNode("c", "x", "part", parent_node="top"))
+    desk.do(BlockNode("top", ("part",)))
+    [found] = find_deadlocks(desk.board)
+    assert "'part' finds no worker: all 1 are taken (run.max_workers)" in found.text
+    assert "'top' waits for 'part'" in found.text
+
+
+def test_who_waits_for_a_place_or_for_one_at_work_is_not_stuck() -> None:
+    desk = Desk(max_workers=2)
+    desk.worker("ada")
+    desk.worker("ben")
+    desk.node("top")
+    desk.run("top", "ada")
+    desk.node("other")
+    desk.run("other", "ben")
+    desk.do(CreateNode("c", "x", "part", parent_node="top"))
+    desk.do(BlockNode("top", ("part",)))
+    assert find_deadlocks(desk.board) == ()
+
+
+def test_a_wait_that_would_close_a_ring_is_refused_with_the_ring() -> None:
+    desk = Desk()
+    for worker in ("ada", "ben"):
+        desk.worker(worker)
+    desk.node("left")
+    desk.run("left", "ada")
+    desk.node("right")
+    desk.run("right", "ben")
+    desk.do(BlockNode("left", ("right",)))
+    with pytest.raises(WaitRing, match="'right' would wait for itself") as refused:
+        desk.do(BlockNode("right", ("left",)))
+    [event] = desk.events(NoteDeadlock(refused.value.ring, "x", is_refused=True))
+    told = notice(desk.board, event, ())
+    assert told is not None
+    assert "was refused (" in told

@@ -26,6 +26,8 @@ from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
+from actors.worker.giving_up import GiveUp
+from actors.worker.one_shot import OneShot
 from actors.worker.reflection import known_before, reflect
 from agiraph.agent.bounds import TIME_NEAR, LastTurn, Stop, is_time_near, judge
 from agiraph.agent.compaction import Belongings
@@ -34,7 +36,7 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
 from agiraph.agent.loops import Stuck, Warn, judge_loop
-from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, worker_system
+from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
 from agiraph.agent.records import Assigned, CallFinished, Heard, NodeClosed, Noted
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.errors import ModelFailure
@@ -94,16 +96,13 @@ class WorkerActor:
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
         self._bench = WorkerBench(self, self._talk)
+        self._one_shot: OneShot | None = None
         self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
+        if args.worker.mode == "single_inference":
+            self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
+            self._toolbox = Toolbox(())
         self._compactor = Compactor(self, self._mind, self._toolbox)
-        self._system = worker_system(
-            args.worker,
-            agent_name=args.agent_name,
-            identity=f"{args.worker.identity}\n\n{args.worker.memory}",
-            guidance=self._toolbox.guidance(),
-            today=args.today,
-            has_input=args.input_dir is not None,
-        )
+        self._system = self._system_prompt()
         if self.transcript.is_paused:
             self._gate.shut()
 
@@ -111,6 +110,20 @@ class WorkerActor:
     def transcript(self) -> Transcript:
         """What the worker has been through."""
         return self.conversation.transcript
+
+    def _system_prompt(self) -> str:
+        worker, name, today = self.args.worker, self.args.agent_name, self.args.today
+        identity = f"{worker.identity}\n\n{worker.memory}"
+        if self._one_shot:
+            return single_system(worker, agent_name=name, identity=identity, today=today)
+        return worker_system(
+            worker,
+            agent_name=name,
+            identity=identity,
+            guidance=self._toolbox.guidance(),
+            today=today,
+            has_input=self.args.input_dir is not None,
+        )
 
     # --- the life of a worker --------------------------------------------------------------------
 
@@ -180,16 +193,26 @@ class WorkerActor:
         self.conversation.when_recorded(lambda: self.runtime.done(received))
         now = self.runtime.clock.now()
         assigned = Assigned(
-            content=assignment_turn(assign.assignment),
+            content=self._shown(assign.assignment),
             run=assign.run,
             assignment=assign.assignment,
             message=received.header.id.hex(),
             ts=now,
         )
         known = known_before(self.files.home, self.runtime.config.memory.worker_limit)
-        reminder = (Heard(content=known, from_name="runtime", ts=now),) if known else ()
+        reminder = (
+            (Heard(content=known, from_name="runtime", ts=now),)
+            if known and not self._one_shot
+            else ()
+        )
         self.conversation.append(assigned, *reminder)
         self.files.note_start(assign.assignment.node, now)
+
+    def _shown(self, assignment: Assignment) -> str:
+        """Return an assignment as the model is given it."""
+        if self._one_shot:
+            return self._one_shot.assignment_turn(assignment)
+        return assignment_turn(assignment)
 
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
@@ -233,7 +256,7 @@ class WorkerActor:
         if self.files.has_completed(node):
             return
         learned = self.transcript.learned.strip()
-        if not learned and self.runtime.config.memory.reflection == "turn":
+        if not learned and not self._one_shot and self.runtime.config.memory.reflection == "turn":
             self.show("busy", "reflecting")
             learned = await reflect(self._mind, self.request())
         self.files.note_completion(node, self.transcript.summary or "", learned)
@@ -353,6 +376,9 @@ class WorkerActor:
 
     async def on_rest(self) -> None:
         """Remind a silent model once; give the node up if it stays silent."""
+        if self._one_shot:
+            await self._one_shot.publish()
+            return
         if self.transcript.silences > SILENCES_ALLOWED:
             raise GiveUp("the model answered without a tool call, also after a reminder")
         self._tell(WORKER_REMINDER)
@@ -364,7 +390,7 @@ class WorkerActor:
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window, as often as the contract allows."""
-        if not was_refused and self._is_context_used_up():
+        if self._one_shot or (not was_refused and self._is_context_used_up()):
             return False
         return await self._compactor.make_room(was_refused=was_refused)
 
@@ -376,6 +402,8 @@ class WorkerActor:
 
     async def on_step_limit(self) -> bool:
         """Warn the model of a loop and before its last turn; give the node up after that."""
+        if self._one_shot:
+            return await self._may_answer(self._one_shot)
         match judge_loop(self.transcript.streak):
             case Stuck(reason=reason):
                 raise GiveUp(reason)
@@ -392,6 +420,12 @@ class WorkerActor:
                 self.conversation.append(last.record(self.runtime.clock.now()))
         return True
 
+    async def _may_answer(self, one_shot: OneShot) -> bool:
+        """Whether the one answer is still to be given; else it is published."""
+        if one_shot.has_answered:
+            await one_shot.publish()
+        return not self.transcript.is_published
+
     def _tell_of_deadline(self) -> None:
         deadline, near = self._deadline, self.runtime.config.run.deadline_warning_seconds
         if deadline is None or deadline.was_told:
@@ -399,7 +433,7 @@ class WorkerActor:
         left = deadline.remaining_seconds
         if is_time_near(self.transcript, left, near):
             deadline.was_told = True
-            seconds = self._assignment.contract.timeout_seconds
+            seconds = self._assignment.contract.node_timeout_seconds
             self._tell(TIME_NEAR.format(left=max(0.0, left), all=seconds))
 
     def report(self, event: str, data: JsonObject) -> None:
@@ -457,7 +491,3 @@ class WorkerActor:
     def _tell(self, text: str) -> None:
         now = self.runtime.clock.now()
         self.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
-
-
-class GiveUp(Exception):
-    """The node has reached a bound; the text is the reason that the coordinator is told."""

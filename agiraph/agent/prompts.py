@@ -94,6 +94,13 @@ def worker_system(
     )
 
 
+def single_system(worker: Worker, *, agent_name: str, identity: str, today: str) -> str:
+    """Return the system prompt of a worker that has one answer and no tools."""
+    return render(
+        "single", worker=worker, identity=identity.strip(), agent_name=agent_name, today=today
+    )
+
+
 def goal_turn(goal: str, input_dir: str | None, *, has_plan: bool = False) -> str:
     """Return the coordinator's first user turn."""
     lines = [f"# Goal\n\n{goal}"]

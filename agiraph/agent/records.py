@@ -138,6 +138,14 @@ class Compacted(Record):
     ts: float
 
 
+class Published(Record):
+    """A worker without tools has published its answer, and its node is complete."""
+
+    kind: Literal["published"] = "published"
+    summary: str
+    ts: float
+
+
 class NodeClosed(Record):
     """A worker is done with its node, one way or the other."""
 
@@ -190,6 +198,7 @@ ConversationRecord = Annotated[
     | LoopSeen
     | FlushBegan
     | Compacted
+    | Published
     | NodeClosed
     | RunBegan
     | Noted,

@@ -26,6 +26,7 @@ from agiraph.agent.records import (
     LoopSeen,
     NodeClosed,
     Noted,
+    Published,
     RunBegan,
     Said,
 )
@@ -89,6 +90,7 @@ class Transcript:
     is_paused: bool = False
     summary: str | None = None
     learned: str = ""
+    is_cut_off: bool = False
     position: int = 0
     _held_back: list[UserTurn] = field(default_factory=list)
 
@@ -142,6 +144,8 @@ class Transcript:
                 self.assignment = record.assignment
                 self.run = record.run
                 self._begin_work()
+                if record.assignment.node.mode == "single_inference":
+                    self._show_nothing_before()
                 self._hear(record.content)
                 self._see(record.message)
             case BoundReached():
@@ -162,6 +166,8 @@ class Transcript:
                 self._begin_work()
                 self._hear(record.content)
                 self._see(record.message)
+            case Published():
+                self.summary = record.summary
             case NodeClosed():
                 self.assignment = None
                 self._see(record.message)
@@ -190,6 +196,11 @@ class Transcript:
         turn = UserTurn(content=content)
         (self._held_back if self.open_calls else self.turns).append(turn)
 
+    def _show_nothing_before(self) -> None:
+        """Begin anew: who has one answer a node needs, and pays for, none of the nodes before."""
+        self.turns = []
+        self.counted_tokens = self.counted_turns = 0
+
     def _say(self, record: Said) -> None:
         calls = _with_unique_ids(record.tool_calls)
         self.turns.append(
@@ -212,6 +223,7 @@ class Transcript:
             self.flush_turns += 1
             return
         self.model_turns += 1
+        self.is_cut_off = record.stop_reason == "max_tokens"
         if not record.interrupted:
             self.last_usage = record.usage
             self.is_last_turn_over = self.bound is not None

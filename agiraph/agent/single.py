@@ -1,0 +1,64 @@
+"""Single inference: what a model that has one answer and no tools is shown, and what is told of it.
+
+It cannot read anything, so what its refs lead to stands in the assignment itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ANSWER_FILE = "answer.md"
+HEADLINE_CHARACTERS = 1200
+NO_ANSWER = "the model gave no answer in its one call (it has no tools: it can only write text)"
+CUT_OFF = "the end of the answer: it was cut off at the longest answer that is asked of a model"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """One published file as the model is shown it."""
+
+    ref: str
+    name: str
+    text: str
+
+
+def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFile, ...]:
+    """Return the files that refs (name to path under `run`) lead to, `limit` characters in all.
+
+    What is left out is said in its place.
+    """
+    shown: list[ShownFile] = []
+    room = limit
+    for ref, path in sorted(refs.items()):
+        for file in _files(run / path):
+            text = _cut(file, room)
+            room = max(0, room - len(text))
+            shown.append(ShownFile(ref, str(file.relative_to(run)), text))
+    return tuple(shown)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, or the files below a folder; never what a link leads to."""
+    if path.is_symlink():
+        return []
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+def _cut(file: Path, room: int) -> str:
+    data = file.read_bytes()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return f"[not text: {len(data)} bytes]"
+    if len(text) <= room:
+        return text.strip()
+    return f"{text[:room].strip()}\n[cut: {room} of {len(text)} characters are shown]"
+
+
+def headline(answer: str) -> str:
+    """Return what the coordinator is told of an answer: all of it, if it is not long."""
+    if len(answer) <= HEADLINE_CHARACTERS:
+        return answer
+    return f"{answer[:HEADLINE_CHARACTERS].rstrip()} [... the whole answer: {ANSWER_FILE}]"

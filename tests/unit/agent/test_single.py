@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agiraph.agent.records import Assigned, Published, Said
+from agiraph.agent.records import Assigned, ConversationRecord, Published, Said
 from agiraph.agent.single import HEADLINE_CHARACTERS, headline, shown_refs
 from agiraph.agent.transcript import Transcript
 from agiraph.ids import NodeId, RunId
@@ -47,7 +47,11 @@ def test_a_long_answer_is_told_by_its_beginning() -> None:
 
 def test_a_hand_is_shown_none_of_the_nodes_before() -> None:
     once: WorkMode = "single_inference"
-    first = [taken_up("one", once), Said(text="an answer", ts=0), Published(summary="s", ts=0)]
+    first: list[ConversationRecord] = [
+        taken_up("one", once),
+        Said(text="an answer", ts=0),
+        Published(summary="s", ts=0),
+    ]
     transcript = Transcript.fold(first)
     assert transcript.is_published
     transcript.apply(taken_up("two", once))
@@ -59,5 +63,9 @@ def test_a_hand_is_shown_none_of_the_nodes_before() -> None:
 
 def test_who_works_in_many_turns_keeps_what_was_said() -> None:
     many: WorkMode = "multi_turn"
-    records = [taken_up("one", many), Said(text="an answer", ts=0), taken_up("two", many)]
+    records: list[ConversationRecord] = [
+        taken_up("one", many),
+        Said(text="an answer", ts=0),
+        taken_up("two", many),
+    ]
     assert len(Transcript.fold(records).turns) == 3

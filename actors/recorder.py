@@ -94,7 +94,7 @@ class Recorder:
         for received in batch:
             if isinstance(received.body, ReportEvents):
                 for number, event in enumerate(received.body.events):
-                    source = f"{received.header.id.hex()}:{number}"
+                    source = event.key or f"{received.header.id.hex()}:{number}"
                     reported.setdefault(event.agent_id, []).append((source, event))
             elif isinstance(received.body, Text):
                 self._record_text(received, received.body)

@@ -12,7 +12,7 @@ or two) and ApiError when it refuses.
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeVar
@@ -60,7 +60,7 @@ from agiraph.models import DeliveryMode
 
 Shape = TypeVar("Shape")
 
-Query = dict[str, str | int]
+Query = dict[str, str | int | list[str]]
 
 WORKSPACE: TypeAdapter[Folder | FileContent] = TypeAdapter(Folder | FileContent)
 
@@ -264,18 +264,43 @@ class Client:
 
     # --- events ---
 
-    def events(self, agent: str, *, after: int = 0, limit: int = 1000) -> EventPage:
-        """Return the events after cursor `after`, at most `limit`; `.next` is the next cursor."""
-        return self._get(_agent(agent, "events"), EventPage, {"after": after, "limit": limit})
+    def events(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        limit: int = 1000,
+        types: Sequence[str] = (),
+        entity: str | None = None,
+        node: str | None = None,
+    ) -> EventPage:
+        """Return the events after cursor `after`, at most `limit`; `.next` is the next cursor.
 
-    def follow_events(self, agent: str, *, after: int = 0) -> Follower:
+        `types` (such as `node.*`), `entity` (a name, an id or an address) and `node` (a name or an
+        id) narrow them. `.next` is `after` again when nothing follows.
+        """
+        query: Query = {"after": after, "limit": limit} | _wanted(types, entity, node)
+        return self._get(_agent(agent, "events"), EventPage, query)
+
+    def follow_events(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        types: Sequence[str] = (),
+        entity: str | None = None,
+        node: str | None = None,
+    ) -> Follower:
         """Return a Follower: iterate over it for Events, first the log from `after` on, then live.
+
+        `types`, `entity` and `node` narrow them as those of `events` do.
 
         `follower.next(within_seconds)` returns None when nothing came in time. It lives through
         restarts of the gateway. Its methods raise NotReachable when the gateway stays away for
         ten seconds, ApiError (status 404) for an unknown agent.
         """
-        return Follower(self._door, _agent(agent, "events"), after)
+        wanted = _wanted(types, entity, node)
+        return Follower(self._door, _agent(agent, "events"), after, wanted=wanted)
 
     # --- processes ---
 
@@ -377,6 +402,12 @@ class Client:
 
 def _agent(agent: str, *rest: str) -> str:
     return "/".join(["/agents", *(_part(part) for part in (agent, *rest))])
+
+
+def _wanted(types: Sequence[str], entity: str | None, node: str | None) -> Query:
+    """Return the query that narrows events."""
+    named: Query = {"type": list(types), "entity": entity or "", "node": node or ""}
+    return {key: value for key, value in named.items() if value}
 
 
 def _of(run: str | None) -> Query:

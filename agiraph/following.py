@@ -2,9 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from types import TracebackType
+from urllib.parse import urlencode
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import ClientConnection, connect
@@ -30,9 +31,18 @@ class Follower:
     """
 
     def __init__(
-        self, door: Door, path: str, after: int = 0, patience_seconds: float = PATIENCE_SECONDS
+        self,
+        door: Door,
+        path: str,
+        after: int = 0,
+        patience_seconds: float = PATIENCE_SECONDS,
+        wanted: Mapping[str, object] | None = None,
     ) -> None:
-        """Follow `path` (`/agents/{a}/events`); opened when the first event is asked for."""
+        """Follow `path` (`/agents/{a}/events`); opened when the first event is asked for.
+
+        `wanted` is what the query names besides the cursor.
+        """
+        self._wanted = dict(wanted or {})
         self.seq = after
         self._door = door
         self._path = path
@@ -114,8 +124,9 @@ class Follower:
 
     def _open(self) -> ClientConnection:
         url, token = self._door()
+        query = urlencode({"after": self.seq, **self._wanted}, doseq=True)
         connecting = connect(
-            f"ws{url.removeprefix('http')}{self._path}?after={self.seq}",
+            f"ws{url.removeprefix('http')}{self._path}?{query}",
             additional_headers={"Authorization": f"Bearer {token}"},
             open_timeout=OPEN_SECONDS,
             close_timeout=1,

@@ -191,7 +191,10 @@ class Message(Record):
 
 
 class Event(Record):
-    """Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl."""
+    """Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl.
+
+    `key` makes an event that is reported again after a crash the same event ('': none is).
+    """
 
     type: str
     agent_id: AgentId
@@ -201,6 +204,7 @@ class Event(Record):
     node_id: NodeId | None = None
     data: dict[str, Any] = Field(default_factory=dict)
     seq: int = 0
+    key: str = ""
 
 
 class Question(Record):

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from actors.console.narrate import Narrator
+from agiraph.event_types import types_meant
 from agiraph.models import Event
 from cli.listing import clock_time, print_json
 from cli.options import connect, examples, home_option
@@ -21,7 +23,8 @@ PAGE = 1000
 @click.command(
     epilog=examples(
         "agiraph events my-agent",
-        "agiraph events my-agent -f --type tool. --type node.",
+        "agiraph events my-agent -f --type tool.called --type 'node.*'",
+        "agiraph events my-agent --entity ada --node pricing",
         "agiraph events my-agent --after 120 --json",
     )
 )
@@ -29,7 +32,14 @@ PAGE = 1000
 @click.option("-f", "--follow", is_flag=True, help="Go on as things happen, until Ctrl-C.")
 @click.option("--after", default=0, type=click.IntRange(min=0), help="Only those after this seq.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
-@click.option("--type", "types", multiple=True, help="Only types that begin so, such as tool.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="Only this type, or a group of them (node.*); repeatable.",
+)
+@click.option("--entity", help="Only what this entity did, or what is about it (name or address).")
+@click.option("--node", help="Only what belongs to this node (name or id).")
 @home_option
 @click.option(
     "--json", "as_json", is_flag=True, help="Print a JSON array (with -f: an object a line)."
@@ -40,13 +50,16 @@ def events(
     after: int,
     limit: int | None,
     types: tuple[str, ...],
+    entity: str | None,
+    node: str | None,
     home: Path,
     as_json: bool,
 ) -> None:
     """List what happened in an agent, oldest first, or follow it with -f."""
+    types_meant(types)  # told before anything is asked
     with connect(home) as client:
-        found = _follow(client, agent, after) if follow else _log(client, agent, after)
-        wanted = _first(limit, (e for e in found if not types or e.type.startswith(types)))
+        narrowed = Narrowed(client, agent, types, entity, node)
+        wanted = _first(limit, narrowed.follow(after) if follow else narrowed.log(after))
         if as_json and not follow:
             print_json([event.model_dump(mode="json") for event in wanted])
             return
@@ -55,18 +68,39 @@ def events(
             click.echo(_as_line(event) if as_json else _as_text(narrator, event))
 
 
-def _log(client: "Client", agent: str, after: int) -> Iterator[Event]:
-    while True:
-        page = client.events(agent, after=after, limit=PAGE)
-        yield from page.events
-        if len(page.events) < PAGE or page.next <= after:
-            return
-        after = page.next
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The events of an agent that a person asked for; the API picks them."""
 
+    client: "Client"
+    agent: str
+    types: tuple[str, ...]
+    entity: str | None
+    node: str | None
 
-def _follow(client: "Client", agent: str, after: int) -> Iterator[Event]:
-    with client.follow_events(agent, after=after) as follower:
-        yield from follower
+    def log(self, after: int) -> Iterator[Event]:
+        """Yield what stands in the log."""
+        while True:
+            page = self.client.events(
+                self.agent,
+                after=after,
+                limit=PAGE,
+                types=self.types,
+                entity=self.entity,
+                node=self.node,
+            )
+            yield from page.events
+            if page.next <= after:
+                return
+            after = page.next
+
+    def follow(self, after: int) -> Iterator[Event]:
+        """Yield what stands in the log, then what happens."""
+        following = self.client.follow_events(
+            self.agent, after=after, types=self.types, entity=self.entity, node=self.node
+        )
+        with following as follower:
+            yield from follower
 
 
 def _first(limit: int | None, found: Iterator[Event]) -> Iterator[Event]:

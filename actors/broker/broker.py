@@ -39,7 +39,7 @@ from agiraph.messages import (
 from agiraph.models import Event
 from agiraph.packing import Unpacker
 from agiraph.providers.base import ProviderError
-from agiraph.turns import ModelRequest, Usage
+from agiraph.turns import JsonObject, ModelRequest, Usage
 from transport.endpoint import Received
 from transport.errors import TransportError
 
@@ -177,6 +177,8 @@ class Broker:
                 request, deltas.add, lambda retry: self._note_retry(request, retry, deltas)
             )
         except ProviderError as error:
+            failed = {"model": request.model, "kind": error.kind, "message": str(error)}
+            self._report(request, "model.failed", failed)
             return ModelFailed(kind=error.kind, message=str(error), retryable=error.is_retryable)
         except Refused as error:
             return ModelFailed(kind="bad_request", message=str(error))
@@ -205,24 +207,29 @@ class Broker:
             attempt=retry.attempt,
             wait_seconds=round(retry.wait_seconds, 2),
         )
+        tried = {
+            "model": request.model,
+            "attempt": retry.attempt,
+            "kind": retry.kind,
+            "message": retry.message,
+            "wait_seconds": round(retry.wait_seconds, 3),
+        }
+        self._report(request, "model.retry", tried)
+
+    def _report(self, request: ModelRequest, kind: str, data: JsonObject) -> None:
+        """Report an event of the agent whose entity asks."""
         agent = agent_of(request.entity)
         if agent is None:
             return
         self._runtime.report(
             Event(
-                type="model.retry",
+                type=kind,
                 agent_id=agent,
                 ts=self._runtime.clock.now(),
                 entity=request.entity,
                 run_id=RunId(request.run_id) if request.run_id else None,
                 node_id=NodeId(request.node_id) if request.node_id else None,
-                data={
-                    "model": request.model,
-                    "attempt": retry.attempt,
-                    "kind": retry.kind,
-                    "message": retry.message,
-                    "wait_seconds": round(retry.wait_seconds, 3),
-                },
+                data=data,
             )
         )
 

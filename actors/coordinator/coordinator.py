@@ -56,6 +56,7 @@ from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
 from transport.endpoint import Received
 
+TOLD_AGAIN = 20
 LOOP_PATIENCE = 2
 """How many more repeats of a call a coordinator is borne after it was told that it loops."""
 
@@ -129,6 +130,7 @@ class CoordinatorActor:
     async def live(self) -> None:
         """Lead until the process is stopped; return when another run has begun."""
         reception = Reception(self, self._gate, self._mind, self._answers, self._take)
+        self._tell_again()
         self._begin()
         self.office.reconcile()
         if not self.runtime.is_ready:
@@ -177,7 +179,8 @@ class CoordinatorActor:
                 )
             )
         if not self.office.board.is_running and not self.record.has_ended:
-            self._on_board_event(self.office.since(self.office.count - 1)[0])
+            last = self.office.count - 1
+            self._on_board_event(self.office.since(last)[0], last)
         if self.args.plan is not None and self.office.board.is_running:
             self._fill_board(self.args.plan)
         if not self.transcript.turns:
@@ -222,12 +225,20 @@ class CoordinatorActor:
         if self.office.board.is_running:
             self.office.execute(c.StopRun("failed", reason))
 
-    def _on_board_event(self, event: e.BoardEvent) -> None:
+    def _on_board_event(self, event: e.BoardEvent, place: int) -> None:
         """Let the world know, and keep the agent's own record true."""
-        board = self.office.board
-        told = tell(board, event, agent=self.agent, run=self.args.run, entity=self.name)
-        self.runtime.report(*told)
-        self.record.follow(board, event)
+        self.runtime.report(*self._told(event, place))
+        self.record.follow(self.office.board, event)
+
+    def _told(self, event: e.BoardEvent, place: int) -> list[Event]:
+        run, board = self.args.run, self.office.board
+        return tell(board, event, place, agent=self.agent, run=run, entity=self.name)
+
+    def _tell_again(self) -> None:
+        """Report the last board events once more: a report may have died with this process."""
+        first, events = self.office.lately(TOLD_AGAIN)
+        for place, event in enumerate(events, start=first):
+            self.runtime.report(*self._told(event, place))
 
     # --- what the loop asks ----------------------------------------------------------------------
 
@@ -339,7 +350,7 @@ class CoordinatorActor:
                 self.report("tool.loop", {"call": warn.shown, "count": warn.count})
         return False
 
-    def report(self, event: str, data: JsonObject) -> None:
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
         """Tell the recorder."""
         self.runtime.report(
             Event(
@@ -349,6 +360,7 @@ class CoordinatorActor:
                 entity=self.name,
                 run_id=self.args.run,
                 data=data,
+                key=f"{self.runtime.address}:{event}:{key}" if key else "",
             )
         )
 
@@ -418,7 +430,8 @@ class CoordinatorActor:
         message = derived_message_id(self.runtime.address, f"say.{self.transcript.position}")
         body = Text(content=text, from_name=self.name, to_name="human")
         await self.runtime.send(HUMAN, body, id=message)
-        self.report("message.sent", {"from": self.name, "to": "human", "content": text[:2000]})
+        told = {"from": self.name, "to": "human", "content": text[:2000]}
+        self.report("message.sent", told, message.hex())
 
     def _tell(self, text: str) -> None:
         now = self.runtime.clock.now()

@@ -12,7 +12,7 @@ from agiraph.board.names import find_node
 from agiraph.board.node_rules import WaitRing
 from agiraph.board.view import board_view, waited_row
 from agiraph.errors import IllegalTransition, Refused
-from agiraph.ids import NodeId, WorkerId
+from agiraph.ids import COORDINATOR_NAME, NodeId, WorkerId
 from agiraph.messages import (
     AwaitNodes,
     BoardState,
@@ -35,7 +35,7 @@ from agiraph.messages import (
     Suggest,
     ViewBoard,
 )
-from agiraph.models import WorkNode
+from agiraph.models import Event, WorkNode
 from agiraph.turns import JsonObject
 from transport.endpoint import Received
 
@@ -83,8 +83,10 @@ class Counter:
                 command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
                 await self._report(received, command, holder_of=failed.node_id)
             case NodeCheckpoint(node_id=node, summary=summary):
+                self._tell(received, "node.checkpoint", node, {"summary": summary[:1000]})
                 self._pass_on(received, f"Checkpoint on node {self._name(node)}: {summary}")
             case Suggest(node_id=node, suggestion=text):
+                self._tell(received, "node.suggested", node, {"suggestion": text[:1000]})
                 self._pass_on(received, f"Suggestion from node {self._name(node)}: {text}")
             case ChildFailed() as lost:
                 await self._report(received, self._lose(lost))
@@ -215,6 +217,22 @@ class Counter:
         except Refused as error:
             self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
         self._runtime.done(received)
+
+    def _tell(self, received: Received, kind: str, node: NodeId, data: JsonObject) -> None:
+        """Report what a worker has told of its node: once, however often it arrives."""
+        about = {"name": self._name(node), "worker": self._sender_name(received)}
+        self._runtime.report(
+            Event(
+                type=kind,
+                agent_id=self._office.agent_id,
+                ts=self._runtime.clock.now(),
+                entity=COORDINATOR_NAME,
+                run_id=self._office.run_id,
+                node_id=node,
+                data=about | data,
+                key=f"{kind}:{received.header.id.hex()}",
+            )
+        )
 
     def _pass_on(self, received: Received, content: str) -> None:
         self._inbox.put(

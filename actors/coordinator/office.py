@@ -45,7 +45,8 @@ from agiraph.shared.context import Bounds
 from agiraph.shared.store import SharedStore
 
 Effect = Callable[[], Awaitable[None]]
-OnEvent = Callable[[e.BoardEvent], None]
+OnEvent = Callable[[e.BoardEvent, int], None]
+"""Hears a board event and its place in the run's journal."""
 
 
 class Office:
@@ -86,6 +87,11 @@ class Office:
         return self._store.board
 
     @property
+    def run_id(self) -> RunId:
+        """Which run it is of."""
+        return self._run
+
+    @property
     def agent_id(self) -> AgentId:
         """Whose board it is."""
         return self._agent.id
@@ -98,6 +104,10 @@ class Office:
     def since(self, seen: int) -> list[e.BoardEvent]:
         """Return the events after the first `seen`, oldest first."""
         return self._store.since(seen)
+
+    def lately(self, most: int) -> tuple[int, list[e.BoardEvent]]:
+        """Return the last events that are at hand, at most so many, and the first one's place."""
+        return self._store.lately(most)
 
     def forget(self, seen: int) -> None:
         """Let go of the first `seen` events: nobody will ask for them again."""
@@ -122,9 +132,10 @@ class Office:
         return self._files.write_failure(node, worker, lost)
 
     def _do(self, command: c.Command) -> None:
-        for event in self._store.execute(command, self._runtime.clock.now()):
+        events = self._store.execute(command, self._runtime.clock.now())
+        for place, event in enumerate(events, start=self.count - len(events)):
             self._follow(event)
-            self._on_event(event)
+            self._on_event(event, place)
 
     async def run_effects(self) -> None:
         """Carry effects out, one after the other, for as long as the process lives."""

@@ -75,9 +75,12 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
 
 
 def tell(
-    board: Board, event: e.BoardEvent, *, agent: AgentId, run: RunId, entity: str
+    board: Board, event: e.BoardEvent, place: int, *, agent: AgentId, run: RunId, entity: str
 ) -> list[Event]:
-    """Return the public events of a board event, ready to be recorded."""
+    """Return the public events of the board event at this place of the run's journal.
+
+    Told again after a crash, they are the same events.
+    """
     return [
         Event(
             type=kind,
@@ -87,8 +90,9 @@ def tell(
             run_id=run,
             node_id=node,
             data=data,
+            key=f"board:{run}:{place}:{number}",
         )
-        for kind, node, data in public_events(board, event)
+        for number, (kind, node, data) in enumerate(public_events(board, event))
     ]
 
 

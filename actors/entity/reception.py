@@ -10,6 +10,7 @@ from actors.entity.trust import may_say, shown_name
 from agiraph.agent.inbox import Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
+from agiraph.ids import coordinator_address
 from agiraph.messages import Body, ModelDelta, Pause, QuestionAnswered, Resume, Text
 from transport.endpoint import Received
 
@@ -91,4 +92,8 @@ class Reception:
         message, now = received.header.id.hex(), self._runtime.clock.now()
         self._speaker.conversation.append(Noted(what=what, message=message, ts=now))
         self._runtime.done(received)
+        is_coordinator = self._runtime.address == coordinator_address(self._speaker.agent)
+        paused = "agent.paused" if is_coordinator else "worker.paused"
+        resumed = "agent.resumed" if is_coordinator else "worker.resumed"
+        self._speaker.report(paused if what == "paused" else resumed, {}, message)
         self._speaker.show("paused" if what == "paused" else "idle", "")

@@ -48,8 +48,8 @@ class Speaker(Protocol):
         """Return the addresses of the team's workers, under their names and their ids."""
         ...
 
-    def report(self, event: str, data: JsonObject) -> None:
-        """Tell the world that something happened."""
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+        """Tell the world that something happened; told again with the same key it is one event."""
         ...
 
     def show(self, state: str, step: str) -> None:
@@ -86,7 +86,7 @@ class Talk:
                 raise Refused(f"{name} did not get it: {error}") from None
             shown = content[:SHOWN_CHARACTERS]
             data = {"from": self._speaker.name, "to": name, "content": shown}
-            self._speaker.report("message.sent", data)
+            self._speaker.report("message.sent", data, message.hex())
 
     async def check_messages(self, call_id: str) -> list[str]:
         """Return what has arrived; it counts as seen once this call's result is recorded."""
@@ -98,6 +98,8 @@ class Talk:
         for incoming in taken:
             self._conversation.when_recorded(incoming.done)
             self._shown.append(incoming)
+            told = {"from": incoming.from_name, "id": incoming.id}
+            self._speaker.report("message.received", told, incoming.id)
         return [incoming.shown for incoming in taken]
 
     async def ask_human(self, call_id: str, question: str, channel: str) -> str:

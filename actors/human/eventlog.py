@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+from agiraph.event_filter import EventFilter
 from agiraph.models import Event
 
 STRIDE = 256
+LOOKED_AT = 2000
+EVERYTHING = EventFilter()
 
 
 class EventLog:
@@ -19,6 +22,26 @@ class EventLog:
         """Read from `path`, which need not exist yet."""
         self._path = path
         self._forget()
+
+    def pick(
+        self, after: int, limit: int, wanted: EventFilter = EVERYTHING
+    ) -> tuple[list[Event], int]:
+        """Return up to `limit` wanted events after seq `after`, and the seq to go on after.
+
+        That is `after` itself at the log's end. At most LOOKED_AT lines are looked at, so a page
+        may be empty though more follow.
+        """
+        if wanted.takes_all:
+            events = self.page(after, limit)
+            return events, events[-1].seq if events else after
+        picked: list[Event] = []
+        for event in self.page(after, LOOKED_AT):
+            after = event.seq
+            if wanted.takes(event):
+                picked.append(event)
+            if len(picked) == limit:
+                break
+        return picked, after
 
     def page(self, after: int, limit: int) -> list[Event]:
         """Return up to `limit` events whose seq is greater than `after`, in order."""

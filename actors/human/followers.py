@@ -11,7 +11,8 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import Protocol
 
-from actors.human.eventlog import EventLog
+from actors.human.eventlog import EVERYTHING, EventLog
+from agiraph.event_filter import EventFilter
 from agiraph.ids import AgentId
 
 PAGE = 200
@@ -110,15 +111,16 @@ async def follow(
     bells: Bells,
     agent: AgentId,
     after: int,
+    wanted: EventFilter = EVERYTHING,
 ) -> None:
-    """Send every event after `after`, each as one JSON text, until the gateway stops.
+    """Send every wanted event after `after`, each as one JSON text, until the gateway stops.
 
     Returns after saying goodbye with a reason; raises what the socket raises when it breaks.
     """
     cursor = after
     with bells.listen(agent) as listening:
         while not bells.is_closing:
-            events = log.page(cursor, PAGE)
+            events, seen = log.pick(cursor, PAGE, wanted)
             for event in events:
                 try:
                     async with asyncio.timeout(STALL_SECONDS):
@@ -129,7 +131,8 @@ async def follow(
                 cursor = event.seq
                 if bells.is_closing:
                     break
-            if events:
+            if seen > cursor or events:
+                cursor = max(cursor, seen)
                 continue
             if bells.has_gone(agent):
                 await _part(socket, GONE, "the agent was archived")

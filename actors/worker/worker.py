@@ -436,7 +436,7 @@ class WorkerActor:
             seconds = self._assignment.contract.node_timeout_seconds
             self._tell(TIME_NEAR.format(left=max(0.0, left), all=seconds))
 
-    def report(self, event: str, data: JsonObject) -> None:
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
         """Tell the recorder, and the node's own log."""
         assignment = self.transcript.assignment
         record = Event(
@@ -447,6 +447,7 @@ class WorkerActor:
             run_id=self.args.run,
             node_id=assignment.node.id if assignment else None,
             data=data,
+            key=f"{self.runtime.address}:{event}:{key}" if key else "",
         )
         self.runtime.report(record)
         if assignment:

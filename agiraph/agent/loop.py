@@ -153,8 +153,8 @@ class Entity(Protocol):
         """Look at the bounds before a model call; return False if the loop must not think."""
         ...
 
-    def report(self, event: str, data: JsonObject) -> None:
-        """Tell the world that something happened."""
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+        """Tell the world that something happened; told again with the same key it is one event."""
         ...
 
     def show(self, state: str, step: str) -> None:
@@ -252,7 +252,8 @@ class AgentLoop:
             self._conversation.append(*heard)
         for one in heard:
             if one.message is not None:
-                self._entity.report("message.received", {"from": one.from_name})
+                told = {"from": one.from_name, "id": one.message}
+                self._entity.report("message.received", told, one.message)
 
     async def _made_room(self) -> bool:
         """Between two steps: make the conversation shorter if it is time; whether it changed."""
@@ -315,7 +316,8 @@ class AgentLoop:
             if not opened.was_started:
                 started = CallStarted(call_id=call.id, name=call.name, ts=self._clock.now())
                 self._conversation.append(started)
-            self._entity.report("tool.called", {"tool": call.name, "arguments": call.arguments})
+            told = {"tool": call.name, "arguments": call.arguments}
+            self._entity.report("tool.called", told, opened.key)
             work = self._toolbox.run(call, context)
         else:
             work = self._recover(opened, context)
@@ -351,6 +353,7 @@ class AgentLoop:
                 "characters": len(result.content),
                 "preview": result.content[:300],
             },
+            opened.key,
         )
 
     async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:

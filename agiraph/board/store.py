@@ -53,6 +53,11 @@ class BoardStore:
             return self._tail[seen - self._tail_begins :]
         return read_events(read_journal(self.path), self.path)[seen:]
 
+    def lately(self, most: int) -> tuple[int, list[BoardEvent]]:
+        """Return the last events that are at hand, at most so many, and the first one's place."""
+        first = max(self._tail_begins, self.count - most)
+        return first, self.since(first)
+
     def forget(self, seen: int) -> None:
         """Let go of the first `seen` events: nobody will ask for them again."""
         drop = min(seen - self._tail_begins, len(self._tail) - 1)

@@ -154,7 +154,7 @@ class FakeEntity:
     async def on_step_limit(self) -> bool:
         return True
 
-    def report(self, event: str, data: JsonObject) -> None:
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
         self.events.append(event)
 
     def show(self, state: str, step: str) -> None:

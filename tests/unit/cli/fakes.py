@@ -3,7 +3,7 @@
 import base64
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +35,8 @@ from agiraph.api import (
     UsageView,
     WorkerView,
 )
+from agiraph.event_filter import EventFilter
+from agiraph.event_types import types_meant
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.models import Event
 from agiraph.turns import Usage
@@ -265,12 +267,31 @@ class FakeClient:
             }
         )
 
-    def events(self, agent: str, *, after: int = 0, limit: int = 1000) -> EventPage:
+    def events(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        limit: int = 1000,
+        types: Sequence[str] = (),
+        entity: str | None = None,
+        node: str | None = None,
+    ) -> EventPage:
         self._known(agent)
+        wanted = EventFilter(types_meant(types), entity, node)
         found = tuple(e for e in self.log if e.seq > after)[:limit]
-        return EventPage(events=found, next=found[-1].seq if found else after)
+        picked = tuple(e for e in found if wanted.takes(e))
+        return EventPage(events=picked, next=found[-1].seq if found else after)
 
-    def follow_events(self, agent: str, *, after: int = 0) -> FakeFollower:
+    def follow_events(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        types: Sequence[str] = (),
+        entity: str | None = None,
+        node: str | None = None,
+    ) -> FakeFollower:
         return FakeFollower(self, after)
 
     def entities(self) -> list[EntityRow]:

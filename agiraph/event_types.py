@@ -1,0 +1,146 @@
+"""The table of event types: what happens in an agent, when, who reports it, and what it tells.
+
+docs/events.md shows this table, a test holds one to the other, and another holds both to what the
+code reports. A new type is one more line here, one there, and its place where it is reported.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agiraph.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One type: `by` is the process that reports it, `fields` what stands in its `data`."""
+
+    name: str
+    when: str
+    by: str
+    fields: tuple[str, ...] = ()
+
+
+_COORDINATOR = "coordinator"
+_ENTITY = "coordinator, worker"
+_WHOLE_NODE = ("name", "worker")
+
+EVENT_TYPES: tuple[EventType, ...] = (
+    EventType("agent.created", "an agent was made, or began another run", _COORDINATOR,
+              ("goal", "model", "mode")),
+    EventType("agent.started", "a run began", _COORDINATOR, ("goal", "model")),
+    EventType("agent.paused", "the coordinator stands still", _COORDINATOR),
+    EventType("agent.resumed", "the coordinator goes on", _COORDINATOR),
+    EventType("agent.completed", "a run met its goal", _COORDINATOR, ("result",)),
+    EventType("agent.failed", "a run failed, or its coordinator was given up", "coordinator, human",
+              ("reason", "address", "incarnation")),
+    EventType("agent.stopped", "a run or the whole agent was stopped", "coordinator, human",
+              ("reason", "by", "entities")),
+    EventType("stage.started", "a stage opened", _COORDINATOR, ("stage", "contract")),
+    EventType("stage.met", "a stage's contract is met, or can no longer be", _COORDINATOR,
+              ("stage", "why", "completed", "of", "without")),
+    EventType("stage.reconvened", "the coordinator closed a stage and judged it", _COORDINATOR,
+              ("stage", "assessment", "decided", "without")),
+    EventType("stage.completed", "a stage is over", _COORDINATOR, ("stage",)),
+    EventType("node.created", "a node stands on the board", _COORDINATOR,
+              ("name", "role", "task")),
+    EventType("node.assigned", "a worker was given a node", _COORDINATOR,
+              (*_WHOLE_NODE, "attempt")),
+    EventType("node.started", "its worker has begun", _COORDINATOR, _WHOLE_NODE),
+    EventType("node.blocked", "a node waits for others", _COORDINATOR, (*_WHOLE_NODE, "on")),
+    EventType("node.unblocked", "a node that waited goes on", _COORDINATOR, _WHOLE_NODE),
+    EventType("node.checkpoint", "a worker told of a milestone", _COORDINATOR,
+              (*_WHOLE_NODE, "summary")),
+    EventType("node.suggested", "a worker suggested what to do next", _COORDINATOR,
+              (*_WHOLE_NODE, "suggestion")),
+    EventType("node.completed", "a node is published", _COORDINATOR,
+              (*_WHOLE_NODE, "summary", "files", "missing", "bound")),
+    EventType("node.failed", "a node failed", _COORDINATOR, (*_WHOLE_NODE, "reason")),
+    EventType("node.cancelled", "a node was cancelled", _COORDINATOR, (*_WHOLE_NODE, "reason")),
+    EventType("worker.spawned", "a worker joined the team", _COORDINATOR,
+              ("name", "role", "model")),
+    EventType("worker.busy", "a worker holds a node", _COORDINATOR, ("worker",)),
+    EventType("worker.idle", "a worker holds no node any more", _COORDINATOR, ("worker",)),
+    EventType("worker.paused", "a worker stands still", "worker"),
+    EventType("worker.resumed", "a worker goes on", "worker"),
+    EventType("worker.stopped", "a worker left the team", _COORDINATOR, ("name", "reason")),
+    EventType("message.sent", "the router holds a message", "coordinator, worker, human",
+              ("from", "to", "content", "mode", "id")),
+    EventType("message.received", "a message has reached its receiver's mind, or the human's inbox",
+              "coordinator, worker, human", ("from", "to", "content", "id")),
+    EventType("message.dead", "a message ended its receiver again and again and was set aside",
+              "human", ("type", "from", "cause")),
+    EventType("tool.called", "a tool call began", _ENTITY, ("tool", "arguments")),
+    EventType("tool.result", "a tool call ended", _ENTITY,
+              ("tool", "is_error", "characters", "preview")),
+    EventType("tool.loop", "the same call gave the same result again and again", _ENTITY,
+              ("call", "count")),
+    EventType("model.answered", "a model's answer stands in the conversation", _ENTITY,
+              ("model", "text", "calls", "input_tokens", "output_tokens", "cache_read_tokens",
+               "cache_write_tokens", "cost_usd")),
+    EventType("model.retry", "a model call failed and is tried again", "broker",
+              ("model", "attempt", "kind", "message", "wait_seconds")),
+    EventType("model.failed", "a model call failed for good", "broker",
+              ("model", "kind", "message")),
+    EventType("human.question", "an entity asked the human", "human",
+              ("question_id", "question", "from", "channel")),
+    EventType("human.response", "the answer reached the one who asked", "human",
+              ("question_id", "question", "answer", "by", "to")),
+    EventType("human.nudge", "the human put an instruction into the running agent", "human",
+              ("from", "to", "content", "mode", "id")),
+    EventType("memory.written", "something was written to a memory", _ENTITY,
+              ("path",)),
+    EventType("memory.compacted", "a conversation was shortened to fit its model's window",
+              _ENTITY, ("cause", "tokens_before", "tokens_after", "window", "turns_before",
+                        "turns_after", "summary")),
+    EventType("context.written", "a key of the shared context was changed", _COORDINATOR,
+              ("key", "way", "version")),
+    EventType("child.ready", "an entity's process takes messages", "supervisor",
+              ("kind", "incarnation")),
+    EventType("child.crashed", "an entity's process ended though it was wanted", "supervisor",
+              ("kind", "incarnation", "cause", "why")),
+    EventType("child.backing_off", "an entity's process waits to be started again", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("child.failed", "an entity's process was given up", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("child.exited", "an entity's process ended for good", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("child.stopped", "an entity's process was stopped", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("entity.suspect", "an entity's event loop does not turn", "supervisor",
+              ("kind", "incarnation", "seconds", "step")),
+    EventType("entity.recovered", "it turns again", "supervisor",
+              ("kind", "incarnation")),
+    EventType("entity.failed", "an entity was given up and its agent's human is told", "human",
+              ("address", "incarnation", "reason")),
+)  # fmt: skip
+
+BY_NAME = {kind.name: kind for kind in EVENT_TYPES}
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(kind.name.split(".")[0] for kind in EVENT_TYPES))
+
+
+def types_meant(patterns: Sequence[str]) -> frozenset[str] | None:
+    """Return the types that any of `patterns` means, None for no pattern: all.
+
+    A pattern is a type, `node.*`, or the same as `node.` or `node`. Raises InvalidInput that lists
+    the possible ones.
+    """
+    if not patterns:
+        return None
+    return frozenset(name for pattern in patterns for name in _meant(pattern.strip()))
+
+
+def _meant(pattern: str) -> list[str]:
+    if pattern in BY_NAME:
+        return [pattern]
+    group, _, rest = pattern.partition(".")
+    if group == "*" or (group in GROUPS and rest in ("", "*")):
+        return [name for name in BY_NAME if group in ("*", name.split(".")[0])]
+    if rest.endswith("*"):
+        found = [name for name in BY_NAME if name.startswith(pattern.rstrip("*"))]
+        if found:
+            return found
+    if group in GROUPS:
+        possible = ", ".join(name for name in BY_NAME if name.startswith(f"{group}."))
+    else:
+        possible = ", ".join(f"{name}.*" for name in GROUPS)
+    raise InvalidInput(f"unknown event type '{pattern}' (possible: {possible})")

@@ -1,0 +1,152 @@
+"""Every event type that the code reports is in the table, every type of the table is reported,
+and docs/events.md tells the same."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agiraph.errors import InvalidInput
+from agiraph.event_filter import EventFilter, names_of
+from agiraph.event_types import BY_NAME, EVENT_TYPES, GROUPS, types_meant
+from agiraph.ids import AgentId, NodeId
+from agiraph.models import Event
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "events.md"
+LIKE_A_TYPE = re.compile(rf"^({'|'.join(GROUPS)}|trigger)\.[a-z_]+$")
+# Where such words name other things: messages, records of journals, and who only reads events.
+ELSEWHERE = (
+    *("agiraph/messages/", "agiraph/board/events.py", "agiraph/agent/records.py"),
+    *("agiraph/event_types.py", "actors/console/", "cli/", "actors/chaos/"),
+)
+# Files, which look like types.
+FILES = frozenset(
+    {"memory.md", "agent.json", "context.jsonl", "memory.events", "memory.oom_control"}
+)
+V2_SECTION_9 = """
+    agent.created agent.started agent.paused agent.resumed agent.completed
+    node.created node.assigned node.started node.completed node.failed
+    worker.spawned worker.idle worker.busy worker.stopped
+    message.sent message.received tool.called tool.result
+    human.question human.response human.nudge
+    stage.started stage.reconvened stage.completed memory.written memory.compacted
+"""
+
+
+def reported() -> dict[str, str]:
+    """Return each literal in actors/ and agiraph/ that has the form of a type, and its file."""
+    found: dict[str, str] = {}
+    for folder in ("actors", "agiraph"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            name = file.relative_to(ROOT).as_posix()
+            if name.startswith(ELSEWHERE) or "_bundled" in name:
+                continue
+            for word in _words(ast.parse(file.read_text(encoding="utf-8"))):
+                found.setdefault(word, name)
+    return found
+
+
+def _words(tree: ast.AST) -> Iterator[str]:
+    skipped = {id(node) for node in ast.walk(tree) for node in _not_a_report(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped or not isinstance(node, ast.Constant):
+            continue
+        if isinstance(node.value, str) and LIKE_A_TYPE.match(node.value):
+            yield node.value
+
+
+def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a `TYPE = ...`, a `type: Literal[...]` or a comparison holds."""
+    if isinstance(node, ast.AnnAssign | ast.Compare):
+        yield from ast.walk(node)
+    if isinstance(node, ast.Assign) and any(
+        isinstance(target, ast.Name) and target.id in ("TYPE", "HEARD") for target in node.targets
+    ):
+        yield from ast.walk(node)
+
+
+def composed() -> set[str]:
+    """Return the types that are put together from a prefix and a state."""
+    from actors.supervisor.nursery import REPORTED
+
+    return {f"child.{state}" for state in REPORTED}
+
+
+def test_every_type_that_is_reported_is_in_the_table() -> None:
+    unknown = {word: file for word, file in reported().items() if word not in BY_NAME}
+    assert {word: file for word, file in unknown.items() if word not in FILES} == {}
+    assert composed() <= set(BY_NAME)
+
+
+def test_every_type_in_the_table_is_reported() -> None:
+    assert set(BY_NAME) - set(reported()) - composed() == set()
+
+
+def test_the_table_has_every_type_of_the_first_design_and_each_once() -> None:
+    assert set(V2_SECTION_9.split()) <= set(BY_NAME)
+    assert len(BY_NAME) == len(EVENT_TYPES)
+
+
+def test_the_page_shows_the_table() -> None:
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
+    told = [
+        (name, when, by, tuple(re.findall(r"`(\w+)`", fields))) for name, when, by, fields in rows
+    ]
+    assert told == [(kind.name, kind.when, kind.by, kind.fields) for kind in EVENT_TYPES]
+
+
+@pytest.mark.parametrize("pattern", ["node.*", "node.", "node"])
+def test_a_group_is_named_in_each_way(pattern: str) -> None:
+    meant = types_meant([pattern])
+    assert meant == frozenset(name for name in BY_NAME if name.startswith("node."))
+
+
+def test_types_are_named_one_by_one_or_by_their_beginning() -> None:
+    assert types_meant([]) is None
+    assert types_meant(["node.failed", "tool.called"]) == frozenset({"node.failed", "tool.called"})
+    assert types_meant(["node.c*"]) == frozenset(n for n in BY_NAME if n.startswith("node.c"))
+    assert types_meant(["*"]) == frozenset(BY_NAME)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("nodes.*", r"unknown event type 'nodes\.\*' \(possible: agent\.\*, stage\.\*, node\.\*"),
+        ("node.complete", r"unknown event type 'node.complete' \(possible: node.created, "),
+        ("node.z*", r"possible: node.created"),
+        ("", r"unknown event type ''"),
+    ],
+)
+def test_an_unknown_type_is_told_with_the_possible_ones(pattern: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        types_meant([pattern])
+
+
+def test_an_entity_is_known_by_name_id_and_address() -> None:
+    assert names_of("shop-1/Ada-7f3a01") == {"shop-1/ada-7f3a01", "ada-7f3a01", "ada"}
+    assert names_of("coordinator") == {"coordinator"}
+
+    def event(entity: str, type: str = "tool.called", **data: object) -> Event:
+        return Event(type=type, agent_id=AgentId("a"), ts=1, entity=entity, data=data)
+
+    ada = EventFilter(entity="Ada")
+    assert ada.takes(event("ada"))
+    assert ada.takes(event("shop-1/ada-7f3a01", "child.ready"))
+    assert ada.takes(event("coordinator", "node.assigned", worker="ada"))
+    assert ada.takes(event("coordinator", "worker.spawned", name="ada"))
+    assert not ada.takes(event("coordinator", "node.created", name="ada"))
+    assert not ada.takes(event("bob", "tool.called", tool="ada"))
+
+
+def test_a_filter_takes_what_all_its_parts_take() -> None:
+    one = Event(type="node.failed", agent_id=AgentId("a"), ts=1, node_id=NodeId("abc123"))
+    assert EventFilter().takes_all
+    assert EventFilter(types_meant(["node.*"]), None, "abc123").takes(one)
+    assert not EventFilter(types_meant(["tool.*"]), None, "abc123").takes(one)
+    assert not EventFilter(None, None, "fff123").takes(one)
+    assert not EventFilter(None, "ada", "abc123").takes(one)

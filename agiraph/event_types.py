@@ -88,7 +88,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("human.nudge", "the human put an instruction into the running agent", "human",
               ("from", "to", "content", "mode", "id")),
     EventType("memory.written", "something was written to a memory", _ENTITY,
-              ("path",)),
+              ("path", "characters", "change", "shown")),
     EventType("memory.compacted", "a conversation was shortened to fit its model's window",
               _ENTITY, ("cause", "tokens_before", "tokens_after", "window", "turns_before",
                         "turns_after", "summary")),

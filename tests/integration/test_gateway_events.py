@@ -73,6 +73,35 @@ def test_a_follower_gets_the_log_then_what_is_appended(world: World, client: Cli
         assert follower.next(within_seconds=0) is None
 
 
+def test_events_are_narrowed_by_type_entity_and_node(world: World, client: Client) -> None:
+    world.log_events("node.created", "tool.called", "node.failed", "message.sent")
+    page = client.events(AGENT, types=["node.*", "tool.called"])
+    assert ([event.seq for event in page.events], page.next) == ([1, 2, 3], 4)
+    assert client.events(AGENT, after=page.next, types=["node.*"]).next == 4
+    assert client.events(AGENT, entity="nobody").events == ()
+    assert client.events(AGENT, node="abc123").events == ()
+    with client.follow_events(AGENT, types=["node.failed", "message."]) as follower:
+        assert take(follower, 2) == [3, 4]
+        world.log_events("tool.called", "node.failed")
+        ring(world)
+        assert take(follower, 1) == [6]
+
+
+def test_an_unknown_type_or_node_is_refused_with_the_possible_ones(
+    world: World, client: Client
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        client.events(AGENT, types=["nodes.*"])
+    assert refused.value.status == 422
+    assert "unknown event type 'nodes.*' (possible: agent.*, " in refused.value.detail
+    with pytest.raises(ApiError) as refused:
+        client.events(AGENT, node="nowhere")
+    assert "unknown node 'nowhere' (known: " in refused.value.detail
+    with client.follow_events(AGENT, types=["x"]) as follower, pytest.raises(ApiError) as refused:
+        follower.next(within_seconds=5)
+    assert "unknown event type 'x'" in refused.value.detail
+
+
 def test_a_lost_bell_loses_no_event(world: World, client: Client) -> None:
     with client.follow_events(AGENT) as follower:
         assert follower.next(within_seconds=0) is None

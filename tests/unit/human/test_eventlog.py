@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.human.eventlog import STRIDE, EventLog
+from actors.human.eventlog import LOOKED_AT, STRIDE, EventLog
+from agiraph.event_filter import EventFilter
 
 
 def write(path: Path, first: int, count: int) -> None:
@@ -24,6 +25,22 @@ def test_a_page_begins_after_its_cursor_wherever_that_is(tmp_path: Path, after: 
     write(tmp_path / "log", 1, 702)
     log = EventLog(tmp_path / "log")
     assert seqs(log, after, 5) == list(range(after + 1, min(after + 6, 703)))
+
+
+def test_a_narrowed_page_tells_how_far_it_looked(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write(path, 1, LOOKED_AT + 10)
+    with path.open("ab") as file:
+        for seq in (LOOKED_AT + 11, LOOKED_AT + 12):
+            line = {"type": "node.failed", "agent_id": "a-1", "ts": 1.0, "seq": seq}
+            file.write(json.dumps(line).encode() + b"\n")
+    log, wanted = EventLog(path), EventFilter(types=frozenset({"node.failed"}))
+    assert log.pick(0, 5, wanted) == ([], LOOKED_AT)
+    events, seen = log.pick(LOOKED_AT, 1, wanted)
+    assert ([event.seq for event in events], seen) == ([LOOKED_AT + 11], LOOKED_AT + 11)
+    events, seen = log.pick(seen, 5, wanted)
+    assert ([event.seq for event in events], seen) == ([LOOKED_AT + 12], LOOKED_AT + 12)
+    assert log.pick(seen, 5, wanted) == ([], seen)
 
 
 def test_no_log_and_a_cursor_beyond_the_end_give_nothing(tmp_path: Path) -> None:

@@ -106,6 +106,20 @@ def test_an_agent_id_that_is_no_folder_name_writes_nothing(home: Home, odd: str)
     assert sorted(path.name for path in home.path.rglob("*.jsonl")) == []
 
 
+def test_an_event_with_a_key_is_written_once_however_often_it_is_reported(home: Home) -> None:
+    one = Event(type="node.completed", agent_id=AgentId("a-1"), ts=1.0, key="board:r:1:0")
+    other = one.model_copy(update={"key": "board:r:2:0"})
+    with_key = [ReportEvents(events=(one,)), ReportEvents(events=(one, other))]
+    first = Recorder(home, SilentLog())
+    new = first.record([arrived(with_key[0], "a-1/coordinator")])
+    assert [event.seq for event in new] == [1]
+    first.close()
+    again = Recorder(home, SilentLog())
+    new = again.record([arrived(body, "a-1/coordinator") for body in with_key])
+    assert [(event.seq, event.key) for event in new] == [(2, "board:r:2:0")]
+    again.close()
+
+
 def test_late_events_of_an_archived_agent_follow_it_into_the_archive(home: Home) -> None:
     archive = home.agents / ".archive"
     archive.mkdir()

@@ -20,8 +20,22 @@ from tests.scenarios.place import Place, placed, whole_lines
 SEEN_ELSEWHERE = {
     *("agent.failed", "agent.stopped", "entity.failed", "entity.suspect", "entity.recovered"),
     *("child.failed", "child.exited", "child.stopped", "child.backing_off", "message.dead"),
-    *("memory.compacted", "context.written", "tool.loop", "model.retry", "model.failed"),
-    *("node.blocked", "node.unblocked", "node.failed", "node.cancelled", "stage.met"),
+    *(
+        "memory.compacted",
+        "memory.insight",
+        "context.written",
+        "tool.loop",
+        "model.retry",
+        "model.failed",
+    ),
+    *(
+        "node.blocked",
+        "node.unblocked",
+        "node.failed",
+        "node.cancelled",
+        "stage.met",
+        "node.deadlock",
+    ),
 }
 """What an untroubled run of this size does not come to; the tests of each come to it."""
 

@@ -12,14 +12,15 @@ import hashlib
 import os
 import secrets
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from pydantic import BaseModel
 
 from transport import tickets
+from transport.asks import Ask, Asks, fail
 from transport.bus import Bus, Received
 from transport.codec import Codec, is_durable, type_of
 from transport.envelope import ID_BYTES, MAX_BLOB, VERSION, Flag, Header, pack
@@ -29,7 +30,6 @@ from transport.errors import (
     LinkDown,
     MalformedBody,
     Nacked,
-    PeerLost,
     TransportError,
     UnknownType,
 )
@@ -49,18 +49,7 @@ __all__ = ["Bus", "Endpoint", "Received"]
 
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
-MAX_UNCLAIMED = 64
 MAX_INBOX = 10_000
-
-
-@dataclass(slots=True)
-class _Ask:
-    """A question that waits for its answer. `was_sent`: over a link that stood at the time."""
-
-    to: str
-    answer: asyncio.Future[Received]
-    is_passing: bool
-    was_sent: bool
 
 
 class Endpoint:
@@ -87,14 +76,13 @@ class Endpoint:
         self.on_down: Callable[[str, int], None] | None = None
         self.on_welcome: Callable[[bytes], None] | None = None
         self.undecodable = 0
-        self.unasked = 0
+        self.unwanted = 0
         self._url = url
         self._codec = codec
         self._link = Link(address, incarnation, ticket, os.getpid())
         self._wire = wire or ZmqWire(url, tickets.routing_id(ticket))
         self._accepting: dict[bytes, asyncio.Future[None]] = {}
-        self._asks: dict[bytes, _Ask] = {}
-        self._unclaimed: OrderedDict[bytes, Received] = OrderedDict()
+        self._asks = Asks(put_away=self.done)
         self._inbox: deque[Received] = deque()
         self._changed = asyncio.Event()
         self._failure: TransportError | None = LinkDown(f"{address} has not started its endpoint")
@@ -192,33 +180,25 @@ class Endpoint:
         raises.
         """
         header = self._header(to, body, id, None, None, flags=Flag.ASK)
-        early = self._unclaimed.get(header.id)
-        if early is not None and early.header.sender == to:
-            return self._unclaimed.pop(header.id)
-        if header.id in self._asks:
-            raise ValueError("this question is being asked already")
-        ask = _Ask(
-            to,
-            asyncio.get_running_loop().create_future(),
-            not header.is_durable,
-            self._link.state is LinkState.UP,
-        )
-        self._asks[header.id] = ask
+        early = self._asks.claim(header.id, to)
+        if early is not None:
+            return early
+        answer: asyncio.Future[Received] = asyncio.get_running_loop().create_future()
+        is_up = self._link.state is LinkState.UP
+        self._asks.open(header.id, Ask(to, answer, not header.is_durable, is_up))
         try:
             async with asyncio.timeout(within_seconds):
                 if header.is_durable:
                     await self._accepted(header, body)
                 else:
                     self._submit(header, self._pack(header, body))
-                return await ask.answer
+                return await answer
         except TimeoutError:
             raise DeadlineExceeded(
                 f"{to} did not answer {header.type} within {within_seconds or 0:g} s"
             ) from None
         finally:
-            del self._asks[header.id]
-            if ask.answer.done() and not ask.answer.cancelled():
-                ask.answer.exception()  # looked at, even if nobody waited any more
+            self._asks.close(header.id)
 
     async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
         """Answer a request. The same durable answer given again after a crash has the same id."""
@@ -291,66 +271,32 @@ class Endpoint:
                 self._link.refuse(header, str(error)[:200])
             return
         if header.reply_to is not None and not is_tap:
-            self._answer(received)
+            self._asks.answered(received)
         elif len(self._inbox) < MAX_INBOX or header.is_durable:
             self._inbox.append(received)
             self._wake()
         else:
-            self.unasked += 1
-
-    def _answer(self, received: Received) -> None:
-        """Give an answer to its ask; keep a durable one for an ask that is made again."""
-        asked = received.header.reply_to
-        assert asked is not None
-        ask = self._asks.get(asked)
-        if ask is not None and ask.to == received.header.sender and not ask.answer.done():
-            ask.answer.set_result(received)
-            return
-        if not received.header.is_durable:
-            self.unasked += 1
-            return
-        self._unclaimed[asked] = received
-        if len(self._unclaimed) > MAX_UNCLAIMED:
-            # They fill the window of what the router sends us; the oldest will not be asked for.
-            self._put_away_oldest()
+            self.unwanted += 1
 
     def put_away_unclaimed(self) -> None:
         """Say done to every answer that came before its question: it will not be asked any more."""
-        while self._unclaimed:
-            self._put_away_oldest()
-
-    def _put_away_oldest(self) -> None:
-        _, oldest = self._unclaimed.popitem(last=False)
-        self.unasked += 1
-        self.done(oldest)
+        self._asks.put_away_unclaimed()
 
     def _welcomed(self, event: Welcomed) -> None:
-        for ask in self._asks.values():
-            if event.lost and ask.is_passing and ask.was_sent:
-                _fail(ask.answer, PeerLost("the router was away; the question may be lost"))
-            ask.was_sent = True
+        self._asks.welcomed(was_lossy=event.lost)
         self._wake()
         if self.on_welcome is not None:
             self.on_welcome(event.epoch)
 
     def _peer_down(self, event: PeerDown) -> None:
-        if event.ask is not None:
-            ask = self._asks.get(event.ask)
-            if ask is not None and ask.is_passing:
-                _fail(ask.answer, PeerLost(f"{event.address} is not there"))
-            return
-        how = "was cut off; the question may be lost" if event.is_back else "is not there any more"
-        for ask in self._asks.values():
-            if ask.to == event.address and ask.is_passing:
-                _fail(ask.answer, PeerLost(f"{event.address} {how}"))
-        if self.on_down is not None and not event.is_back:
+        self._asks.peer_down(event)
+        is_gone = event.ask is None and not event.is_back
+        if is_gone and self.on_down is not None:
             self.on_down(event.address, event.incarnation)
 
     def _refused(self, id: bytes, reason: str, detail: str, by: str) -> None:
         error = Nacked(reason, detail)
-        ask = self._asks.get(id)
-        if ask is not None and by in ("router", ask.to):
-            _fail(ask.answer, error)
+        self._asks.refused(id, by, error)
         if by == "router":
             self._settle(id, error)
 
@@ -382,7 +328,7 @@ class Endpoint:
         elif error is None:
             waiting.set_result(None)
         else:
-            _fail(waiting, error)
+            fail(waiting, error)
         if not self._accepting:
             self._wake()
 
@@ -467,10 +413,9 @@ class Endpoint:
     def _fail_all(self, error: TransportError) -> None:
         """End everything that waits: this endpoint says and hears nothing any more."""
         self._failure = self._failure or error
-        for ask in self._asks.values():
-            _fail(ask.answer, error)
+        self._asks.fail_all(error)
         for waiting in self._accepting.values():
-            _fail(waiting, error)
+            fail(waiting, error)
         self._accepting.clear()
         self._wake()
 
@@ -479,12 +424,6 @@ class Endpoint:
         if self._ticker is not None:
             self._ticker.cancel()
         self._wire.close(linger_seconds)
-
-
-def _fail(future: asyncio.Future[Received] | asyncio.Future[None], error: TransportError) -> None:
-    if not future.done():
-        future.set_exception(error)
-        future.exception()  # looked at: its waiter may have been cancelled
 
 
 def _answer_id(address: str, asked: bytes) -> bytes:

@@ -27,13 +27,10 @@ what receivers have done, which nobody waits for: lost, it is done again. Rules:
 """
 
 from collections import Counter
-from typing import Any
 
 from transport import protocol, tickets
 from transport.envelope import (
     MAX_BLOB,
-    MAX_INCARNATION,
-    MAX_NAME,
     Fields,
     Flag,
     body_of,
@@ -42,6 +39,7 @@ from transport.envelope import (
 )
 from transport.errors import MalformedFrame, NotStored
 from transport.mailboxes import FULL, Mailboxes
+from transport.peers import Peer, read_hello
 from transport.protocol import link_frame
 
 WINDOW = 256
@@ -54,25 +52,6 @@ ASK = int(Flag.ASK)
 # A frame for the socket: routing id, blob, and whether it is expendable (under pressure it may be
 # dropped). A plain tuple: a NamedTuple costs as much as the rest of a decision.
 Outgoing = tuple[bytes, bytes, bool]
-
-
-class Peer:
-    """A connection that has said hello."""
-
-    __slots__ = ("address", "cursor", "in_flight", "incarnation", "is_behind", "pid", "rid")
-
-    def __init__(self, rid: bytes, address: str, incarnation: int, pid: int) -> None:
-        self.rid = rid
-        self.address = address
-        self.incarnation = incarnation
-        self.pid = pid
-        self.rewind()
-
-    def rewind(self) -> None:
-        """Start again with the oldest message of the mailbox."""
-        self.in_flight: set[bytes] = set()
-        self.cursor = 0
-        self.is_behind = True
 
 
 class Switch:
@@ -205,7 +184,7 @@ class Switch:
     def _hello(self, rid: bytes, fields: Fields, blob: bytes) -> None:
         try:
             body = read_map(body_of(blob))
-            address, incarnation, ticket, pid = _hello_fields(body)
+            address, incarnation, ticket, pid = read_hello(body)
         except MalformedFrame as error:
             self.counts["malformed"] += 1
             self._nack(rid, fields, "malformed", str(error))
@@ -471,22 +450,3 @@ class Switch:
 
 def _nack_frame(id_: bytes | None, reason: str, detail: str) -> bytes:
     return link_frame(protocol.NACK, {"id": id_, "reason": reason, "detail": detail})
-
-
-def _hello_fields(body: dict[str, Any]) -> tuple[str, int, bytes, int]:
-    """Return address, incarnation, ticket and pid of a hello. Raises MalformedFrame."""
-    address, incarnation = body.get("address"), body.get("incarnation")
-    ticket, pid = body.get("ticket"), body.get("pid")
-    if body.get("version") != protocol.PROTOCOL_VERSION:
-        raise MalformedFrame(f"protocol {body.get('version')!r:.20} is not spoken here")
-    if (
-        type(address) is not str
-        or not 0 < len(address) <= MAX_NAME
-        or type(incarnation) is not int
-        or not 0 <= incarnation <= MAX_INCARNATION
-        or type(ticket) is not bytes
-        or len(ticket) != tickets.TICKET_BYTES
-        or type(pid) is not int
-    ):
-        raise MalformedFrame("a hello has address, incarnation, ticket and pid")
-    return address, incarnation, ticket, pid

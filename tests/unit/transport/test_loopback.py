@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from tests.contracts.bus import CODEC, PATIENCE, Ping, Result, Task, number, numbers, take, until
-from transport.endpoint import MAX_UNCLAIMED, Endpoint
+from transport.asks import MAX_UNCLAIMED
+from transport.endpoint import Endpoint
 from transport.errors import LinkDown, PeerLost
 from transport.loopback import LoopbackRouter
 

@@ -1,0 +1,45 @@
+"""Peers: the connections that have said hello to the router, and what a hello must say."""
+
+from typing import Any
+
+from transport import protocol, tickets
+from transport.envelope import MAX_INCARNATION, MAX_NAME
+from transport.errors import MalformedFrame
+
+
+class Peer:
+    """A connection that has said hello."""
+
+    __slots__ = ("address", "cursor", "in_flight", "incarnation", "is_behind", "pid", "rid")
+
+    def __init__(self, rid: bytes, address: str, incarnation: int, pid: int) -> None:
+        self.rid = rid
+        self.address = address
+        self.incarnation = incarnation
+        self.pid = pid
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Start again with the oldest message of the mailbox."""
+        self.in_flight: set[bytes] = set()
+        self.cursor = 0
+        self.is_behind = True
+
+
+def read_hello(body: dict[str, Any]) -> tuple[str, int, bytes, int]:
+    """Return address, incarnation, ticket and pid of a hello. Raises MalformedFrame."""
+    address, incarnation = body.get("address"), body.get("incarnation")
+    ticket, pid = body.get("ticket"), body.get("pid")
+    if body.get("version") != protocol.PROTOCOL_VERSION:
+        raise MalformedFrame(f"protocol {body.get('version')!r:.20} is not spoken here")
+    if (
+        type(address) is not str
+        or not 0 < len(address) <= MAX_NAME
+        or type(incarnation) is not int
+        or not 0 <= incarnation <= MAX_INCARNATION
+        or type(ticket) is not bytes
+        or len(ticket) != tickets.TICKET_BYTES
+        or type(pid) is not int
+    ):
+        raise MalformedFrame("a hello has address, incarnation, ticket and pid")
+    return address, incarnation, ticket, pid

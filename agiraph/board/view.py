@@ -1,5 +1,6 @@
 """Views: the board as models see it (`check_board`) and as the HTTP API shows it."""
 
+from collections import Counter
 from typing import Any
 
 from agiraph.board.board import Board, NodeTimes
@@ -9,13 +10,58 @@ from agiraph.models import Stage, Worker, WorkNode
 
 JsonObject = dict[str, Any]
 
+NODES_SHOWN = 60
+SUMMARY_CHARACTERS = 300
 
-def board_view(board: Board) -> JsonObject:
-    """Return {"stage", "nodes", "workers"}, short: what `check_board` tells a model."""
-    return {
+
+def board_view(board: Board, nodes_shown: int = NODES_SHOWN) -> JsonObject:
+    """Return {"stage", "nodes", "workers"}, short: what `check_board` tells a model.
+
+    Of a big board the nodes that have not ended and the newest of the others are shown, at most
+    `nodes_shown`, and the workers on the team; `left_out` then counts the rest by their status.
+    """
+    shown = _nodes_to_show(board, nodes_shown)
+    view: JsonObject = {
         "stage": board.stages[-1].name if board.stages else None,
-        "nodes": [node_row(board, node) for node in board.nodes.values()],
-        "workers": [worker_row(board, worker) for worker in board.workers.values()],
+        "nodes": [_short_row(board, node) for node in shown],
+        "workers": [worker_row(board, worker) for worker in _workers_to_show(board)],
+    }
+    if left := len(board.nodes) - len(shown):
+        view["left_out"] = _left_out(board, shown, left)
+    return view
+
+
+def _nodes_to_show(board: Board, limit: int) -> list[WorkNode]:
+    """Return the open nodes first come, then the newest that have ended, in order of creation."""
+    if len(board.nodes) <= limit:
+        return list(board.nodes.values())
+    open_nodes = [node.id for node in board.nodes.values() if not node.has_ended][:limit]
+    ended = [node.id for node in board.nodes.values() if node.has_ended]
+    kept = {*open_nodes, *ended[len(ended) - (limit - len(open_nodes)) :]}
+    return [node for node in board.nodes.values() if node.id in kept]
+
+
+def _workers_to_show(board: Board) -> list[Worker]:
+    if len(board.workers) <= NODES_SHOWN:
+        return list(board.workers.values())
+    return list(board.team)
+
+
+def _short_row(board: Board, node: WorkNode) -> JsonObject:
+    row = node_row(board, node)
+    said = row["summary"]
+    if said is not None and len(said) > SUMMARY_CHARACTERS:
+        row["summary"] = f"{said[:SUMMARY_CHARACTERS]} [...]"
+    return row
+
+
+def _left_out(board: Board, shown: list[WorkNode], left: int) -> JsonObject:
+    kept = {node.id for node in shown}
+    rest = Counter(node.status for node in board.nodes.values() if node.id not in kept)
+    return {
+        "nodes": left,
+        "by_status": dict(rest),
+        "see": "_plan.md tells of every stage; nodes/ has a folder for each",
     }
 
 
@@ -93,7 +139,11 @@ def stage_view(board: Board, stage: Stage) -> JsonObject:
         "name": stage.name,
         "status": stage.status,
         "nodes": [board.nodes[node_id].name for node_id in stage.nodes],
+        "goal": stage.goal,
         "assessment": stage.assessment,
+        "decided": stage.decided,
+        "over": stage.over,
+        "went_on_without": _node_names(board, stage.stragglers),
         "contract": stage.contract.model_dump(mode="json"),
     }
 

@@ -1,0 +1,130 @@
+"""The scheduler: whatever the graph and the team, all work is done, once, within the limit."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.board import commands as c
+from agiraph.board.board import Board, fold
+from agiraph.board.decide import decide
+from agiraph.board.scheduler import Action, Limits, plan
+from agiraph.ids import RunId
+from agiraph.models import WorkMode, WorkNode
+
+ROLES = st.sampled_from(["worker", "writer", "Writer", "analyst"])
+MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
+
+
+class Shop:
+    """A board, and the hands that do what the scheduler gives them."""
+
+    def __init__(self, max_concurrent: int, max_workers: int) -> None:
+        self.limits = Limits(max_concurrent)
+        self.board = Board()
+        self.now = 0.0
+        self.given: list[tuple[str, str]] = []
+        self.do(c.StartRun(RunId("r"), "goal", "m", "w", max_workers=max_workers))
+
+    def do(self, command: c.Command) -> None:
+        self.now += 1
+        self.board = fold(decide(self.board, command, self.now), self.board)
+
+    def settle(self) -> None:
+        """Do what the scheduler asks for until it asks for nothing."""
+        for _ in range(200):
+            actions = plan(self.board, self.limits)
+            self.check(actions)
+            if not actions:
+                return
+            for action in actions:
+                self.do(action)
+        raise AssertionError("the scheduler never came to rest")
+
+    def check(self, actions: tuple[Action, ...]) -> None:
+        """Nobody and nothing is given twice; nothing is given before its time."""
+        assigns = [action for action in actions if isinstance(action, c.AssignNode)]
+        assert len({action.node for action in assigns}) == len(assigns)
+        assert len({action.worker for action in assigns}) == len(assigns)
+        for action in assigns:
+            node = next(n for n in self.board.nodes.values() if n.id == action.node)
+            worker = next(w for w in self.board.team if w.id == action.worker)
+            assert self.board.is_ready(node)
+            assert (worker.status, worker.mode) == ("idle", node.mode)
+            assert node.wanted_worker in (None, worker.id)
+            self.given.append((action.node, action.worker))
+
+    @property
+    def busy(self) -> list[WorkNode]:
+        return [n for n in self.board.nodes.values() if n.status in ("assigned", "running")]
+
+
+@st.composite
+def shops(draw: st.DrawFn) -> Shop:
+    """Draw a team and a graph of nodes; each depends on earlier ones only."""
+    shop = Shop(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
+    for number in range(draw(st.integers(0, 3))):
+        shop.do(c.SpawnWorker(f"w{number}", f"w{number}", role=draw(ROLES), mode=draw(MODES)))
+    team = [worker.name for worker in shop.board.team]
+    for number in range(draw(st.integers(1, 10))):
+        needs = draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
+        worker = draw(st.none() | st.sampled_from(team)) if team else None
+        names = tuple(f"n{need}" for need in sorted(needs))
+        mode = None if worker else draw(MODES)
+        shop.do(
+            c.CreateNode(f"n{number}", "t", f"n{number}", draw(ROLES), {}, names, worker, mode=mode)
+        )
+    return shop
+
+
+@settings(max_examples=150, deadline=None)
+@given(shop=shops(), data=st.data())
+def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObject) -> None:
+    for _ in range(len(shop.board.nodes) + 1):
+        shop.settle()
+        assert len(shop.busy) <= shop.limits.max_concurrent
+        if not shop.busy:
+            break
+        node = data.draw(st.sampled_from(shop.busy))
+        shop.do(c.CompleteNode(node.id, node.attempt, "done", ()))
+    for node in shop.board.nodes.values():
+        if node.status == "failed":
+            assert "nobody in it works by" in (node.reason or "")
+        else:
+            assert node.status == "completed", f"{node.name} starves: {node.status}"
+    assert len({node for node, _ in shop.given}) == len(shop.given)
+
+
+@settings(max_examples=150, deadline=None)
+@given(shop=shops(), data=st.data())
+def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.DataObject) -> None:
+    unlucky = data.draw(st.sampled_from([n.name for n in shop.board.nodes.values()]))
+    ending = data.draw(st.sampled_from(["fail", "cancel"]))
+    if ending == "fail":
+        shop.do(c.FailNode(unlucky, None, "it went wrong"))
+    else:
+        shop.do(c.CancelNode(unlucky, "not wanted"))
+    shop.settle()
+    lost = {n.id for n in shop.board.nodes.values() if n.status in ("failed", "cancelled")}
+    for node in shop.board.nodes.values():
+        needs_lost = lost & set(node.dependencies)
+        if not needs_lost:
+            continue
+        assert node.status == "failed"
+        names = [shop.board.nodes[need].name for need in node.dependencies if need in lost]
+        assert any(f"'{name}'" in (node.reason or "") for name in names)
+
+
+@settings(max_examples=100, deadline=None)
+@given(shop=shops())
+def test_a_worker_with_the_nodes_role_goes_before_the_others(shop: Shop) -> None:
+    for action in plan(shop.board, Limits(100)):
+        if not isinstance(action, c.AssignNode):
+            continue
+        node = next(n for n in shop.board.nodes.values() if n.id == action.node)
+        worker = next(w for w in shop.board.team if w.id == action.worker)
+        if node.wanted_worker is None and worker.role.lower() != node.role.lower():
+            taken = {a.worker for a in plan(shop.board, Limits(100)) if isinstance(a, c.AssignNode)}
+            fitting = [w for w in shop.board.team if w.role.lower() == node.role.lower()]
+            kept = {n.wanted_worker for n in shop.board.nodes.values() if n.status == "pending"}
+            assert all(w.id in taken or w.id in kept or w.mode != node.mode for w in fitting), (
+                "a fitting worker was left idle"
+            )

@@ -1,0 +1,114 @@
+"""A run of fifty stages: the board, its journal, its page and its views, as they grow."""
+
+from pathlib import Path
+
+from agiraph.board.board import Board
+from agiraph.board.commands import (
+    Command,
+    CompleteNode,
+    FinishRun,
+    LaunchRoles,
+    Reconvene,
+    Role,
+    StageTerms,
+    StartRun,
+)
+from agiraph.board.plan_page import plan_page
+from agiraph.board.scheduler import Limits, plan
+from agiraph.board.store import BoardStore, read_board
+from agiraph.board.view import NODES_SHOWN, board_view
+from agiraph.ids import RunId
+
+STAGES = 50
+ROLES = 4
+
+
+class LongRun:
+    """A run whose every stage has the same team, but that one worker is new in each."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = BoardStore(path)
+        self.now = 0.0
+        self.do(StartRun(RunId("r"), "goal", "m", "w", max_nodes=1000))
+
+    @property
+    def board(self) -> Board:
+        return self.store.board
+
+    def do(self, command: Command) -> None:
+        self.now += 1
+        self.store.execute(command, self.now)
+        while actions := plan(self.board, Limits(ROLES)):
+            for action in actions:
+                self.store.execute(action, self.now)
+
+    def stage(self, number: int) -> None:
+        names = ["ada", "ben", "cyd", f"guest-{number}"]
+        roles = tuple(Role(name, f"part {number}") for name in names)
+        let_go = (f"guest-{number - 1}",) if number else ()
+        terms = StageTerms(f"S{number}", checkpoint_policy="majority")
+        self.do(LaunchRoles(f"c{number}", terms, roles, let_go))
+        for name in names[:3]:
+            self.do(CompleteNode(f"{name}-s{number}", 1, f"{name} did {number}", ()))
+        self.do(Reconvene(f"assessed {number}", f"r{number}", f"decided {number}"))
+
+
+def test_a_run_of_fifty_stages_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    run = LongRun(path)
+    for number in range(STAGES):
+        run.stage(number)
+        if number % 10 == 9:
+            run.store.close()
+            run.store = BoardStore(path)
+    run.do(FinishRun("all done"))
+    board = run.board
+    assert read_board(path) == board
+    assert len(board.stages) == STAGES
+    assert {stage.over for stage in board.stages} == {"majority"}
+    assert [len(stage.stragglers) for stage in board.stages] == [1] * STAGES
+    page = plan_page(board)
+    for number in range(STAGES):
+        assert f"## S{number} (completed)" in page
+        assert f"decided {number}" in page
+        assert f"Went on without: guest-{number}-s{number}." in page
+    run.store.close()
+
+
+def test_what_is_shown_of_a_big_board_is_bounded_and_says_what_it_leaves_out(
+    tmp_path: Path,
+) -> None:
+    run = LongRun(tmp_path / "journal.jsonl")
+    for number in range(STAGES):
+        run.stage(number)
+    terms, roles = StageTerms("Last"), (Role("ada", "part"), Role("ben", "part"))
+    run.do(LaunchRoles("last", terms, roles))
+    view = board_view(run.board)
+    shown = [row["name"] for row in view["nodes"]]
+    assert len(shown) == NODES_SHOWN
+    assert shown[-2:] == ["ada-last", "ben-last"]
+    assert view["left_out"]["nodes"] == len(run.board.nodes) - NODES_SHOWN
+    assert sum(view["left_out"]["by_status"].values()) == view["left_out"]["nodes"]
+    assert {row["status"] for row in view["workers"]} <= {"idle", "busy", "stopped"}
+    run.store.close()
+
+
+def test_the_store_hands_its_events_over_also_those_behind_a_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    run = LongRun(path)
+    for number in range(STAGES):
+        run.stage(number)
+    count = run.store.count
+    everything = run.store.since(0)
+    assert len(everything) == count
+    run.store.close()
+    store = BoardStore(path)
+    assert path.with_name("journal.jsonl.snapshot").exists()
+    assert store.count == count
+    assert store.since(count) == []
+    assert store.since(count - 3) == everything[-3:]
+    assert store.since(0) == everything
+    store.forget(count)
+    assert store.since(count - 1) == everything[-1:]
+    assert store.since(0) == everything
+    store.close()

@@ -110,6 +110,12 @@ class Respond(Request):
     question_id: QuestionId | None = None
 
 
+class MemoryQuery(Request):
+    """POST /agents/{a}/memory/search: words that the notes may hold."""
+
+    query: str = Field(min_length=1, max_length=2000)
+
+
 class Answer(Request):
     """POST /questions/{id}/respond."""
 
@@ -345,6 +351,26 @@ class FileContent(View):
     offset: int = 0
     returned: int
     is_truncated: bool = False
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+class MemoryEntry(View):
+    """A file of an agent's memory; `path` as the agent names it: `MEMORY.md`, `knowledge/x.md`."""
+
+    path: str
+    size: int
+    modified_at: float
+
+
+class MemoryHit(View):
+    """A section of a memory that fits a query; a higher `score` fits better."""
+
+    path: str
+    heading: str
+    score: float
+    text: str
 
 
 # --- events --------------------------------------------------------------------------------------

@@ -38,6 +38,9 @@ from agiraph.api import (
     FileContent,
     Folder,
     Health,
+    MemoryEntry,
+    MemoryHit,
+    MemoryQuery,
     MessageView,
     ModelsView,
     NewRun,
@@ -261,6 +264,23 @@ class Client:
         query: Query = {"offset": offset} if offset else {}
         answer = self._exchange("GET", where, query | _of(run))
         return WORKSPACE.validate_json(answer)
+
+    # --- memory ---
+
+    def memory(self, agent: str) -> list[MemoryEntry]:
+        """Return the files of an agent's memory, MEMORY.md first."""
+        return self._get(_agent(agent, "memory"), list[MemoryEntry])
+
+    def memory_file(self, agent: str, path: str) -> FileContent:
+        """Return one file of an agent's memory; 404 lists the known."""
+        parts = [_part(part) for part in path.split("/") if part]
+        return self._get("/".join([_agent(agent, "memory"), *parts]), FileContent)
+
+    def search_memory(self, agent: str, query: str) -> list[MemoryHit]:
+        """Return the sections of an agent's memory that fit a query, the best first."""
+        return self._post(
+            _agent(agent, "memory", "search"), MemoryQuery(query=query), list[MemoryHit]
+        )
 
     # --- events ---
 

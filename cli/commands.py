@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "messages": Entry(LOOK, "cli.messages:messages", "List what was said in an agent's team."),
     "events": Entry(LOOK, "cli.events:events", "List or follow what happened in an agent."),
     "files": Entry(LOOK, "cli.files:files", "List an agent's files, or print one."),
+    "memory": Entry(LOOK, "cli.memory:memory", "List, read or search what an agent remembers."),
     "pause": Entry(STEER, "cli.steer:pause", "Let an entity stand still."),
     "resume": Entry(STEER, "cli.steer:resume", "Let a paused entity go on."),
     "stop": Entry(STEER, "cli.steer:stop", "Stop an entity in an orderly way."),

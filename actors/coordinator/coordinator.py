@@ -80,6 +80,7 @@ class CoordinatorActor:
         self.args = args = args.of_run(self.transcript.began)
         self.files = AgentFiles(home, args.run, args.agent)
         self.record = AgentRecord(runtime, self.files, args)
+        self.record.renew_goal()
         self.inbox = inbox
         self.office = Office(
             runtime,

@@ -33,6 +33,11 @@ class AgentRecord:
         """Whether the record says that the run has ended."""
         return self.agent.status in ("completed", "failed", "stopped")
 
+    def renew_goal(self) -> None:
+        """Let GOAL.md tell of the run that begins; to be done before a prompt is made of it."""
+        if self.agent.run != self._args.run:
+            self._files.renew_goal(self.agent.goal, self._args.agent.goal)
+
     def open(self) -> None:
         """Write the record if a run has just begun; tell of the agent's creation if it is new."""
         if self.agent.run != self._args.run:
@@ -53,7 +58,6 @@ class AgentRecord:
 
     def _begin_run(self) -> None:
         """Let the record tell of the run that has begun, and of nothing of the one before."""
-        self._files.renew_goal(self.agent.goal, self._args.agent.goal)
         ordered = self._args.agent.model_dump(
             include={"goal", "mode", "model", "worker_model", "input_dir"}
         )

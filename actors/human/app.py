@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from actors.human.access import Names
 from actors.human.gate import App, Gate
 from actors.human.gateway import Gateway
-from actors.human.routes import agents, conversation, dead, events, system, work
+from actors.human.routes import agents, conversation, dead, events, memory, system, work
 from agiraph import __version__
 from agiraph.api import ApiError
 from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
@@ -20,6 +20,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
     conversation.router,
     work.router,
+    memory.router,
     events.router,
     system.router,
     dead.router,

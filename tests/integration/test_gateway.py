@@ -5,15 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.api import CreateAgent, FileContent, Folder
+from agiraph.api import CreateAgent, FileContent, Folder, NewRun
 from agiraph.client import ApiError, Client, NotReachable
 from agiraph.ids import QuestionId
+from agiraph.journal import replace_file
 from agiraph.messages import (
     AskQuestion,
+    BeginRun,
     ChildFailed,
     ListChildren,
+    Ok,
     Pause,
     QuestionAnswered,
+    RefusedReply,
     Resume,
     StartChild,
     Status,
@@ -43,6 +47,70 @@ def refused(call: object, *args: object, **named: object) -> ApiError:
     with pytest.raises(ApiError) as caught:
         call(*args, **named)  # type: ignore[operator]
     return caught.value
+
+
+# --- further runs and memory ---
+
+
+def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
+    world: World, client: Client
+) -> None:
+    agent = world.add_agent(status="completed")
+
+    def begin(body: BeginRun) -> Ok:
+        record = world.home.agent(agent.id).record
+        changed = {"run": body.run, "goal": body.goal, "status": "working"}
+        replace_file(record, agent.model_copy(update=changed).model_dump_json())
+        return Ok()
+
+    world.line.answers[BeginRun] = begin
+    begun = client.begin_run(agent.name, NewRun(goal="And now the other folder"))
+    assert (begun.goal, begun.status) == ("And now the other folder", "working")
+    ordered = next(body for _, body in world.line.asked if isinstance(body, BeginRun))
+    assert not ordered.abandon
+    assert ordered.run == begun.run != RUN
+    again = client.begin_run(agent.name, NewRun(goal="And now the other folder", run=begun.run))
+    assert again.run == begun.run
+
+
+def test_a_further_goal_is_refused_with_the_coordinators_words(
+    world: World, client: Client
+) -> None:
+    agent = world.add_agent()
+    world.line.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
+    error = refused(client.begin_run, agent.id, NewRun(goal="Another"))
+    assert (error.status, error.detail) == (409, "still at work")
+    error = refused(client.begin_run, "nobody", NewRun(goal="Another"))
+    assert error.status == 404
+    error = refused(client.begin_run, agent.id, NewRun(goal="Another", model="nobody/none"))
+    assert error.status == 422
+
+
+def test_older_runs_are_shown_by_their_id(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("ada")
+    assert [(run.id, run.is_current) for run in client.runs(AGENT)] == [(RUN, True)]
+    assert client.board(AGENT, run=RUN) == client.board(AGENT)
+    error = refused(client.board, AGENT, run="20200101-000000-aaaaaa")
+    assert error.status == 404
+    assert RUN in error.detail
+
+
+def test_the_memory_is_listed_read_and_searched(world: World, client: Client) -> None:
+    home = world.home.agent(world.add_agent().id)
+    (home.memory / "knowledge").mkdir(parents=True)
+    home.memory_file.write_text("# Main\n")
+    (home.memory / "knowledge/x.md").write_text("# X\n\n## Heat\n\nIt melts at 40 degrees.\n")
+    (home.path / "secret.md").write_text("secret")
+    (home.memory / "link.md").symlink_to(home.path / "secret.md")
+    assert [entry.path for entry in client.memory(AGENT)] == ["MEMORY.md", "knowledge/x.md"]
+    assert client.memory_file(AGENT, "MEMORY.md").content == "# Main\n"
+    hits = client.search_memory(AGENT, "melting")
+    assert [(hit.path, hit.heading) for hit in hits] == [("knowledge/x.md", "X > Heat")]
+    assert client.search_memory(AGENT, "secret") == []
+    for path in ("link.md", "knowledge/y.md", "%2e%2e/agent.json", "secret.md", "agent.json"):
+        error = refused(client.memory_file, AGENT, path)
+        assert error.status == 404, path
 
 
 # --- agents ---

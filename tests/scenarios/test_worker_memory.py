@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
 from tests.scenarios.house import House, Outcome
 
+WITHIN_SECONDS = 90
 MakeHouse = Callable[[Brain], House]
 INSIGHT = "The price table of 2024 counts in thousands."
 SUM = call("write_file", path="sum.md", content="4")
@@ -52,7 +53,9 @@ def team(gate: threading.Event) -> Script:
 
 def run(house: House, gate: threading.Event) -> Outcome:
     def meanwhile() -> None:
-        house.server.wait_for(lambda seen: seen.is_for("coordinator") and _is_waited(seen))
+        house.server.wait_for(
+            lambda seen: seen.is_for("coordinator") and _is_waited(seen), WITHIN_SECONDS
+        )
         house.kill("coordinator")
         gate.set()
 

@@ -1,0 +1,47 @@
+"""An agent's memory as the API shows it: its files, one of them, and a search."""
+
+from actors.human.gateway import Gateway
+from agiraph.api import ApiError, FileContent, MemoryEntry, MemoryHit
+from agiraph.errors import Refused, unknown
+from agiraph.memory.search import search
+from agiraph.memory.shelf import FOLDER, MAIN, Shelf
+from agiraph.models import Agent
+
+
+def memory_files(gateway: Gateway, agent: Agent) -> list[MemoryEntry]:
+    """Return the files of an agent's memory, MEMORY.md first."""
+    home = gateway.agents.home_of(agent)
+    entries = []
+    for name in _shelf(gateway, agent).names():
+        found = (home.path / (name if name == MAIN else f"{FOLDER}{name}")).stat()
+        entries.append(MemoryEntry(path=name, size=found.st_size, modified_at=found.st_mtime))
+    return entries
+
+
+def memory_file(gateway: Gateway, agent: Agent, path: str) -> FileContent:
+    """Return one file of an agent's memory; ApiError 404 lists the known."""
+    shelf, home = _shelf(gateway, agent), gateway.agents.home_of(agent)
+    try:
+        name, names = shelf.name_of(path), shelf.names()
+        if name not in names:
+            raise unknown("memory file", path, names)
+        text = shelf.read(name, lambda scoped: home.path / scoped)
+    except Refused as error:
+        raise ApiError(404, str(error)) from None
+    size = len(text.encode())
+    return FileContent(path=name, content=text, size=size, returned=size)
+
+
+def search_memory(gateway: Gateway, agent: Agent, query: str) -> list[MemoryHit]:
+    """Return the sections of an agent's memory that fit a query, the best first."""
+    bounds = gateway.config.memory
+    documents = _shelf(gateway, agent).documents()
+    found = search(documents, query, inline_limit=-1, limit=bounds.search_results)
+    return [
+        MemoryHit(path=hit.path, heading=hit.heading, score=hit.score, text=hit.text)
+        for hit in found.hits
+    ]
+
+
+def _shelf(gateway: Gateway, agent: Agent) -> Shelf:
+    return Shelf.of_agent(gateway.agents.home_of(agent), gateway.config.memory)

@@ -1,0 +1,99 @@
+"""What an agent learned in one run it finds in the next (test 6), its coordinator killed too."""
+
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
+from tests.scenarios.goals import by_goal
+from tests.scenarios.house import House, Outcome
+
+WITHIN_SECONDS = 90
+MakeHouse = Callable[[Brain], House]
+RESEARCH = "Research Python async patterns. Write what you learn to memory."
+SCRAPER = "Write an async web scraper in Python."
+NOTES = (
+    "# Python asyncio\n\n## Bounding concurrency\n\n"
+    "A Semaphore around each request keeps at most N of them in flight.\n\n"
+    "## Cancellation\n\nTaskGroup cancels its siblings when one task fails.\n"
+)
+MAIN = "# What I remember\n\n- Async patterns of Python: knowledge/python-asyncio.md\n"
+
+
+def mind(gates: list[threading.Event]) -> Brain:
+    """Return the model of both runs; its second answer in each is held back by that run's gate."""
+
+    def use(seen: SeenRequest) -> Reply:
+        found = seen.result("memory_search")
+        assert "Semaphore around each request" in found, found
+        code = "# bounded as my notes say\nlimit = asyncio.Semaphore(8)\n"
+        return Reply(calls=call("write_file", path="scraper.py", content=code).calls, gate=gates[1])
+
+    remember = calls(
+        call("memory_write", path="knowledge/python-asyncio.md", content=NOTES),
+        call("memory_write", path="MEMORY.md", content=MAIN),
+        call("memory_write", path="index.md", content="# Index\n\n- knowledge/python-asyncio.md\n"),
+    )
+    return by_goal(
+        {
+            RESEARCH: [
+                call("bash", command="echo asyncio runs one event loop"),
+                Reply(calls=remember.calls, gate=gates[0]),
+                call("finish", summary="The notes stand in memory."),
+                say("Done."),
+            ],
+            SCRAPER: [
+                call("memory_search", query="python async"),
+                use,
+                call("finish", summary="scraper.py bounds its requests with a Semaphore."),
+                say("Done."),
+            ],
+        }
+    )
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_second_goal_finds_what_the_first_one_learned(house: MakeHouse, is_killed: bool) -> None:
+    gates = [threading.Event(), threading.Event()]
+    made = house(mind(gates))
+
+    def run(number: int, goal: str, tool: str, *who: str) -> Outcome:
+        def meanwhile() -> None:
+            made.server.wait_for(
+                lambda seen: goal in seen.said and bool(seen.results(tool)), WITHIN_SECONDS
+            )
+            if is_killed:
+                made.kill("coordinator")
+            gates[number].set()
+
+        outcome = made.run(goal, "--model", "anthropic/fake", *who, meanwhile=meanwhile)
+        assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+        return outcome
+
+    first = run(0, RESEARCH, "bash", "--name", "learner")
+    notes = first.agent / "memory/knowledge/python-asyncio.md"
+    assert notes.read_text() == NOTES
+    assert (first.agent / "MEMORY.md").read_text() == MAIN
+
+    second = run(1, SCRAPER, "memory_search", "--agent", "learner")
+    assert second.agent == first.agent
+    assert "Semaphore" in (second.run / "scraper.py").read_text()
+    asked = [seen for seen in made.server.requests if SCRAPER in seen.said]
+    assert all("Async patterns of Python: knowledge/python-asyncio.md" in s.system for s in asked)
+    assert all("Run " + first.result["run"] in s.system for s in asked), "the daily log is told"
+    assert len({seen.system for seen in asked}) == 1, "the prompt never changes in a run"
+    tools = [e["data"]["tool"] for e in second.events("tool.called")]
+    assert tools.count("bash") == 1, "what is known is not researched again"
+    assert tools.count("memory_search") == 1
+    assert notes.read_text() == NOTES
+    written = [e["data"]["path"] for e in second.events("memory.written")]
+    assert set(written) == {"knowledge/python-asyncio.md", "MEMORY.md", "index.md"}
+    said = [r for r in second.conversation() if r["kind"] == "heard" and "# Goal" in r["content"]]
+    assert len(said) == 1
+    began = [r for r in second.conversation() if r["kind"] == "run.began"]
+    assert [r["goal"] for r in began] == [SCRAPER]
+    day = next(p for p in sorted((first.agent / "memory").glob("2*.md")))
+    assert day.read_text().count("## Run ") == 2
+    assert json.loads((first.agent / "agent.json").read_text())["status"] == "completed"

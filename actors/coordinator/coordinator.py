@@ -24,6 +24,7 @@ from actors.coordinator.tellings import tell
 from actors.entity.args import CoordinatorArgs
 from actors.entity.compactor import Compactor
 from actors.entity.elsewhere import ToolProcesses
+from actors.entity.fatal import answer_open_calls, fatal_step
 from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
@@ -39,7 +40,7 @@ from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
 from agiraph.agent.loops import Stuck, Warn, judge_loop
 from agiraph.agent.prompts import COORDINATOR_REMINDER, coordinator_system, goal_turn
-from agiraph.agent.records import Heard
+from agiraph.agent.records import Heard, StepSetAside
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
 from agiraph.board import events as e
@@ -100,6 +101,7 @@ class CoordinatorActor:
         insights = Insights(runtime, self.agent, args.run, self.files, inbox)
         self._counter = Counter(runtime, self.office, inbox, insights)
         self._deadlocks = DeadlockWatch(self.office)
+        self._poison = ""
         self._succession = Succession(
             runtime, args, self.conversation, self.office, self._counter, self._gate
         )
@@ -131,6 +133,8 @@ class CoordinatorActor:
     async def live(self) -> None:
         """Lead until the process is stopped; return when another run has begun."""
         reception = Reception(self, self._gate, self._mind, self._answers, self._take)
+        if not self.runtime.is_ready:
+            self._poison = fatal_step(self.runtime, self.transcript)
         self._tell_again()
         self._begin()
         self.office.reconcile()
@@ -203,7 +207,18 @@ class CoordinatorActor:
         except Refused as error:
             self._fail(f"the plan cannot be followed: {error}")
 
+    async def _set_aside(self, reason: str) -> None:
+        """Fail the run for a step that ends this process, and be there for the human."""
+        now = self.runtime.clock.now()
+        answer_open_calls(self.conversation, "This call ended its process again and again.", now)
+        forget_commands(self.files.home.calls, but=())
+        self._fail(reason)
+        await self._say_to_human(f"I had to stop: {reason}")
+        self.conversation.append(StepSetAside(reason=reason, ts=now))
+
     async def _think_for_ever(self) -> None:
+        if self._poison:
+            await self._set_aside(self._poison)
         loop = AgentLoop(
             self,
             self.conversation,
@@ -330,7 +345,8 @@ class CoordinatorActor:
     async def on_step_limit(self) -> bool:
         """Keep to the run's bound on turns; once the run has ended think only when spoken to."""
         if not self.office.board.is_running:
-            if isinstance(self.transcript.turns[-1], UserTurn):
+            is_spoken_to = isinstance(self.transcript.turns[-1], UserTurn)
+            if is_spoken_to and not self.transcript.is_set_aside:
                 return True
             await self._rest()
             return False

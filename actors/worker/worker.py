@@ -9,12 +9,12 @@ import asyncio
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from actors.attempts import LIMIT
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.entity.compactor import Compactor
 from actors.entity.deadline import Deadline
 from actors.entity.elsewhere import ToolProcesses
+from actors.entity.fatal import answer_open_calls, fatal_step
 from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
@@ -37,7 +37,7 @@ from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
 from agiraph.agent.loops import Stuck, Warn, judge_loop
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
-from agiraph.agent.records import Assigned, CallFinished, Heard, NodeClosed, Noted
+from agiraph.agent.records import Assigned, Heard, NodeClosed, Noted
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.errors import ModelFailure
 from agiraph.home import NodeHome
@@ -129,7 +129,8 @@ class WorkerActor:
 
     async def live(self) -> None:
         """Work until the process is stopped."""
-        self._poison = self._fatal_step()
+        poison = fatal_step(self.runtime, self.transcript)
+        self._poison = poison if self.transcript.assignment is not None else ""
         self.runtime.quarantine.on_set_aside = self._fail_unopened
         reception = Reception(self, self._gate, self._mind, self._answers, self._take)
         self._forget_closed_calls()
@@ -153,15 +154,6 @@ class WorkerActor:
                 hear_of_sub_node(self, received, ended)
             case _:
                 self.runtime.done(received)
-
-    def _fatal_step(self) -> str:
-        """Return why the step that comes next must not be tried again, '' if it may be."""
-        attempts = self.runtime.attempts
-        if self.transcript.assignment is None:
-            return ""
-        if not attempts.is_stuck_at(self.transcript.position):
-            return ""
-        return f"the same step has ended its process {LIMIT} times: {attempts.last_end}"
 
     async def _fail_unopened(self, received: Received, reason: str) -> None:
         """Give up a node whose very assignment ends this process."""
@@ -238,7 +230,9 @@ class WorkerActor:
         await self._close(assignment, status, reason)
 
     async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
-        self._answer_open_calls(status)
+        now = self.runtime.clock.now()
+        answer_open_calls(self.conversation, f"The node has {status} meanwhile.", now)
+        self._forget_closed_calls()
         if status == "failed":
             await self._tell_failed(assignment, reason)
         if status == "completed":
@@ -276,20 +270,6 @@ class WorkerActor:
         key = f"fail.{assignment.node.id}.{assignment.attempt}"
         message = derived_message_id(self.runtime.address, key)
         await self.runtime.send(coordinator_address(self.agent), body, id=message)
-
-    def _answer_open_calls(self, status: str) -> None:
-        """Leave no call unanswered: the next node continues this conversation."""
-        for opened in list(self.transcript.open_calls):
-            self.conversation.append(
-                CallFinished(
-                    call_id=opened.call.id,
-                    name=opened.call.name,
-                    content=f"[interrupted] The node has {status} meanwhile.",
-                    is_error=True,
-                    ts=self.runtime.clock.now(),
-                )
-            )
-        self._forget_closed_calls()
 
     def _forget_closed_calls(self) -> None:
         """Let nothing run or lie about of a call that has its result, whoever gave it."""

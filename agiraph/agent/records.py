@@ -179,6 +179,14 @@ class RunBegan(Record):
     ts: float
 
 
+class StepSetAside(Record):
+    """A coordinator's step that ended its process again and again is not tried once more."""
+
+    kind: Literal["step.set_aside"] = "step.set_aside"
+    reason: str
+    ts: float
+
+
 class Noted(Record):
     """A message that changed something but is nothing to tell the model."""
 
@@ -201,6 +209,7 @@ ConversationRecord = Annotated[
     | Published
     | NodeClosed
     | RunBegan
+    | StepSetAside
     | Noted,
     Field(discriminator="kind"),
 ]

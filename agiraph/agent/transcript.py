@@ -29,6 +29,7 @@ from agiraph.agent.records import (
     Published,
     RunBegan,
     Said,
+    StepSetAside,
 )
 from agiraph.ids import HUMAN_NAME, NodeId, RunId
 from agiraph.models import Assignment
@@ -87,6 +88,7 @@ class Transcript:
     model_turns: int = 0
     silences: int = 0
     streak: Streak = field(default_factory=Streak)
+    is_set_aside: bool = False
     is_paused: bool = False
     summary: str | None = None
     learned: str = ""
@@ -132,6 +134,7 @@ class Transcript:
                 if record.from_name == HUMAN_NAME:
                     self.human.append(record.content)
                 self.board_seq = max(self.board_seq, record.board_seq or 0)
+                self.is_set_aside = self.is_set_aside and record.message is None
                 if record.from_name != RUNTIME_NAME:
                     self.streak = self.streak.heard()
             case Said():
@@ -163,6 +166,7 @@ class Transcript:
                 self.began = record
                 self.run = record.run
                 self.board_seq = 0
+                self.is_set_aside = False
                 self._begin_work()
                 self._hear(record.content)
                 self._see(record.message)
@@ -171,6 +175,8 @@ class Transcript:
             case NodeClosed():
                 self.assignment = None
                 self._see(record.message)
+            case StepSetAside():
+                self.is_set_aside = True
             case Noted():
                 self._note(record)
 

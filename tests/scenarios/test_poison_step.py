@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Reply, call
+from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.house import processes_of, title_of
 from tests.scenarios.place import Place, one_worker, placed
@@ -61,3 +61,46 @@ def test_a_step_that_ends_its_worker_three_times_fails_the_node(place: Place) ->
     assert place.json("dead") == []
     unknown = place.command("dead", "retry", "d-unknown")
     assert (unknown.returncode, "unknown dead letter" in unknown.stderr) == (1, True)
+
+
+def test_a_step_that_ends_its_coordinator_three_times_fails_the_run_and_it_still_talks(
+    place: Place,
+) -> None:
+    gate = threading.Event()
+    finish = call("finish", summary="never")
+    place.plays(
+        coordinator=[
+            Reply(text=finish.text, calls=finish.calls, gate=gate),
+            say("I died three times in the same step."),
+        ]
+    )
+
+    def meanwhile() -> None:
+        agent = place.agent("fatal")
+        place.server.wait_for(lambda seen: seen.is_for("coordinator"))
+        for births in (1, 2, 3):
+            await_births(agent, "coordinator", births)
+            lead = next(p for p in processes_of(place.home) if "coordinator fatal" in title_of(p))
+            os.kill(lead.pid, signal.SIGSEGV)
+
+    try:
+        outcome = place.run(
+            "Find a fact", "--name", "fatal", "--model", "anthropic/fake", meanwhile=meanwhile
+        )
+    finally:
+        gate.set()
+    assert outcome.result["status"] == "failed"
+    reason = outcome.events("agent.failed")[0]["data"]["reason"]
+    assert "the same step has ended its process 3 times: killed by SIGSEGV" in reason
+    agent = outcome.result["agent"]
+
+    def answers(seen: SeenRequest) -> Reply:
+        return say("I died three times in the same step.")
+
+    place.plays(coordinator=answers)
+    assert place.command("send", agent, "What happened?").returncode == 0
+    place.server.wait_for(lambda seen: "What happened?" in seen.said)
+    until(
+        lambda: "I died three times" in place.command("messages", agent).stdout, "it has answered"
+    )
+    place.command("stop", agent)

@@ -84,12 +84,13 @@ def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> HeldUp |
         return HeldUp(wanted.node, why)
     if places_left(board) > 0:
         return None
-    holders = [_keeper(board, worker, live) for worker in board.team]
+    able = [worker for worker in board.team if worker.mode == node.mode]
+    holders = [_keeper(board, worker, live) for worker in able]
     if not holders or None in holders:
         return None
     by = next(holder for holder in holders if holder is not None)
     why = (
-        f"'{node.name}' finds no worker: all {len(board.team)} are taken (run.max_workers), "
+        f"'{node.name}' finds no worker: all {len(able)} are taken (run.max_workers), "
         f"such as the one for '{board.nodes[by].name}'"
     )
     return HeldUp(by, why)

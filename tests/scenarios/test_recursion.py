@@ -10,12 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.scenarios.by_node import Plays, by_node, node_of, step_of
 from tests.scenarios.house import JsonObject, Outcome
 from tests.scenarios.place import Place, placed
 
-PARTS = {"backend": "main.py", "frontend": "app.jsx", "docker": "compose.yaml"}
+PARTS = {"backend": "main.py", "frontend": "app.jsx"}
+SINGLE = "single_inference"
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def todo_app(gate: threading.Event) -> Brain:
     ]
     parts: dict[str, Plays] = {
         "app": [
-            calls(create("backend"), create("frontend"), create("docker")),
+            calls(create("backend"), create("frontend"), create("docker", mode=SINGLE)),
             call("wait"),
             read_all,
             integrate,
@@ -84,7 +85,7 @@ def todo_app(gate: threading.Event) -> Brain:
             call("publish", summary="the schema"),
         ],
         "frontend": part("frontend"),
-        "docker": part("docker"),
+        "docker": [say("the docker")],
     }
     return by_node(lead, parts)
 
@@ -99,7 +100,7 @@ def parents(outcome: Outcome) -> dict[str, str | None]:
 
 def assert_whole(outcome: Outcome) -> None:
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
-    assert outcome.published("app-") == {"app.md": "the backend\nthe docker\nthe frontend"}
+    assert outcome.published("app-") == {"app.md": "the backend\nthe docker\n\nthe frontend"}
     assert outcome.published("backend-") == {"main.py": "the backend"}
     assert len(outcome.completions()) == len(set(outcome.completions())) == 5
     assert parents(outcome) == {
@@ -111,7 +112,8 @@ def assert_whole(outcome: Outcome) -> None:
     }
     shared = json.loads(outcome.result["result"])
     assert sorted(shared["value"]) == sorted(PARTS), "each item once"
-    assert shared["version"] == 3
+    assert shared["version"] == 2
+    assert outcome.published("docker-") == {"answer.md": "the docker\n"}
     shown = json.loads((outcome.run / "_context.json").read_text())
     assert shown["parts"]["value"] == shared["value"]
 
@@ -125,7 +127,7 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
         agent = place.agent("todo")
         place.await_call(place.worker(agent, "builder-1"), "wait")
         place.kill("coordinator todo")
-        place.server.wait_for(lambda seen: (node_of(seen), step_of(seen)) == ("docker", 2))
+        place.server.wait_for(lambda seen: (node_of(seen), step_of(seen)) == ("docker", 0))
         killed_or_parked(place, "worker builder-1")
         gate.set()
 
@@ -133,7 +135,7 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
     assert_whole(outcome)
     blocked = [event["data"]["name"] for event in outcome.events("node.blocked")]
     assert {"app", "backend"} <= set(blocked)
-    assert len(outcome.events("context.written")) == 3
+    assert len(outcome.events("context.written")) == 2
 
 
 def killed_or_parked(place: Place, title: str) -> None:

@@ -10,6 +10,7 @@ from agiraph.board.decide import decide
 from agiraph.board.scheduler import Limits, plan
 from agiraph.errors import Refused
 from agiraph.ids import NodeId, RunId
+from agiraph.models import WorkMode
 
 Step = tuple[str, int, int, int]
 KINDS = st.sampled_from(["create", "create", "keep", "keep", "block", "block", "block", "fail"])
@@ -38,7 +39,8 @@ def made(steps: list[Step], max_workers: int) -> Board:
     """Return a board on which these steps were tried, each on what there was of nodes by then."""
     board = do(Board(), c.StartRun(RunId("r"), "g", "m", "w", max_workers=max_workers))
     for number in range(max_workers):
-        board = do(board, c.SpawnWorker(f"w{number}", f"worker{number}"))
+        mode: WorkMode = "single_inference" if number == 2 else "multi_turn"
+        board = do(board, c.SpawnWorker(f"w{number}", f"worker{number}", mode=mode))
     for number, step in enumerate(steps):
         board = at_rest(do(board, command_of(board, number, step)))
     return board
@@ -61,7 +63,10 @@ def command_of(board: Board, number: int, step: Step) -> c.Command:
         case _:
             parent = at_work[first % len(at_work)] if first < 4 and board.nodes else None
             needs = some[:1] if second < 2 and board.nodes else ()
-            return c.CreateNode(f"n{number}", "t", dependencies=needs, parent_node=parent)
+            mode: WorkMode = "single_inference" if third == 7 else "multi_turn"
+            return c.CreateNode(
+                f"n{number}", "t", dependencies=needs, parent_node=parent, mode=mode
+            )
 
 
 def left_over(board: Board) -> set[str]:

@@ -12,6 +12,7 @@ KINDS: Mapping[str, str] = {
     "router": "actors.router:main",
     "recorder": "actors.recorder:main",
     "broker": "actors.broker.main:main",
+    "clock": "actors.clock.main:main",
     "human": "actors.human.main:main",
     "coordinator": "actors.coordinator.main:main",
     "worker": "actors.worker.main:main",

@@ -20,8 +20,8 @@ from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
 from agiraph.errors import Corrupt
 from agiraph.home import AgentHome, Home
-from agiraph.ids import COORDINATOR_NAME, HUMAN, HUMAN_NAME, AgentId, agent_of
-from agiraph.messages import EventAppended, ReportEvents, Text
+from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, AgentId, agent_of
+from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
 from transport.endpoint import Received
 
@@ -44,8 +44,12 @@ async def serve(runtime: Runtime) -> None:
         await runtime.ready()
         while True:
             batch = await arrived.take(BATCH)
-            for event in recorder.record(batch):
+            new = recorder.record(batch)
+            for event in new:
                 await runtime.send(HUMAN, EventAppended(event=event))
+            if new:
+                agents = dict.fromkeys(event.agent_id for event in new)
+                runtime.post(CLOCK, EventsGrew(agents=tuple(agents)))
             for received in batch:
                 runtime.done(received)
     finally:

@@ -36,7 +36,7 @@ PRELOAD = (
     *("asyncio", "msgpack", "zmq", "pydantic", "structlog", "yaml", "setproctitle", "ctypes"),
     *("agiraph.messages", "agiraph.config", "agiraph.journal", "agiraph.home", "agiraph.log"),
     *("transport.codec", "transport.endpoint", "actors.runtime"),
-    *("actors.recorder", "actors.worker.main", "actors.coordinator.main"),
+    *("actors.recorder", "actors.clock.main", "actors.worker.main", "actors.coordinator.main"),
 )
 SPAWNER_FD = 3
 

@@ -13,6 +13,7 @@ from agiraph.errors import AgiraphError, Unavailable
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.models import DeliveryMode, Event, Mode
 from agiraph.record import Record
+from agiraph.triggers.records import MissedPolicy, TriggerStatus, TriggerType
 from agiraph.turns import Usage
 
 JsonObject = dict[str, Any]
@@ -53,6 +54,7 @@ class View(Record):
 class RunRequest(Request):
     """What any run is asked for. Models are `provider/name`; `input` is an absolute path.
 
+    `cycle_seconds` is for infinite mode: from the end of a cycle to the next one.
     `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.ids.new_run_id` makes
     them): asked again with it, it is the same run, so a caller who got no answer may ask again.
     """
@@ -64,6 +66,7 @@ class RunRequest(Request):
     input: str | None = None
     plan: str | None = None
     budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
 
 
@@ -122,6 +125,17 @@ class Answer(Request):
     response: str = Field(min_length=1)
 
 
+class NewTrigger(Request):
+    """POST /agents/{a}/triggers. `action` is a text that the agent is told, or an object of `type`
+    and `payload`; `config` is the type's own, as docs/triggers.md has them.
+    """
+
+    type: TriggerType
+    config: JsonObject = Field(default_factory=dict)
+    action: str | JsonObject
+    name: str = ""
+
+
 # --- agents --------------------------------------------------------------------------------------
 
 
@@ -148,6 +162,8 @@ class AgentSummary(View):
     node_count: int = 0
     worker_count: int = 0
     open_questions: int = 0
+    cycle: int = 0
+    next_cycle_at: float | None = None
     created_at: float
     updated_at: float
 
@@ -248,6 +264,33 @@ class MessageView(View):
     to: str
     content: str
     ts: float
+
+
+# --- triggers ------------------------------------------------------------------------------------
+
+
+class TriggerView(View):
+    """A trigger: what it waits for (`type`, `config`), what it does (`action`), how it stands.
+
+    `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
+    """
+
+    id: str
+    agent: AgentId
+    name: str
+    type: TriggerType
+    config: JsonObject
+    action: JsonObject
+    status: TriggerStatus
+    reason: str = ""
+    missed: MissedPolicy = "once"
+    next_due: float | None = None
+    last_due: float | None = None
+    last_fired_at: float | None = None
+    fired: int = 0
+    skipped: int = 0
+    created_at: float
+    created_by: str = ""
 
 
 # --- board and workers ---------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from agiraph.api import (
     MessageView,
     ModelsView,
     NewRun,
+    NewTrigger,
     NodeDetail,
     NotReachable,
     Nudge,
@@ -53,6 +54,7 @@ from agiraph.api import (
     RunView,
     SendText,
     Sent,
+    TriggerView,
     UsageView,
     WorkerView,
 )
@@ -224,6 +226,26 @@ class Client:
         """Return the message log of a run, from the message after `after` on."""
         query: Query = {"after": after, "limit": limit, **_of(run)}
         return self._get(_agent(agent, "messages"), list[MessageView], query)
+
+    # --- triggers ---
+
+    def triggers(self, agent: str) -> list[TriggerView]:
+        """Return an agent's triggers, oldest first; of those that have ended the last ones."""
+        return self._get(_agent(agent, "triggers"), list[TriggerView])
+
+    def add_trigger(self, agent: str, trigger: NewTrigger) -> TriggerView:
+        """Make a trigger; 422 with the reason if it cannot be made like that."""
+        return self._post(_agent(agent, "triggers"), trigger, TriggerView)
+
+    def cancel_trigger(self, agent: str, trigger: str) -> TriggerView:
+        """Cancel a trigger, by id or name."""
+        return self._call("DELETE", _agent(agent, "triggers", trigger), TriggerView)
+
+    def act_on_trigger(
+        self, agent: str, trigger: str, act: Literal["pause", "resume", "fire"]
+    ) -> TriggerView:
+        """Pause, resume or fire a trigger now, by id or name; 409 if it has ended."""
+        return self._post(_agent(agent, "triggers", trigger, act), None, TriggerView)
 
     # --- work: of the run that is named, by default of the agent's current one; 404 lists them ---
 

@@ -47,6 +47,7 @@ class RunConfig(Section):
     max_workers: int = Field(ge=1)
     max_depth: int = Field(ge=1)
     park_after_seconds: float = Field(ge=0)
+    cycle_seconds: float = Field(gt=0)
 
 
 class SharedConfig(Section):
@@ -66,6 +67,15 @@ class ShellConfig(Section):
     memory_mb: int = Field(ge=0)
     processes: int = Field(ge=0)
     environment: tuple[str, ...]
+
+
+class TriggersConfig(Section):
+    """How triggers fire."""
+
+    time_zone: str
+    late_seconds: float = Field(ge=0)
+    per_minute: int = Field(ge=1)
+    callback_seconds: float = Field(gt=0)
 
 
 class FilesConfig(Section):
@@ -167,6 +177,8 @@ class Config(Section):
     files: FilesConfig
     web: WebConfig
     memory: MemoryConfig
+    triggers: TriggersConfig
+    callbacks: dict[str, str]
     broker: BrokerConfig
     supervisor: SupervisorConfig
     router: RouterConfig

@@ -19,13 +19,17 @@ SUPERVISOR = Address("supervisor")
 ROUTER = Address("router")
 RECORDER = Address("recorder")
 BROKER = Address("broker")
+CLOCK = Address("clock")
 HUMAN = Address("human")
 WEB = Address("tools/web")
 
 COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
 BOARD_NAME = "board"
-RESERVED_NAMES = frozenset({COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, "system", "supervisor", "*"})
+TRIGGER_NAME = "trigger"
+RESERVED_NAMES = frozenset(
+    {COORDINATOR_NAME, HUMAN_NAME, BOARD_NAME, TRIGGER_NAME, "system", "supervisor", "*"}
+)
 
 MESSAGE_ID_BYTES = 16
 SLUG_LIMIT = 32

@@ -35,7 +35,8 @@ ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled
 class Agent(Record):
     """A long-lived conversational entity with a goal; its coordinator is its brain and face.
 
-    `reason` tells why it failed or was stopped.
+    `reason` tells why it failed or was stopped. In infinite mode `cycle` is the one that it is in
+    or has ended last, `next_cycle_at` when the next one begins while it sleeps.
     """
 
     id: AgentId
@@ -54,6 +55,9 @@ class Agent(Record):
     current_stage: str | None = None
     node_count: int = 0
     worker_count: int = 0
+    cycle_seconds: float | None = None
+    cycle: int = 0
+    next_cycle_at: float | None = None
 
 
 class StageContract(Record):

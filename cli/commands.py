@@ -35,6 +35,7 @@ COMMANDS: dict[str, Entry] = {
     "events": Entry(LOOK, "cli.events:events", "List or follow what happened in an agent."),
     "files": Entry(LOOK, "cli.files:files", "List an agent's files, or print one."),
     "memory": Entry(LOOK, "cli.memory:memory", "List, read or search what an agent remembers."),
+    "triggers": Entry(LOOK, "cli.triggers:triggers", "List, add, pause or cancel triggers."),
     "pause": Entry(STEER, "cli.steer:pause", "Let an entity stand still."),
     "resume": Entry(STEER, "cli.steer:resume", "Let a paused entity go on."),
     "stop": Entry(STEER, "cli.steer:stop", "Stop an entity in an orderly way."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from agiraph.errors import InvalidInput
 from agiraph.home import HOME_VARIABLE, default_home
 
 if TYPE_CHECKING:
@@ -95,6 +96,23 @@ class Positive(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a number above 0.", param, ctx)
         return number
+
+
+class Duration(click.ParamType[float]):
+    """A length of time: `90`, `30s`, `5m`, `1h30m`, `2d`; becomes seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds; refuse what is no length of time."""
+        from agiraph.triggers.parsing import seconds_of
+
+        try:
+            return seconds_of(value, "the time")
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
 
 
 def text_argument(value: str, name: str) -> str:

@@ -18,7 +18,15 @@ from agiraph.models import Mode
 from agiraph.turns import Usage
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.listing import print_json
-from cli.options import Positive, connect, examples, home_option, json_option, text_argument
+from cli.options import (
+    Duration,
+    Positive,
+    connect,
+    examples,
+    home_option,
+    json_option,
+    text_argument,
+)
 from cli.outcome import Outcome, outcome_of
 from cli.own_supervisor import sigterm_interrupts
 from cli.place import Place, supervised
@@ -53,12 +61,18 @@ class Wish:
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
         "agiraph run 'Survey it at leisure' --input . --detach",
         "agiraph run 'Now write it up for beginners' --agent survey-it-at-leisure",
+        "agiraph run 'Watch this folder, report news' --input . --mode infinite --cycle 1h",
     )
 )
 @click.argument("goal")
 @click.option("--model", help="provider/model of the coordinator; `agiraph models` lists them.")
 @click.option("--worker-model", help="provider/model of the workers [default: the same].")
 @click.option("--mode", type=click.Choice(get_args(Mode)), help="[default: finite]")
+@click.option(
+    "--cycle",
+    type=Duration(),
+    help="Infinite mode: from the end of a cycle to the next, as 30s, 5m, 2h.",
+)
 @click.option(
     "--input",
     "folder",
@@ -84,6 +98,7 @@ def run(
     model: str | None,
     worker_model: str | None,
     mode: Mode | None,
+    cycle: float | None,
     folder: Path | None,
     plan: Path | None,
     budget: float | None,
@@ -104,6 +119,8 @@ def run(
     """
     if detach and timeout is not None:
         raise click.UsageError("--timeout needs someone who watches: it does not go with --detach")
+    if cycle is not None and mode != "infinite":
+        raise click.UsageError("--cycle goes with --mode infinite: a finite run has no cycles")
     if agent is not None and name is not None:
         raise click.UsageError("--name is for a new agent: it does not go with --agent")
     orders = NewRun(
@@ -111,6 +128,7 @@ def run(
         model=model,
         worker_model=worker_model,
         mode=mode,
+        cycle_seconds=cycle,
         input=str(folder.resolve()) if folder else None,
         plan=_plan_text(plan) if plan else None,
         budget_usd=budget,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from actors.coordinator.belongings import coordinator_belongings
 from actors.coordinator.counter import Counter
+from actors.coordinator.cycles import Cycles
 from actors.coordinator.deadlocks import DeadlockWatch
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.insights import Insights
@@ -21,6 +22,7 @@ from actors.coordinator.record import AgentRecord
 from actors.coordinator.stage_clock import StageClock
 from actors.coordinator.succession import NextRun, Succession
 from actors.coordinator.tellings import tell
+from actors.coordinator.triggered import Triggered
 from actors.entity.args import CoordinatorArgs
 from actors.entity.compactor import Compactor
 from actors.entity.elsewhere import ToolProcesses
@@ -39,7 +41,12 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
 from agiraph.agent.loops import Stuck, Warn, judge_loop
-from agiraph.agent.prompts import COORDINATOR_REMINDER, coordinator_system, goal_turn
+from agiraph.agent.prompts import (
+    COORDINATOR_REMINDER,
+    CYCLE_REMINDER,
+    coordinator_system,
+    goal_turn,
+)
 from agiraph.agent.records import Heard, StepSetAside
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
@@ -47,16 +54,18 @@ from agiraph.board import events as e
 from agiraph.errors import ModelFailure, Refused
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
 from agiraph.memory.loading import memory_at_start
-from agiraph.messages import BeginRun, Text
-from agiraph.models import Event
+from agiraph.messages import BeginRun, Text, TriggerFired
+from agiraph.models import Agent, Event
 from agiraph.plans.plan import parse_plan, plan_commands
 from agiraph.scopes.scope import Scope
 from agiraph.tools.command import forget_commands
+from agiraph.tools.cycle import END_CYCLE
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
 from transport.endpoint import Received
 
+REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
 TOLD_AGAIN = 20
 LOOP_PATIENCE = 2
 """How many more repeats of a call a coordinator is borne after it was told that it loops."""
@@ -107,8 +116,12 @@ class CoordinatorActor:
         )
         self._stage_clock = StageClock(self.office, runtime.clock)
         self.patience = Patience(runtime, self._may_park)
-        self._lead = CoordinatorLead(self, self.office, self._talk)
-        self._toolbox = Toolbox.for_entity("coordinator", args.tools)
+        self._cycles = Cycles(self, self.office)
+        self._triggered = Triggered(self, self.office, self._cycles, self._succession)
+        self._lead = CoordinatorLead(self, self.office, self._talk, self._cycles)
+        toolbox = Toolbox.for_entity("coordinator", args.tools)
+        is_infinite = args.agent.mode == "infinite"
+        self._toolbox = toolbox if is_infinite else toolbox.without(END_CYCLE.name)
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self._noticed = self.transcript.board_seq
         self._system = coordinator_system(
@@ -122,6 +135,11 @@ class CoordinatorActor:
         )
         if self.transcript.is_paused:
             self._gate.shut()
+
+    @property
+    def orders(self) -> Agent:
+        """The agent as it was created."""
+        return self.args.agent
 
     @property
     def transcript(self) -> Transcript:
@@ -140,6 +158,7 @@ class CoordinatorActor:
         self.office.reconcile()
         if not self.runtime.is_ready:
             await self.runtime.ready()
+        await self._cycles.set_alarm_again()
         try:
             await first_to_end(
                 reception.run(),
@@ -160,6 +179,8 @@ class CoordinatorActor:
     async def _take(self, received: Received) -> None:
         if isinstance(received.body, BeginRun):
             await self._succession.take(received, received.body)
+        elif isinstance(received.body, TriggerFired):
+            await self._triggered.take(received, received.body)
         else:
             await self._counter.take(received)
 
@@ -233,8 +254,9 @@ class CoordinatorActor:
                 await loop.run()
             except ModelFailure as failure:
                 reason = f"the model cannot be asked ({failure.kind}): {failure}"
-                self._fail(reason)
-                await self._say_to_human(reason)
+                if not await self._cycles.outlive(failure, reason):
+                    self._fail(reason)
+                await self._say_to_human(reason + await self._triggered.model_failed(failure))
                 await self._rest()
 
     def _fail(self, reason: str) -> None:
@@ -248,7 +270,8 @@ class CoordinatorActor:
 
     def _told(self, event: e.BoardEvent, place: int) -> list[Event]:
         run, board = self.args.run, self.office.board
-        return tell(board, event, place, agent=self.agent, run=run, entity=self.name)
+        told = tell(board, event, place, agent=self.agent, run=run, entity=self.name)
+        return self._triggered.marked(told)
 
     def _tell_again(self) -> None:
         """Report the last board events once more: a report may have died with this process."""
@@ -324,15 +347,19 @@ class CoordinatorActor:
         said = self.transcript.turns[-1]
         if isinstance(said, AssistantTurn) and said.text and not said.interrupted:
             await self._say_to_human(said.text)
-        if not self.office.board.is_running or self._is_work_under_way():
+        is_running = self.office.board.is_running and not self._cycles.is_asleep
+        if not is_running or self._is_work_under_way():
             self.office.execute(c.LaunchStage())
             await self._rest()
             return
         if self._was_reminded():
             text = said.text if isinstance(said, AssistantTurn) else None
+            if self._cycles.is_infinite:
+                await self._cycles.end_silent(text)
+                return
             self._fail(f"the coordinator stopped without finishing: {text or 'it said nothing'}")
             return
-        self._tell(COORDINATOR_REMINDER)
+        self._tell(CYCLE_REMINDER if self._cycles.is_infinite else COORDINATOR_REMINDER)
 
     def belongings(self) -> Belongings:
         """Return the goal, the board and the files, for a conversation that begins anew."""
@@ -344,6 +371,9 @@ class CoordinatorActor:
 
     async def on_step_limit(self) -> bool:
         """Keep to the run's bound on turns; once the run has ended think only when spoken to."""
+        if self._cycles.may_not_think:
+            await self._rest()
+            return False
         if not self.office.board.is_running:
             is_spoken_to = isinstance(self.transcript.turns[-1], UserTurn)
             if is_spoken_to and not self.transcript.is_set_aside:
@@ -351,7 +381,7 @@ class CoordinatorActor:
             await self._rest()
             return False
         limit = self.runtime.config.run.coordinator_iterations
-        if self.transcript.model_turns >= limit:
+        if self._cycles.turns_used >= limit:
             self._fail(f"the coordinator's {limit} model turns are used up")
             return False
         return not self._gave_up_loop()
@@ -410,10 +440,12 @@ class CoordinatorActor:
 
     async def _rest(self) -> None:
         """Wait, without any model call, until there is something to think about."""
-        self.show("idle", "")
+        self.show("idle", self._cycles.told)
         if not self.inbox.has_followups():
             await self.patience.first_of(
-                self.office.changes.until(self._has_notices), self.inbox.arrived.wait()
+                self.office.changes.until(self._has_notices),
+                self.inbox.arrived.wait(),
+                at_once=self._cycles.is_asleep,
             )
 
     def has_alarm(self) -> bool:
@@ -441,7 +473,7 @@ class CoordinatorActor:
 
     def _was_reminded(self) -> bool:
         last_heard = [turn for turn in self.transcript.turns if isinstance(turn, UserTurn)][-1:]
-        return bool(last_heard) and last_heard[0].content == COORDINATOR_REMINDER
+        return bool(last_heard) and last_heard[0].content in REMINDERS
 
     async def _say_to_human(self, text: str) -> None:
         message = derived_message_id(self.runtime.address, f"say.{self.transcript.position}")

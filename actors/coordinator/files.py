@@ -32,7 +32,6 @@ class AgentFiles:
             (home.goal, goal_text(agent.goal)),
             (home.memory_file, f"# What {agent.name} remembers\n"),
             (home.memory / "index.md", "# Index\n\nDaily logs stand here as YYYY-MM-DD.md.\n"),
-            (home.triggers, "[]\n"),
         )
         for path, text in first_texts:
             if not path.exists():

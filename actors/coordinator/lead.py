@@ -3,9 +3,11 @@
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
+from actors.coordinator.cycles import Cycles
 from actors.coordinator.office import Office
 from actors.coordinator.stages import closed_stage, launch_roles, require_worker
 from actors.entity.talk import Speaker, Talk
+from actors.entity.timing import Timing
 from agiraph.agent.loop import Effects
 from agiraph.board import commands as c
 from agiraph.board.family import is_coordinators
@@ -30,12 +32,14 @@ class Leader(Speaker, Protocol):
         ...
 
 
-class CoordinatorLead:
+class CoordinatorLead(Timing):
     """The team as the coordinator's tools see it."""
 
-    def __init__(self, coordinator: Leader, office: Office, talk: Talk) -> None:
+    def __init__(self, coordinator: Leader, office: Office, talk: Talk, cycles: Cycles) -> None:
         """Lead the team of `office`, talking through `talk`."""
+        super().__init__(coordinator)
         self._coordinator = coordinator
+        self._cycles = cycles
         self._office = office
         self._talk = talk
         self._runtime = coordinator.runtime
@@ -174,6 +178,10 @@ class CoordinatorLead:
         cause = self._cause(call_id)
         self._office.execute(c.Reconvene(assessment, cause, decided, terms))
         return closed_stage(self._office.board, cause)
+
+    async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
+        """End a cycle of an infinite run, and have the clock wake us for the next one."""
+        return await self._cycles.end(call_id, notes, next_in)
 
     async def finish(self, call_id: str, summary: str) -> None:
         """End the run with its result."""

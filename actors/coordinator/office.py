@@ -205,7 +205,7 @@ class Office:
             case e.RunFinished() | e.RunStopped():
                 self._files.write_plan(self.board)
                 put(self._dismiss_all)
-            case e.DeadlockFound():
+            case e.DeadlockFound() | e.CycleEnded() | e.CycleStarted():
                 pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
                 pass

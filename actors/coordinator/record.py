@@ -86,6 +86,10 @@ class AgentRecord:
             case e.RunStopped(status=status, reason=reason):
                 self._end(f"{status}: {reason}", event.ts)
                 self._change(status=status, reason=reason, **counts)
+            case e.CycleEnded(cycle=cycle, next_at=next_at):
+                self._change(status="idle", cycle=cycle, next_cycle_at=next_at, **counts)
+            case e.CycleStarted(cycle=cycle):
+                self._change(status="working", cycle=cycle, next_cycle_at=None)
             case e.NodeCreated() | e.WorkerSpawned() | e.StageStarted() | e.StageReconvened():
                 self._change(**counts)
             case _:

@@ -104,6 +104,8 @@ class Succession:
             plan=body.plan,
             budget_usd=body.budget_usd,
             cause=body.cause,
+            trigger=body.trigger,
+            cycle_seconds=body.cycle_seconds or agent.cycle_seconds,
             message=header.id.hex(),
             ts=now,
         )

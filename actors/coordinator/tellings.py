@@ -18,7 +18,9 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             contract = event.contract.model_dump(mode="json")
             return [("stage.started", None, {"stage": event.name, "contract": contract})]
         case e.NodeCreated(node=node):
-            created = {"name": node.name, "role": node.role, "task": node.task[:500]}
+            created: JsonObject = {"name": node.name, "role": node.role, "task": node.task[:500]}
+            if node.parent_node is not None:
+                created["parent_node"] = node.parent_node
             return [("node.created", node.id, created)]
         case e.NodeAssigned():
             assigned = {**_names(board, event.node_id), "attempt": event.attempt}
@@ -70,6 +72,11 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             ring = [board.nodes[node].name for node in event.ring]
             found = {"ring": ring, "text": event.text, "is_refused": event.is_refused}
             return [("node.deadlock", event.ring[0], found)]
+        case e.CycleEnded():
+            ended = {"cycle": event.cycle, "notes": event.notes[:1000], "next_at": event.next_at}
+            return [("agent.cycle_ended", None, ended)]
+        case e.CycleStarted():
+            return [("agent.cycle_started", None, {"cycle": event.cycle})]
         case e.NodeReserved() | e.StagePlanned() | e.StageLaunched():
             return []
 

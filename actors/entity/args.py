@@ -24,7 +24,9 @@ class CoordinatorArgs(Record):
         if began is None:
             return self
         of_agent = began.model_dump(
-            include={"run", "goal", "mode", "model", "worker_model", "input_dir"}
+            include={
+                *("run", "goal", "mode", "model", "worker_model", "input_dir", "cycle_seconds"),
+            }
         )
         return CoordinatorArgs(
             agent=self.agent.model_copy(update=of_agent),

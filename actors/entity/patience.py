@@ -11,6 +11,8 @@ from typing import Any
 
 from actors.runtime import Runtime
 
+AT_ONCE_SECONDS = 0.5
+
 
 class Patience:
     """The patience of one entity. `may_park` says whether nothing here would be lost."""
@@ -24,16 +26,22 @@ class Patience:
         self._seconds = runtime.config.run.park_after_seconds or None
         self._may_park = may_park
 
-    async def first_of(self, *waits: Awaitable[Any]) -> list["asyncio.Future[Any]"]:
+    async def first_of(
+        self, *waits: Awaitable[Any], at_once: bool = False
+    ) -> list["asyncio.Future[Any]"]:
         """Wait until one of them has come; return all, what had not come cancelled.
 
+        `at_once`: it is known that nothing comes soon, so do not wait long before parking.
         Raises Parking if none comes for long and the entity may park.
         """
+        seconds = self._seconds
+        if at_once and seconds is not None:
+            seconds = min(seconds, AT_ONCE_SECONDS)
         tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(wait) for wait in waits]
         try:
             while True:
                 done, _ = await asyncio.wait(
-                    tasks, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED
+                    tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
                 )
                 if done:
                     return tasks

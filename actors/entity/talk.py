@@ -98,7 +98,7 @@ class Talk:
         for incoming in taken:
             self._conversation.when_recorded(incoming.done)
             self._shown.append(incoming)
-            told = {"from": incoming.from_name, "id": incoming.id}
+            told = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
             self._speaker.report("message.received", told, incoming.id)
         return [incoming.shown for incoming in taken]
 

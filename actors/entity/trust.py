@@ -5,6 +5,7 @@ The router vouches for the sender's address, and for nothing else in a message.
 
 from agiraph.ids import (
     BROKER,
+    CLOCK,
     COORDINATOR_NAME,
     HUMAN,
     HUMAN_NAME,
@@ -26,6 +27,7 @@ from agiraph.messages import (
     Resume,
     SubNodeEnded,
     Text,
+    TriggerFired,
     ViewBoard,
 )
 
@@ -39,6 +41,8 @@ def may_say(sender: str, body: Body, agent: AgentId) -> bool:
             return sender == BROKER
         case QuestionAnswered() | Pause() | Resume() | BeginRun():
             return sender == HUMAN
+        case TriggerFired():
+            return sender == CLOCK
         case ChildFailed():
             return sender == SUPERVISOR
         case AssignNode() | CancelNode() | SubNodeEnded():

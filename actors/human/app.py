@@ -10,7 +10,16 @@ from starlette.exceptions import HTTPException
 from actors.human.access import Names
 from actors.human.gate import App, Gate
 from actors.human.gateway import Gateway
-from actors.human.routes import agents, conversation, dead, events, memory, system, work
+from actors.human.routes import (
+    agents,
+    conversation,
+    dead,
+    events,
+    memory,
+    system,
+    triggers,
+    work,
+)
 from agiraph import __version__
 from agiraph.api import ApiError
 from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
@@ -24,6 +33,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     events.router,
     system.router,
     dead.router,
+    triggers.router,
 )
 
 

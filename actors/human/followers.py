@@ -11,7 +11,7 @@ from collections import defaultdict
 from contextlib import suppress
 from typing import Protocol
 
-from actors.human.eventlog import EVERYTHING, EventLog
+from actors.event_log import EVERYTHING, EventLog
 from agiraph.event_filter import EventFilter
 from agiraph.ids import AgentId
 

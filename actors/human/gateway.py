@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.event_log import EventLog
 from actors.human.agents import Agents
 from actors.human.boards import Boards
 from actors.human.dead import DeadLetters
-from actors.human.eventlog import EventLog
 from actors.human.followers import Bells
 from actors.human.line import Line
 from actors.human.postman import Postman

@@ -50,6 +50,7 @@ async def begin_run(gateway: Gateway, agent: Agent, request: NewRun) -> Agent:
         model=request.model,
         worker_model=request.worker_model,
         input_dir=request.input,
+        cycle_seconds=request.cycle_seconds,
         plan=request.plan,
         budget_usd=request.budget_usd,
         abandon=is_down,

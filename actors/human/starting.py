@@ -63,6 +63,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
         worker_model=worker_model,
         run=run,
         input_dir=request.input,
+        cycle_seconds=request.cycle_seconds,
         created_at=now,
         updated_at=now,
     )
@@ -78,8 +79,9 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
 
 def check_orders(request: RunRequest) -> None:
     """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
-    if request.mode not in (None, "finite"):
-        raise ApiError(UNPROCESSABLE, f"mode '{request.mode}' is not built yet (possible: finite)")
+    if request.cycle_seconds is not None and request.mode != "infinite":
+        mode = request.mode or "finite"
+        raise ApiError(UNPROCESSABLE, f"a {mode} run has no cycles (possible: infinite)")
     if request.input is not None:
         _check_input(request.input)
     if request.plan is not None:

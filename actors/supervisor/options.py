@@ -6,9 +6,9 @@ from pathlib import Path
 
 from actors.kinds import KINDS
 from agiraph.config import Config
-from agiraph.ids import BROKER, HUMAN, RECORDER, ROUTER, WEB, Address
+from agiraph.ids import BROKER, CLOCK, HUMAN, RECORDER, ROUTER, WEB, Address
 
-SERVICES = (ROUTER, RECORDER, BROKER, HUMAN)
+SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
 ON_DEMAND = {WEB: "web"}
 """Services that have a process only while somebody needs them, with their kinds."""
 SPAWNER = Address("spawner")

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
+from actors.entity.timing import Timing
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
 from agiraph.ids import NodeId, coordinator_address, derived_id, derived_message_id
@@ -42,11 +43,12 @@ class Holder(Speaker, Protocol):
         ...
 
 
-class WorkerBench:
+class WorkerBench(Timing):
     """The team as one worker's tools see it."""
 
     def __init__(self, worker: Holder, talk: Talk) -> None:
         """Work for `worker`, talking through `talk`."""
+        super().__init__(worker)
         self._worker = worker
         self._talk = talk
         self._runtime = worker.runtime

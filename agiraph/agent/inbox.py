@@ -2,27 +2,36 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agiraph.ids import BOARD_NAME
 from agiraph.models import DeliveryMode
+from agiraph.turns import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A message on its way into a conversation; `done` tells the bus that it is recorded."""
+    """A message on its way into a conversation; `done` tells the bus that it is recorded.
+
+    `trigger` is the id of the trigger whose firing it is, and its content then says so itself;
+    `facts` are told with the event that it was received.
+    """
 
     id: str
     from_name: str
     content: str
     mode: DeliveryMode
     done: Callable[[], None]
+    trigger: str = ""
+    facts: JsonObject = field(default_factory=dict)
 
     @property
     def shown(self) -> str:
         """The message as the model is shown it: who said what; the board speaks for itself."""
         if self.from_name == BOARD_NAME:
             return f"[Board]: {self.content}"
+        if self.trigger:
+            return self.content
         return f"[Message from {self.from_name}]: {self.content}"
 
 

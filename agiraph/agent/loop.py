@@ -233,6 +233,7 @@ class AgentLoop:
             self._entity.show("paused", "")
             await self._gate.passed()
         heard: dict[str, Heard] = {}
+        told: dict[str, JsonObject] = {}
         for incoming in self._inbox.take(with_followups=self._entity.is_between_works()):
             if self._transcript.has_seen(incoming.id):
                 incoming.done()
@@ -243,17 +244,18 @@ class AgentLoop:
                 from_name=incoming.from_name,
                 ts=self._clock.now(),
                 message=incoming.id,
+                trigger=incoming.trigger or None,
             )
+            facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
+            told[incoming.id] = facts
         self._hear(*heard.values(), *self._entity.notices())
+        for message, facts in told.items():
+            self._entity.report("message.received", facts, message)
 
     def _hear(self, *heard: Heard) -> None:
         """Take all that came in one append: they wait for the disk once."""
         if heard:
             self._conversation.append(*heard)
-        for one in heard:
-            if one.message is not None:
-                told = {"from": one.from_name, "id": one.message}
-                self._entity.report("message.received", told, one.message)
 
     async def _made_room(self) -> bool:
         """Between two steps: make the conversation shorter if it is time; whether it changed."""

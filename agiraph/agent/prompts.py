@@ -30,6 +30,12 @@ NEW_RUN = (
 )
 
 
+CYCLE_REMINDER = (
+    "[Runtime]: Nothing runs and nobody is waiting for you. If this cycle's work is done call "
+    "`end_cycle` with your notes. Otherwise create the next nodes, or ask the human."
+)
+
+
 @cache
 def _environment(folder: Path) -> Environment:
     return Environment(

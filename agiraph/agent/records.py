@@ -13,7 +13,8 @@ from agiraph.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 class Heard(Record):
     """Text that entered the conversation: from a person, an entity or the runtime.
 
-    `message` is the bus id of what brought it, `board_seq` the last board event it tells of.
+    `message` is the bus id of what brought it, `board_seq` the last board event it tells of,
+    `trigger` the trigger whose firing it is.
     """
 
     kind: Literal["heard"] = "heard"
@@ -23,6 +24,7 @@ class Heard(Record):
     ts: float
     message: str | None = None
     board_seq: int | None = None
+    trigger: str | None = None
 
 
 class Said(Record):
@@ -175,6 +177,8 @@ class RunBegan(Record):
     plan: str | None = None
     budget_usd: float | None = None
     cause: str = ""
+    trigger: str = ""
+    cycle_seconds: float | None = None
     message: str
     ts: float
 

@@ -89,6 +89,7 @@ class Transcript:
     silences: int = 0
     streak: Streak = field(default_factory=Streak)
     is_set_aside: bool = False
+    woken_by: str = ""
     is_paused: bool = False
     summary: str | None = None
     learned: str = ""
@@ -133,6 +134,8 @@ class Transcript:
                 self._see(record.message)
                 if record.from_name == HUMAN_NAME:
                     self.human.append(record.content)
+                if record.message is not None:
+                    self.woken_by = record.trigger or ""
                 self.board_seq = max(self.board_seq, record.board_seq or 0)
                 self.is_set_aside = self.is_set_aside and record.message is None
                 if record.from_name != RUNTIME_NAME:
@@ -165,6 +168,7 @@ class Transcript:
             case RunBegan():
                 self.began = record
                 self.run = record.run
+                self.woken_by = record.trigger
                 self.board_seq = 0
                 self.is_set_aside = False
                 self._begin_work()

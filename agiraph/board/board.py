@@ -24,7 +24,11 @@ from agiraph.models import (
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of the run itself."""
+    """What is known of the run itself.
+
+    An infinite one counts cycles; `is_asleep` between two of them, `cycle_cause` is what ended the
+    last one, `cycle_turns` and `cycle_nodes` how many model turns and nodes there were by then.
+    """
 
     id: RunId
     goal: str
@@ -40,6 +44,13 @@ class RunFacts:
     summary: str | None = None
     reason: str | None = None
     ended_at: float | None = None
+    cycle: int = 1
+    is_asleep: bool = False
+    notes: str = ""
+    next_at: float | None = None
+    cycle_cause: str = ""
+    cycle_turns: int = 0
+    cycle_nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +136,8 @@ def apply(board: Board, event: BoardEvent) -> Board:
     match event:
         case e.RunStarted() | e.RunFinished() | e.RunStopped():
             return _apply_to_run(board, event)
+        case e.CycleEnded() | e.CycleStarted():
+            return _apply_to_cycle(board, event)
         case e.StageStarted() | e.StageReconvened():
             return _apply_to_stages(board, event)
         case e.StagePlanned():
@@ -201,6 +214,23 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
     left = {"status": "stopped", "node": None}
     workers = {id: worker.model_copy(update=left) for id, worker in board.workers.items()}
     return replace(board, run=run, stages=stages, workers=workers)
+
+
+def _apply_to_cycle(board: Board, event: e.CycleEnded | e.CycleStarted) -> Board:
+    if board.run is None:
+        raise KeyError("run")
+    if isinstance(event, e.CycleStarted):
+        return replace(board, run=replace(board.run, cycle=event.cycle, is_asleep=False))
+    run = replace(
+        board.run,
+        is_asleep=True,
+        notes=event.notes,
+        next_at=event.next_at,
+        cycle_cause=event.cause,
+        cycle_turns=event.turns,
+        cycle_nodes=len(board.nodes),
+    )
+    return replace(board, run=run)
 
 
 def _apply_to_stages(board: Board, event: e.StageStarted | e.StageReconvened) -> Board:

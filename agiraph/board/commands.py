@@ -247,6 +247,23 @@ class StopRun:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class EndCycle:
+    """A cycle of an infinite run is over. `turns`: the model turns its coordinator has had."""
+
+    cause: str
+    notes: str
+    next_at: float
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StartCycle:
+    """Begin the cycle after the one that `cause` ended."""
+
+    cause: str
+
+
 Command = (
     StartRun
     | CreateNode
@@ -269,4 +286,6 @@ Command = (
     | NoteDeadlock
     | FinishRun
     | StopRun
+    | EndCycle
+    | StartCycle
 )

@@ -7,7 +7,14 @@ InvalidInput if a name or value is wrong. A command that has had its effect alre
 from typing import assert_never
 
 from agiraph.board import commands as c
-from agiraph.board import launch_rules, node_rules, run_rules, stage_rules, worker_rules
+from agiraph.board import (
+    launch_rules,
+    node_rules,
+    run_rules,
+    sleep_rules,
+    stage_rules,
+    worker_rules,
+)
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
 
@@ -57,5 +64,9 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
             return worker_rules.retire(board, command, now)
         case c.LoseWorker():
             return worker_rules.lose(board, command, now)
+        case c.EndCycle():
+            return sleep_rules.end_cycle(board, command, now)
+        case c.StartCycle():
+            return sleep_rules.start_cycle(board, command, now)
         case _:
             assert_never(command)

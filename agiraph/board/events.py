@@ -207,6 +207,27 @@ class RunStopped(Happened):
     reason: str
 
 
+class CycleEnded(Happened):
+    """A cycle of an infinite run is over, and the run sleeps until `next_at`.
+
+    `turns` are the model turns that its coordinator has had since the run began.
+    """
+
+    type: Literal["cycle.ended"] = "cycle.ended"
+    cycle: int
+    cause: str
+    notes: str
+    next_at: float
+    turns: int = 0
+
+
+class CycleStarted(Happened):
+    """The next cycle of an infinite run began."""
+
+    type: Literal["cycle.started"] = "cycle.started"
+    cycle: int
+
+
 BoardEvent = Annotated[
     RunStarted
     | StageStarted
@@ -227,7 +248,9 @@ BoardEvent = Annotated[
     | StageReconvened
     | DeadlockFound
     | RunFinished
-    | RunStopped,
+    | RunStopped
+    | CycleEnded
+    | CycleStarted,
     Field(discriminator="type"),
 ]
 

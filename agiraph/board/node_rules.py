@@ -37,7 +37,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     run = require_running(board)
     if not command.task.strip():
         raise InvalidInput("a node needs a task: say what is to be done")
-    if len(board.nodes) >= run.max_nodes:
+    if len(board.nodes) - run.cycle_nodes >= run.max_nodes:
         raise IllegalTransition(
             f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created "
             "(possible: go on with what there is, do the rest yourself, and say what is missing)"

@@ -57,6 +57,7 @@ from agiraph.messages.control import (
 )
 from agiraph.messages.event import (
     EventAppended,
+    EventsGrew,
     ReportEvents,
     Status,
 )
@@ -97,6 +98,15 @@ from agiraph.messages.tool import (
     CancelTool,
     ToolResult,
 )
+from agiraph.messages.trigger import (
+    ChangeTrigger,
+    CreateTrigger,
+    ListTriggers,
+    TriggerFailed,
+    TriggerFired,
+    TriggerState,
+    TriggerTable,
+)
 
 __all__ = [
     "MESSAGES",
@@ -118,6 +128,7 @@ __all__ = [
     "Cause",
     "CauseKind",
     "ChangeContext",
+    "ChangeTrigger",
     "CheckModel",
     "ChildBeat",
     "ChildFailed",
@@ -131,14 +142,17 @@ __all__ = [
     "ContextChanged",
     "ContextShown",
     "CreateNode",
+    "CreateTrigger",
     "DeadLetter",
     "Depths",
     "EventAppended",
+    "EventsGrew",
     "FailNode",
     "LeaveWait",
     "ListChildren",
     "ListContext",
     "ListModels",
+    "ListTriggers",
     "ModelAnswer",
     "ModelCatalog",
     "ModelDelta",
@@ -166,6 +180,10 @@ __all__ = [
     "Text",
     "Ticket",
     "ToolResult",
+    "TriggerFailed",
+    "TriggerFired",
+    "TriggerState",
+    "TriggerTable",
     "UsageTable",
     "ViewBoard",
     "Wake",
@@ -203,5 +221,7 @@ MESSAGES: tuple[type[Body], ...] = (
     *(CheckModel, AskUsage, UsageTable),
     *(CallTool, ToolResult, CancelTool),
     *(AskQuestion, QuestionAnswered),
-    *(ReportEvents, EventAppended, Status),
+    *(CreateTrigger, ChangeTrigger, TriggerState, ListTriggers, TriggerTable),
+    *(TriggerFired, TriggerFailed),
+    *(ReportEvents, EventAppended, EventsGrew, Status),
 )

@@ -1,6 +1,6 @@
 """Event and status."""
 
-from agiraph.ids import NodeId
+from agiraph.ids import AgentId, NodeId
 from agiraph.messages.body import Body
 from agiraph.models import Event
 
@@ -18,6 +18,13 @@ class EventAppended(Body):
 
     TYPE = "event.appended"
     event: Event
+
+
+class EventsGrew(Body):
+    """The logs of these agents have grown. Recorder to the clock, which reads what it needs."""
+
+    TYPE = "event.grew"
+    agents: tuple[AgentId, ...]
 
 
 class Status(Body):

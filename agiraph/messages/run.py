@@ -10,7 +10,7 @@ class BeginRun(Body):
 
     Refused while a run is running, unless `abandon` says that it is to be given up. What is None
     stays as it was in the run before; the budget is this run's own. `run` is its id, made by the
-    coordinator if it is None; `cause` says in words what began it.
+    coordinator if it is None; `cause` says in words what began it, `trigger` which trigger did.
     """
 
     TYPE = "run.begin"
@@ -24,4 +24,6 @@ class BeginRun(Body):
     plan: str | None = None
     budget_usd: float | None = None
     cause: str = ""
+    trigger: str = ""
+    cycle_seconds: float | None = None
     abandon: bool = False

@@ -107,7 +107,25 @@ class Team(Protocol):
         ...
 
 
-class Bench(Team, Protocol):
+class Timekeeper(Protocol):
+    """What every entity can have done later."""
+
+    async def schedule(
+        self, call_id: str, type_: str, config: JsonObject, action: Any
+    ) -> JsonObject:
+        """Make a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
+        ...
+
+    async def list_triggers(self) -> list[JsonObject]:
+        """Return the agent's triggers that go on."""
+        ...
+
+    async def cancel_trigger(self, call_id: str, named: str) -> JsonObject:
+        """Cancel a trigger; return {"trigger_id", "status"}."""
+        ...
+
+
+class Bench(Team, Timekeeper, Protocol):
     """What a worker can do with the node it holds."""
 
     async def publish(
@@ -128,7 +146,7 @@ class Bench(Team, Protocol):
         ...
 
 
-class Lead(Team, Protocol):
+class Lead(Team, Timekeeper, Protocol):
     """What the coordinator can do with the team."""
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
@@ -158,6 +176,10 @@ class Lead(Team, Protocol):
 
         `terms` are those of the next stage.
         """
+        ...
+
+    async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
+        """End a cycle of an infinite run; return {"cycle", "next_cycle_at"}."""
         ...
 
     async def finish(self, call_id: str, summary: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from agiraph.tools.base import Tool
 from agiraph.tools.board import CHECK_BOARD, CREATE_WORK_NODE, WAIT
+from agiraph.tools.cycle import END_CYCLE
 from agiraph.tools.files import LIST_FILES, READ_FILE, READ_REF, WRITE_FILE
 from agiraph.tools.lead import (
     ASSIGN_WORKER,
@@ -17,6 +18,7 @@ from agiraph.tools.shared import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRI
 from agiraph.tools.shell import BASH
 from agiraph.tools.stages import CREATE_STAGE_NODE, LAUNCH_ROLES, RECONVENE
 from agiraph.tools.talk import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
+from agiraph.tools.time import CANCEL_TRIGGER, LIST_TRIGGERS, SCHEDULE
 from agiraph.tools.web import WEB_FETCH, WEB_SEARCH
 from agiraph.tools.work import CHECKPOINT, PUBLISH, SUGGEST_NEXT
 
@@ -30,4 +32,6 @@ TOOLS: tuple[Tool[Any], ...] = (
     *(READ_CONTEXT, WRITE_CONTEXT, APPEND_CONTEXT, LIST_CONTEXT),
     *(WEB_SEARCH, WEB_FETCH),
     *(MEMORY_SEARCH, MEMORY_READ, MEMORY_WRITE),
+    *(SCHEDULE, LIST_TRIGGERS, CANCEL_TRIGGER),
+    END_CYCLE,
 )

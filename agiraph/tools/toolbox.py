@@ -42,6 +42,10 @@ class Toolbox:
                 raise unknown("tool", name, names)
         return cls([tool for tool in tools if tool.is_essential or tool.name in allowed])
 
+    def without(self, *names: str) -> "Toolbox":
+        """Return the same tools but these."""
+        return Toolbox([tool for tool in self._tools.values() if tool.name not in names])
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all tools held."""

@@ -71,6 +71,7 @@ class FakeLine:
         self.refusals: dict[str, TransportError] = {}
         self.sent: list[SimpleNamespace] = []
         self.asked: list[tuple[str, Any]] = []
+        self.posted: list[tuple[str, Any]] = []
         self.reported: list[Event] = []
         self.finished: list[bytes] = []
         self.is_ready = asyncio.Event()
@@ -98,6 +99,10 @@ class FakeLine:
             self.sent.append(SimpleNamespace(to=to, body=body, id=identity, reply_to=reply_to))
             self._changed.set()
         return identity
+
+    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
+        """Keep what is sent and forgotten."""
+        self.posted.append((to, body))
 
     async def ask(
         self,

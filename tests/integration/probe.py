@@ -34,6 +34,7 @@ KINDS = {
     "router": "actors.router:main",
     "recorder": "tests.integration.probe:recorder",
     "broker": "tests.integration.probe:main",
+    "clock": "tests.integration.probe:main",
     "human": "tests.integration.probe:human",
     "coordinator": "tests.integration.probe:main",
     "worker": "tests.integration.probe:main",

@@ -51,7 +51,10 @@ def test_an_empty_file_changes_nothing(own: Path, text: str) -> None:
             "run:\n  max_nodes: 3\n  max_concurent: 3\n",
             r"agiraph.yaml:3: unknown key 'run.max_concurent' \(possible: .*max_concurrent, .*\)",
         ),
-        ("ran: {}\n", r"agiraph.yaml:1: unknown key 'ran' \(possible: broker, bus, files, http"),
+        (
+            "ran: {}\n",
+            r"agiraph.yaml:1: unknown key 'ran' \(possible: broker, bus, callbacks, ",
+        ),
         (
             "\nrun:\n  max_nodes: many\n",
             r"agiraph.yaml:3: run.max_nodes: .*valid integer.* \(got 'many'\)",

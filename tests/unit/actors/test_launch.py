@@ -56,7 +56,7 @@ def test_logs_are_named_by_address() -> None:
 
 
 def test_an_unknown_kind_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown kind of process 'x' \(known: broker, coord"):
+    with pytest.raises(InvalidInput, match=r"unknown kind of process 'x' \(known: broker, clock, "):
         entry_named("x")
     assert entry_named("router") == KINDS["router"]
 

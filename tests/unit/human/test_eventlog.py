@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.human.eventlog import LOOKED_AT, STRIDE, EventLog
+from actors.event_log import LOOKED_AT, STRIDE, EventLog
 from agiraph.event_filter import EventFilter
 
 

@@ -54,7 +54,7 @@ def test_the_guidance_names_only_the_tools_held() -> None:
 
 def test_allowed_tools_narrow_the_box_but_not_below_what_ends_the_work() -> None:
     assert Toolbox.for_entity("worker", ("bash",)).names == ("publish", "bash")
-    assert Toolbox.for_entity("coordinator", ()).names == ("finish",)
+    assert Toolbox.for_entity("coordinator", ()).names == ("finish", "end_cycle")
 
 
 def test_an_allowed_tool_that_does_not_exist_is_named() -> None:

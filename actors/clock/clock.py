@@ -1,0 +1,135 @@
+"""The clock: waits for the next due time or for news, decides by the books, delivers what fired.
+
+Whatever a book decides is on disk before it is delivered, and stands in the book's outbox until it
+is; the ids follow from trigger and occasion. So a clock that dies at any point fires each occasion
+once.
+"""
+
+import asyncio
+
+from actors.clock.delivery import carry_out, deliver
+from actors.clock.desk import Desk
+from actors.clock.shelf import Shelf
+from actors.clock.time_source import TimeSource
+from actors.runtime import Runtime
+from actors.side_work import SideWork, first_to_end
+from agiraph.ids import RECORDER, AgentId
+from agiraph.messages import Body, EventsGrew, RefusedReply
+from agiraph.triggers.book import Book, Bounds
+from agiraph.triggers.records import Firing
+from transport.endpoint import Received
+from transport.envelope import Flag
+from transport.errors import TransportError
+
+RETRY_SECONDS = 5.0
+
+
+class Clock:
+    """One home's clock."""
+
+    def __init__(self, runtime: Runtime, time: TimeSource) -> None:
+        """Keep the triggers of the runtime's home by this time."""
+        settings = runtime.config.triggers
+        bounds = Bounds(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
+        self._runtime = runtime
+        self._time = time
+        self._shelf = Shelf(runtime.home, bounds, runtime.log)
+        self._desk = Desk(self._shelf, runtime.config, runtime.report)
+        self._bell = asyncio.Event()
+        self._grown: set[AgentId] = set()
+        self._side = SideWork()
+        self._under_way: set[str] = set()
+        self._retry_at: float | None = None
+
+    async def run(self) -> None:
+        """Keep time for as long as the process lives."""
+        self._shelf.load()
+        await first_to_end(self._receive(), self._keep_time(), self._side.until_broken())
+
+    async def close(self) -> None:
+        """End what runs beside."""
+        await self._side.stop()
+
+    # --- what comes in ---------------------------------------------------------------------------
+
+    async def _receive(self) -> None:
+        while True:
+            await self._take(await self._runtime.receive())
+
+    async def _take(self, received: Received) -> None:
+        body = received.body
+        if isinstance(body, EventsGrew):
+            if received.header.sender == RECORDER:
+                self._grown.update(agent for agent in body.agents if agent in self._shelf.books)
+                self._bell.set()
+            return
+        reply = self._desk.answer(received, self._time.now())
+        if reply is not None and received.header.flags & Flag.ASK:
+            await self._reply(received, reply)
+        elif isinstance(reply, RefusedReply):
+            header = received.header
+            self._runtime.log.warning("refused", sender=header.sender, reason=reply.reason)
+        self._runtime.done(received)
+        self._bell.set()
+
+    async def _reply(self, received: Received, reply: Body) -> None:
+        header = received.header
+        try:
+            await self._runtime.send(header.sender, reply, reply_to=header.id)
+        except TransportError as error:
+            self._runtime.log.warning("no answer", to=header.sender, reason=str(error))
+
+    # --- time ------------------------------------------------------------------------------------
+
+    async def _keep_time(self) -> None:
+        while True:
+            grown = self._grown if self._bell.is_set() else set(self._shelf.books)
+            self._grown, self._retry_at = set(), None
+            self._bell.clear()
+            for book in list(self._shelf.books.values()):
+                await self._settle(book, has_grown=book.agent in grown)
+            await self._time.wait(self._next(), self._bell)
+
+    def _next(self) -> float | None:
+        """Return when to look again: something is due, or was not delivered; None: when rung."""
+        due = [book.next_due for book in self._shelf.books.values()]
+        return min((at for at in (*due, self._retry_at) if at is not None), default=None)
+
+    async def _settle(self, book: Book, *, has_grown: bool) -> None:
+        """Let a book take in what happened, fire what is due, and deliver what has fired."""
+        now = self._time.now()
+        is_due = book.next_due is not None and book.next_due <= now
+        is_changed = False
+        if is_due or (has_grown and book.is_listening):
+            is_changed = self._shelf.catch_up(book, now)
+        if book.tick(now) or is_changed:
+            self._shelf.save(book)
+        await self._deliver_all(book, now)
+
+    async def _deliver_all(self, book: Book, now: float) -> None:
+        waiting = [firing for firing in book.outbox.values() if firing.id not in self._under_way]
+        for firing in waiting:
+            if firing.action.type == "run_callback":
+                self._under_way.add(firing.id)
+                self._side.start(self._carry_out(book, firing, now))
+                continue
+            try:
+                await deliver(self._runtime, book.agent, firing, now)
+            except TransportError as error:
+                self._runtime.log.warning("a firing waits", agent=book.agent, reason=str(error))
+                self._retry_at = now + RETRY_SECONDS
+                return
+            book.delivered(firing.id)
+            self._shelf.save(book)
+
+    async def _carry_out(self, book: Book, firing: Firing, now: float) -> None:
+        while True:
+            try:
+                await carry_out(self._runtime, book.agent, firing, now)
+                break
+            except TransportError as error:
+                self._runtime.log.warning("a callback is told later", reason=str(error))
+                await asyncio.sleep(RETRY_SECONDS)
+        self._under_way.discard(firing.id)
+        book.delivered(firing.id)
+        self._shelf.save(book)

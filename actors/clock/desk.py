@@ -1,0 +1,113 @@
+"""Requests to the clock: make, list, pause, resume, cancel and fire triggers.
+
+Only an agent's own entities and the human may touch its triggers.
+"""
+
+from collections.abc import Callable
+
+from actors.clock.shelf import Shelf
+from agiraph.config import Config
+from agiraph.errors import AgiraphError, Refused
+from agiraph.ids import HUMAN, AgentId, agent_of
+from agiraph.messages import (
+    Body,
+    ChangeTrigger,
+    CreateTrigger,
+    ListTriggers,
+    RefusedReply,
+    TriggerFailed,
+    TriggerState,
+    TriggerTable,
+)
+from agiraph.models import Event
+from agiraph.triggers.book import Book
+from agiraph.triggers.parsing import parse_trigger
+from agiraph.triggers.records import Trigger, trigger_id
+from agiraph.triggers.timetable import machine_zone
+from agiraph.triggers.view import trigger_view
+from transport.endpoint import Received
+
+TOLD = {"pause": "trigger.paused", "resume": "trigger.resumed", "cancel": "trigger.cancelled"}
+Report = Callable[[Event], None]
+
+
+class Desk:
+    """Carries out requests on the shelf. What it has done is on disk when it answers."""
+
+    def __init__(self, shelf: Shelf, config: Config, report: Report) -> None:
+        """Serve; `report` tells the recorder."""
+        self._shelf = shelf
+        self._callbacks = tuple(config.callbacks)
+        self._time_zone = config.triggers.time_zone or machine_zone()
+        self._report = report
+
+    def answer(self, received: Received, now: float) -> Body | None:
+        """Do what a message asks and return the reply; None for what is no request."""
+        body = received.body
+        if not isinstance(body, CreateTrigger | ChangeTrigger | ListTriggers | TriggerFailed):
+            return None
+        try:
+            _check_sender(received.header.sender, body.agent)
+            book = self._shelf.book(body.agent)
+            match body:
+                case CreateTrigger():
+                    return self._create(book, body, received.header.id.hex(), now)
+                case ChangeTrigger():
+                    return self._change(book, body, received.header.id.hex(), now)
+                case ListTriggers():
+                    views = (trigger_view(trigger) for trigger in book.triggers.values())
+                    return TriggerTable(triggers=tuple(views))
+                case TriggerFailed():
+                    self._pause(book, body, received.header.id.hex(), now)
+                    return None
+        except AgiraphError as error:
+            return RefusedReply(reason=str(error), kind=type(error).__name__)
+
+    def _create(self, book: Book, body: CreateTrigger, cause: str, now: float) -> TriggerState:
+        id = trigger_id(bytes.fromhex(cause))
+        if id not in book.triggers:
+            new = parse_trigger(
+                body.type,
+                body.config,
+                body.action,
+                time_zone=self._time_zone,
+                callbacks=self._callbacks,
+                name=body.name,
+                created_by=body.created_by,
+            )
+            if book.is_watching:
+                self._shelf.catch_up(book, now)
+            else:
+                self._shelf.start_watching(book)
+            trigger = book.add(id, new, now)
+            self._shelf.save(book)
+            self._tell(trigger, "trigger.created", now, by=body.created_by)
+        return TriggerState(trigger=trigger_view(book.triggers[id]))
+
+    def _change(self, book: Book, body: ChangeTrigger, cause: str, now: float) -> TriggerState:
+        id = book.find(body.trigger_id).id
+        if body.act == "resume" and not book.is_watching:
+            self._shelf.start_watching(book)
+        trigger = book.act(id, body.act, now, cause=cause, reason=body.reason)
+        self._shelf.save(book)
+        if body.act in TOLD:
+            self._tell(trigger, TOLD[body.act], now, reason=body.reason)
+        return TriggerState(trigger=trigger_view(trigger))
+
+    def _pause(self, book: Book, body: TriggerFailed, cause: str, now: float) -> None:
+        trigger = book.triggers.get(body.trigger_id)
+        if trigger is not None and trigger.is_active:
+            paused = book.act(trigger.id, "pause", now, cause=cause, reason=body.reason)
+            self._shelf.save(book)
+            self._tell(paused, "trigger.paused", now, reason=body.reason)
+
+    def _tell(self, trigger: Trigger, kind: str, now: float, **about: str) -> None:
+        data = {"trigger_id": trigger.id, "name": trigger.name, "type": trigger.schedule.type}
+        data |= {key: value for key, value in about.items() if value}
+        event = Event(type=kind, agent_id=trigger.agent_id, ts=now, entity="clock", data=data)
+        self._report(event)
+
+
+def _check_sender(sender: str, agent: AgentId) -> None:
+    if sender != HUMAN and agent_of(sender) != agent:
+        raise Refused(f"{sender} may not touch the triggers of agent '{agent}'")

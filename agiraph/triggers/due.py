@@ -1,0 +1,114 @@
+"""When a trigger is due, and what becomes of the times that were missed."""
+
+import math
+from dataclasses import dataclass
+from itertools import takewhile
+
+from agiraph.triggers.records import (
+    AtTime,
+    Delayed,
+    Heartbeat,
+    MissedPolicy,
+    OnEvent,
+    OnIdle,
+    Schedule,
+    Scheduled,
+    Trigger,
+)
+from agiraph.triggers.timetable import cron_times
+
+MOST_AT_ONCE = 100
+LOOK_BACK_SECONDS = 7 * 86400.0
+"""Of a long absence only the last week is counted out, if a cron job came due in it at all."""
+
+
+def first_due(schedule: Schedule, anchor: float) -> float | None:
+    """Return the first due time of a schedule that counts from `anchor`; None: no set time."""
+    match schedule:
+        case Scheduled():
+            return next(cron_times(schedule.cron, schedule.time_zone, anchor), None)
+        case Delayed():
+            return anchor + schedule.delay_seconds
+        case AtTime():
+            return schedule.moment
+        case Heartbeat():
+            return anchor + schedule.interval_seconds
+        case OnIdle():
+            return anchor + schedule.idle_seconds
+        case OnEvent():
+            return None
+
+
+def next_due(trigger: Trigger, after: float) -> float | None:
+    """Return the first due time of a recurring trigger that lies after `after`, else None."""
+    match trigger.schedule:
+        case Scheduled() as schedule:
+            return next(cron_times(schedule.cron, schedule.time_zone, after), None)
+        case Heartbeat(interval_seconds=interval):
+            return _on_grid(trigger.anchor, interval, after)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """What to do about a trigger that is due: the times to fire for, and how many were let go."""
+
+    fire: tuple[float, ...]
+    let_go: int
+
+
+def judge(trigger: Trigger, now: float, late_seconds: float) -> Missed:
+    """Return which of a trigger's due times up to `now` it fires for, by its policy.
+
+    `once`: for the last of them. `skip`: for the last one unless that is over `late_seconds` old.
+    `all`: for each, the last MOST_AT_ONCE of them.
+    """
+    times, count = _times_until(trigger, now)
+    if not times:
+        return Missed((), 0)
+    fire = _kept(times, trigger.missed, now, late_seconds)
+    return Missed(fire, count - len(fire))
+
+
+def _kept(
+    times: tuple[float, ...], policy: MissedPolicy, now: float, late_seconds: float
+) -> tuple[float, ...]:
+    match policy:
+        case "all":
+            return times
+        case "once":
+            return times[-1:]
+        case "skip":
+            return times[-1:] if now - times[-1] <= late_seconds else ()
+
+
+def _times_until(trigger: Trigger, now: float) -> tuple[tuple[float, ...], int]:
+    """Return the last due times up to `now`, oldest first, and how many there were in all."""
+    first = trigger.next_due
+    if first is None or first > now:
+        return (), 0
+    match trigger.schedule:
+        case Scheduled() as schedule:
+            found = _cron_until(schedule, max(first, now - LOOK_BACK_SECONDS), now)
+            found = [first, *(found or _cron_until(schedule, first, now))]
+            return tuple(found[-MOST_AT_ONCE:]), len(found)
+        case Heartbeat(interval_seconds=interval):
+            count = 1 + math.floor((now - first) / interval)
+            kept = range(max(0, count - MOST_AT_ONCE), count)
+            return tuple(first + number * interval for number in kept), count
+        case _:
+            return (first,), 1
+
+
+def _cron_until(schedule: Scheduled, after: float, now: float) -> list[float]:
+    times = cron_times(schedule.cron, schedule.time_zone, after)
+    return list(takewhile(lambda moment: moment <= now, times))
+
+
+def _on_grid(anchor: float, interval: float, after: float) -> float:
+    """Return the first of anchor + k * interval (k = 1, 2, ...) that lies after `after`."""
+    number = max(1, math.floor((after - anchor) / interval) + 1)
+    while anchor + number * interval <= after:
+        number += 1
+    return anchor + number * interval

@@ -1,0 +1,207 @@
+"""What people and models write about a trigger, checked and made into records.
+
+Everything wrong is InvalidInput: it names the thing, what was wrong and what was possible.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection
+from typing import Any, get_args
+
+from agiraph.errors import InvalidInput, unknown
+from agiraph.event_types import types_meant
+from agiraph.triggers.records import (
+    ActionType,
+    AtTime,
+    Delayed,
+    Heartbeat,
+    MissedPolicy,
+    NewTrigger,
+    OnEvent,
+    OnIdle,
+    Schedule,
+    Scheduled,
+    TriggerAction,
+    TriggerType,
+)
+from agiraph.triggers.timetable import check_cron, moment_of, zone_named
+from agiraph.turns import JsonObject
+
+LEAST_SECONDS = 1.0
+MOST_SECONDS = 10 * 366 * 86400.0
+NAME_LIMIT = 60
+COMMON = ("missed", "name")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+OWN_EVENTS = "trigger."
+
+
+def parse_trigger(
+    type_: str,
+    config: JsonObject,
+    action: Any,
+    *,
+    time_zone: str,
+    callbacks: Collection[str],
+    name: str = "",
+    created_by: str = "",
+) -> NewTrigger:
+    """Return the trigger that was asked for; InvalidInput.
+
+    `time_zone` is the one that counts where none is named, `callbacks` the configured names.
+    """
+    if type_ not in PARSERS:
+        raise unknown("trigger type", type_, list(PARSERS))
+    if not isinstance(config, dict):
+        raise InvalidInput(f"config of a '{type_}' trigger is an object, not {config!r}")
+    parse, known = PARSERS[type_]
+    for key in config:
+        if key not in (*known, *COMMON):
+            raise unknown(f"key in the config of a '{type_}' trigger", key, [*known, *COMMON])
+    schedule = parse(config, time_zone)
+    wanted = parse_action(action, callbacks)
+    shown = (str(name or config.get("name") or "")).strip() or _name_for(wanted, type_)
+    return NewTrigger(
+        name=shown[:NAME_LIMIT],
+        schedule=schedule,
+        action=wanted,
+        missed=_missed(config.get("missed", "once")),
+        created_by=created_by,
+    )
+
+
+def parse_action(action: Any, callbacks: Collection[str] = ()) -> TriggerAction:
+    """Return an action; plain text means `wake_agent` with that task."""
+    if isinstance(action, str) and action.strip().startswith("{"):
+        try:
+            action = json.loads(action)
+        except ValueError:
+            pass  # it is a text that begins with a brace
+    if isinstance(action, str):
+        action = {"type": "wake_agent", "payload": {"task": action}}
+    if not isinstance(action, dict) or "type" not in action:
+        raise InvalidInput("action is a text, or an object with `type` and `payload`")
+    kind, payload = action["type"], action.get("payload") or {}
+    if kind not in get_args(ActionType):
+        raise unknown("action", str(kind), get_args(ActionType))
+    if not isinstance(payload, dict):
+        raise InvalidInput(f"payload of action '{kind}' is an object, not {payload!r}")
+    wanted = {key: _text(payload, key, f"action '{kind}'") for key in PAYLOADS[kind]}
+    for key in payload:
+        if key not in PAYLOADS[kind]:
+            raise unknown(f"key in the payload of '{kind}'", key, PAYLOADS[kind])
+    if kind == "run_callback" and wanted["callback"] not in callbacks:
+        raise unknown("callback", wanted["callback"], list(callbacks))
+    return TriggerAction(type=kind, payload=wanted)
+
+
+def seconds_of(value: Any, what: str) -> float:
+    """Return a length of time: a number of seconds, or text as `90s`, `5m`, `1h30m`, `2d`."""
+    seconds = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, str):
+        seconds = _seconds_in(value)
+    if seconds is None or not math.isfinite(seconds):
+        raise InvalidInput(f"{what} '{value}' is no length of time (as 90, 30s, 5m, 1h30m, 2d)")
+    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
+        raise InvalidInput(f"{what} must be between 1 second and ten years, not {value}")
+    return float(seconds)
+
+
+def _seconds_in(text: str) -> float | None:
+    text = text.strip().lower()
+    try:
+        return float(text)
+    except ValueError:
+        pass  # it has units
+    if not text or DURATION.sub("", text).strip():
+        return None
+    return sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(text))
+
+
+# --- the six types -------------------------------------------------------------------------------
+
+
+def _scheduled(config: JsonObject, time_zone: str) -> Scheduled:
+    cron, zone = _text(config, "cron", "config"), _zone(config, time_zone)
+    check_cron(cron)
+    return Scheduled(cron=cron, time_zone=zone)
+
+
+def _delayed(config: JsonObject, time_zone: str) -> Delayed:
+    return Delayed(delay_seconds=_seconds(config, "delay_seconds"))
+
+
+def _at_time(config: JsonObject, time_zone: str) -> AtTime:
+    at, zone = _text(config, "at", "config"), _zone(config, time_zone)
+    return AtTime(at=at, time_zone=zone, moment=moment_of(at, zone))
+
+
+def _heartbeat(config: JsonObject, time_zone: str) -> Heartbeat:
+    return Heartbeat(interval_seconds=_seconds(config, "interval_seconds"))
+
+
+def _on_event(config: JsonObject, time_zone: str) -> OnEvent:
+    pattern = _text(config, "event_pattern", "config")
+    if pattern.startswith(OWN_EVENTS):
+        raise InvalidInput(f"event_pattern '{pattern}': a trigger cannot wait for triggers")
+    types_meant([pattern])
+    wanted = config.get("filter") or {}
+    if not isinstance(wanted, dict):
+        raise InvalidInput(f"filter is an object of key and value, not {wanted!r}")
+    return OnEvent(event_pattern=pattern, filter=wanted)
+
+
+def _on_idle(config: JsonObject, time_zone: str) -> OnIdle:
+    return OnIdle(idle_seconds=_seconds(config, "idle_seconds"))
+
+
+Parser = Callable[[JsonObject, str], Schedule]
+PARSERS: dict[str, tuple[Parser, tuple[str, ...]]] = {
+    "scheduled": (_scheduled, ("cron", "time_zone")),
+    "delayed": (_delayed, ("delay_seconds",)),
+    "at_time": (_at_time, ("at", "time_zone")),
+    "heartbeat": (_heartbeat, ("interval_seconds",)),
+    "on_event": (_on_event, ("event_pattern", "filter")),
+    "on_idle": (_on_idle, ("idle_seconds",)),
+}
+PAYLOADS: dict[str, tuple[str, ...]] = {
+    "wake_agent": ("task",),
+    "run_node": ("node_id",),
+    "send_message": ("to", "content"),
+    "run_callback": ("callback",),
+}
+assert tuple(PARSERS) == get_args(TriggerType)
+
+
+def _text(values: JsonObject, key: str, where: str) -> str:
+    value = values.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{where} needs '{key}', a text")
+    return value.strip()
+
+
+def _seconds(config: JsonObject, key: str) -> float:
+    if key not in config:
+        raise InvalidInput(f"config needs '{key}' (seconds, or as 30s, 5m, 1h30m, 2d)")
+    return seconds_of(config[key], key)
+
+
+def _zone(config: JsonObject, default: str) -> str:
+    named = config.get("time_zone") or default
+    zone_named(str(named))
+    return str(named)
+
+
+def _missed(value: Any) -> MissedPolicy:
+    if value not in get_args(MissedPolicy):
+        raise unknown("policy for missed firings", str(value), get_args(MissedPolicy))
+    policy: MissedPolicy = value
+    return policy
+
+
+def _name_for(action: TriggerAction, type_: str) -> str:
+    """Return a name made of the first words of what is to be done."""
+    said = str(action.payload.get("task") or action.payload.get("content") or "")
+    words = " ".join(said.split()[:6])
+    return words or " ".join([action.type, *map(str, action.payload.values())]) or type_

@@ -1,0 +1,157 @@
+"""A trigger, its six kinds of schedule, its action, and one firing of it.
+
+Times are seconds since the epoch. Nothing here checks anything: `parsing` has done so.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agiraph.ids import AgentId, derived_id
+from agiraph.record import Record
+from agiraph.turns import JsonObject
+
+TriggerType = Literal["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle"]
+TriggerStatus = Literal["active", "paused", "done", "cancelled"]
+MissedPolicy = Literal["once", "skip", "all"]
+ActionType = Literal["wake_agent", "run_node", "send_message", "run_callback"]
+TriggerAct = Literal["pause", "resume", "cancel", "fire"]
+
+ENDED: frozenset[TriggerStatus] = frozenset({"done", "cancelled"})
+
+
+def trigger_id(message: bytes) -> str:
+    """Return the id of the trigger that a message asks for: the same message, the same trigger."""
+    return f"t-{derived_id(message.hex())}"
+
+
+class Scheduled(Record):
+    """By a cron expression of five fields, read in an IANA time zone."""
+
+    type: Literal["scheduled"] = "scheduled"
+    cron: str
+    time_zone: str
+
+
+class Delayed(Record):
+    """Once, so many seconds after it was made."""
+
+    type: Literal["delayed"] = "delayed"
+    delay_seconds: float
+
+
+class AtTime(Record):
+    """Once, at a time on the wall clock; `moment` is that time in seconds since the epoch."""
+
+    type: Literal["at_time"] = "at_time"
+    at: str
+    time_zone: str
+    moment: float
+
+
+class Heartbeat(Record):
+    """Every so many seconds, but only if something happened since the last time."""
+
+    type: Literal["heartbeat"] = "heartbeat"
+    interval_seconds: float
+
+
+class OnEvent(Record):
+    """Whenever an event happens whose type fits the pattern and whose facts fit the filter."""
+
+    type: Literal["on_event"] = "on_event"
+    event_pattern: str
+    filter: JsonObject = Field(default_factory=dict)
+
+
+class OnIdle(Record):
+    """When nothing has happened in the agent for so many seconds; once for each such silence."""
+
+    type: Literal["on_idle"] = "on_idle"
+    idle_seconds: float
+
+
+Schedule = Annotated[
+    Scheduled | Delayed | AtTime | Heartbeat | OnEvent | OnIdle, Field(discriminator="type")
+]
+
+
+class TriggerAction(Record):
+    """What is done: `wake_agent` {task}, `send_message` {to, content}, `run_node` {node_id},
+    `run_callback` {callback}.
+    """
+
+    type: ActionType
+    payload: JsonObject = Field(default_factory=dict)
+
+
+class NewTrigger(Record):
+    """A trigger as it was asked for."""
+
+    name: str
+    schedule: Schedule
+    action: TriggerAction
+    missed: MissedPolicy = "once"
+    created_by: str = ""
+
+
+class Trigger(Record):
+    """One trigger and how it stands.
+
+    `anchor` is where its due times are counted from: its creation, or its last resumption.
+    `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
+    `waiting` is the firing that its agent has not heard yet. `news` (a heartbeat's) tells that
+    something happened since the last beat, and `news_from` which triggers that came from.
+    `idle_since` (of `on_idle`) is when something last happened.
+    """
+
+    id: str
+    agent_id: AgentId
+    name: str
+    schedule: Schedule
+    action: TriggerAction
+    missed: MissedPolicy = "once"
+    status: TriggerStatus = "active"
+    reason: str = ""
+    created_at: float
+    created_by: str = ""
+    anchor: float
+    next_due: float | None = None
+    last_due: float | None = None
+    last_fired_at: float | None = None
+    fired: int = 0
+    skipped: int = 0
+    waiting: str = ""
+    waiting_since: float = 0.0
+    news: bool = False
+    news_from: tuple[str, ...] = ()
+    idle_since: float = 0.0
+    recent: tuple[float, ...] = ()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it may fire by itself."""
+        return self.status == "active"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it will never fire again."""
+        return self.status in ENDED
+
+
+class Firing(Record):
+    """One firing: what is to be done because of a trigger, once.
+
+    `id` follows from the trigger and the occasion, so the same occasion fires once whatever dies.
+    `missed` counts the due times that this one stands for besides its own. `lineage` are the
+    triggers that led to it, itself included. `about` tells in words what set it off.
+    """
+
+    id: str
+    trigger_id: str
+    name: str
+    action: TriggerAction
+    due: float
+    missed: int = 0
+    lineage: tuple[str, ...] = ()
+    about: str = ""

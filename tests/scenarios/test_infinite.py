@@ -1,0 +1,131 @@
+"""An agent without an end: it works in cycles, sleeps parked between them, and loses no cycle."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agiraph.turns import UserTurn
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call
+from tests.integration.house import until
+from tests.scenarios.place import Place, placed, whole_lines
+
+GOAL = "Monitor the front page. Every cycle, add new posts on AI to the summary."
+POSTS = ("AI writes a compiler", "Cheese is old", "AI plays chess", "AI reads maps")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with placed(tmp_path) as made:
+        (tmp_path / "page").mkdir()
+        yield made
+        assert "Traceback" not in made.traces()
+
+
+def show_posts(place: Place, count: int) -> None:
+    """Let the front page show the first posts."""
+    (place.home / "page" / "front.txt").write_text("\n".join(POSTS[:count]) + "\n")
+
+
+def looks(gate: threading.Event | None = None) -> Reply:
+    """Look at the page."""
+    looking = call("bash", command='cat "$AGIRAPH_INPUT/front.txt"')
+    return Reply(text=looking.text, calls=looking.calls, gate=gate)
+
+
+def last_told(seen: SeenRequest) -> str:
+    """Return the last turn that the model was told."""
+    return [turn.content for turn in seen.turns if isinstance(turn, UserTurn)][-1]
+
+
+def writes(number: int) -> Brain:
+    """Add to the summary what is on the page, on AI, and not in the last cycle's notes."""
+
+    def brain(seen: SeenRequest) -> Reply:
+        page = seen.result("bash")
+        fresh = [p for p in POSTS if "AI" in p and p in page and p not in last_told(seen)]
+        lines = "".join(f"cycle {number}: {post}\\n" for post in fresh)
+        return call("bash", command=f"printf '{lines}' >> hn_summary.md")
+
+    return brain
+
+
+def ends(number: int) -> Brain:
+    def brain(seen: SeenRequest) -> Reply:
+        return call(
+            "end_cycle", notes=f"Cycle {number}: reported so far: {', '.join(POSTS[: number + 1])}"
+        )
+
+    return brain
+
+
+def start(place: Place, *args: str) -> Path:
+    """Start the agent; return its folder."""
+    done = place.command(
+        *("run", GOAL, "--mode", "infinite", "--input", str(place.home / "page")),
+        *("--model", "anthropic/fake", "--detach", "--name", "monitor", *args),
+    )
+    assert done.returncode == 0, done.stderr
+    return place.agent("monitor")
+
+
+def cycle(agent: Path) -> int:
+    """Return how many cycles have ended."""
+    journals = list(agent.glob("runs/*/journal.jsonl"))
+    records = [record for path in journals for record in whole_lines(path)]
+    return len([record for record in records if record["type"] == "cycle.ended"])
+
+
+def is_parked(place: Place) -> bool:
+    rows = place.json("ps")
+    return [row["state"] for row in rows if row["kind"] == "coordinator"] == ["parked"]
+
+
+def test_cycles_of_a_monitor_with_kills(place: Place) -> None:
+    gate, end = threading.Event(), threading.Event()
+    steps: list[Reply | Brain] = []
+    for number in (1, 2, 3):
+        steps += [looks(gate if number == 2 else None), writes(number), ends(number)]
+    steps += [looks(end)]
+    place.plays(coordinator=steps)
+    show_posts(place, 2)
+    agent = start(place, "--cycle", "3s")
+
+    until(lambda: cycle(agent) == 1, "the first cycle")
+    show_posts(place, 3)
+    until(lambda: is_parked(place), "the coordinator parked")
+    place.kill("agiraph: clock")
+    for title in place.titles():
+        assert "coordinator" not in title
+
+    place.server.wait_for(lambda seen: seen.is_for("coordinator") and seen.step == 3)
+    place.kill("coordinator monitor")
+    gate.set()
+    until(lambda: cycle(agent) == 2, "the second cycle")
+    show_posts(place, 4)
+    until(lambda: is_parked(place), "the coordinator parked again")
+    place.restart_supervisor()
+    until(lambda: cycle(agent) == 3, "the third cycle")
+    place.server.wait_for(lambda seen: seen.step == 9)
+
+    assert place.command("stop", "monitor").returncode == 0
+    end.set()
+    summary = next(agent.glob("runs/*/hn_summary.md")).read_text().splitlines()
+    assert summary == [f"cycle 1: {POSTS[0]}", f"cycle 2: {POSTS[2]}", f"cycle 3: {POSTS[3]}"]
+    logs = "".join(path.read_text() for path in (agent / "memory").glob("2*.md"))
+    for number in (1, 2, 3):
+        assert logs.count(f"cycle {number}\n") == 1
+        assert f"Cycle {number}: reported so far" in logs
+    records = whole_lines(agent / "conversation.jsonl")
+    told = [record["content"] for record in records if record["kind"] == "heard"]
+    for number in (2, 3, 4):
+        [turn] = [text for text in told if f"# Cycle {number}" in text]
+        assert GOAL in turn
+        assert f"Cycle {number - 1}: reported so far" in turn
+    types = [event["type"] for event in whole_lines(agent / "events.jsonl")]
+    assert types.count("agent.cycle_ended") == types.count("agent.cycle_started") == 3
+    book = json.loads((agent / "triggers.json").read_text())
+    assert [t["fired"] for t in book["triggers"]] == [1, 1, 1]
+    assert not place.server.problems

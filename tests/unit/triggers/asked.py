@@ -1,0 +1,87 @@
+"""Books, triggers and events for tests: one agent's life, told as its log tells it."""
+
+from typing import Any
+
+from agiraph.ids import AgentId, NodeId
+from agiraph.models import Event
+from agiraph.triggers.book import Book, Bounds
+from agiraph.triggers.parsing import parse_trigger
+from agiraph.triggers.records import Firing, Trigger
+
+AGENT = AgentId("ada-1")
+START = 1_750_000_000.0
+BOUNDS = Bounds(late_seconds=60, per_minute=10)
+
+
+class Life:
+    """One agent with a book; `happens` puts an event into its log and lets the book take it in."""
+
+    def __init__(self) -> None:
+        self.book = Book(AGENT, BOUNDS)
+        self.now = START
+        self._seq = 0
+        self._number = 0
+
+    def add(self, type_: str, action: Any = "look", **config: Any) -> Trigger:
+        """Add a trigger now."""
+        self._number += 1
+        new = parse_trigger(type_, config, action, time_zone="UTC", callbacks=("backup",))
+        return self.book.add(f"t-{self._number}", new, self.now)
+
+    def now_is(self, trigger: Trigger) -> Trigger:
+        """Return a trigger as it stands now."""
+        return self.book.triggers[trigger.id]
+
+    def happens(
+        self, type_: str, entity: str = "coordinator", node: str | None = None, **data: Any
+    ) -> Event:
+        """Let something happen."""
+        self._seq += 1
+        event = Event(
+            type=type_,
+            agent_id=AGENT,
+            ts=self.now,
+            entity=entity,
+            node_id=NodeId(node) if node else None,
+            data=data,
+            seq=self._seq,
+        )
+        self.book.take([event], self.now)
+        return event
+
+    def passes(self, seconds: float) -> list[Firing]:
+        """Let time pass; return what fired because of it, delivered."""
+        self.now += seconds
+        self.book.tick(self.now)
+        return self.fired()
+
+    def fired(self) -> list[Firing]:
+        """Return what has fired since the last time, and let it be delivered."""
+        firings = list(self.book.outbox.values())
+        for firing in firings:
+            self.book.delivered(firing.id)
+        return firings
+
+    def hears(self, firing: Firing) -> None:
+        """Let the coordinator hear a firing."""
+        told: dict[str, Any] = {
+            "from": "trigger",
+            "firing": firing.id,
+            "lineage": list(firing.lineage),
+        }
+        self.happens("message.received", **told)
+
+    def answers(self, *calls: str) -> None:
+        """Let the coordinator's model answer with these calls and their results."""
+        self.happens("model.answered", calls=list(calls))
+        for call in calls:
+            self.happens("tool.called", tool=call)
+            self.happens("tool.result", tool=call, is_error=False)
+
+    def thinks_about(self, firing: Firing) -> None:
+        """Let the coordinator hear a firing, do something, say something, and rest."""
+        self.hears(firing)
+        self.answers("bash")
+        self.happens("model.answered", calls=[])
+        self.happens("message.sent", **{"from": "coordinator", "to": "human"})
+        self.happens("message.received", entity="human", **{"from": "coordinator"})

@@ -1,0 +1,80 @@
+"""Word to a parent's worker that a sub-node ended: sent when it is of use, again after a crash."""
+
+from actors.coordinator.families import words_left
+from agiraph.board.board import Board, fold
+from agiraph.board.commands import (
+    BlockNode,
+    CancelNode,
+    Command,
+    CompleteNode,
+    CreateNode,
+    FailNode,
+)
+from agiraph.board.events import BoardEvent
+from agiraph.board.family import to_be_told
+from tests.unit.board.desk import Desk
+
+
+class History(Desk):
+    """A desk that keeps what happened."""
+
+    def __init__(self) -> None:
+        self.history: list[BoardEvent] = []
+        super().__init__()
+
+    def events(self, command: Command) -> tuple[BoardEvent, ...]:
+        happened = super().events(command)
+        self.history.extend(happened)
+        return happened
+
+    def words(self) -> list[tuple[str, str]]:
+        """Return who would be told of what after a crash."""
+        assert fold(self.history) == self.board
+        return [(node.name, above.name) for node, above in words_left(self.board, self.history)]
+
+
+def family() -> History:
+    desk = History()
+    desk.worker("ada")
+    desk.node("top")
+    desk.run("top", "ada")
+    for name in ("one", "two"):
+        desk.do(CreateNode(f"c-{name}", "x", name, parent_node="top"))
+    return desk
+
+
+def test_a_parent_at_work_is_told() -> None:
+    desk = family()
+    desk.do(FailNode("one", None, "no"))
+    assert to_be_told(desk.board, desk.at("one")) == desk.at("top")
+    desk.do(CancelNode("two", "unwanted"))
+    assert desk.words() == [("one", "top"), ("two", "top")]
+
+
+def test_a_parent_that_waits_for_others_too_is_told_and_the_last_is_its_waits_answer() -> None:
+    desk = family()
+    desk.do(BlockNode("top", ("one", "two")))
+    desk.do(FailNode("one", None, "no"))
+    assert to_be_told(desk.board, desk.at("one")) == desk.at("top")
+    desk.do(FailNode("two", None, "no"))
+    assert to_be_told(desk.board, desk.at("two")) is None
+    assert desk.words() == [("one", "top")], "the same after a crash"
+
+
+def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
+    desk = family()
+    desk.worker("ben")
+    desk.run("one", "ben")
+    desk.do(CreateNode("c-low", "x", "low", parent_node="one"))
+    desk.do(FailNode("one", 1, "no"))
+    assert desk.at("low").status == "cancelled"
+    assert desk.words() == [("one", "top")]
+
+
+def test_who_has_ended_is_told_nothing() -> None:
+    desk = family()
+    desk.do(FailNode("one", None, "no"))
+    desk.do(CompleteNode("top", 1, "done", ()))
+    desk.do(FailNode("two", None, "no"))
+    assert desk.words() == []
+    assert words_left(Board(), []) == []

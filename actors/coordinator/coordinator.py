@@ -54,6 +54,7 @@ from agiraph.board import events as e
 from agiraph.errors import ModelFailure, Refused
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
 from agiraph.memory.loading import memory_at_start
+from agiraph.memory.skills import find_skills, listing
 from agiraph.messages import BeginRun, Text, TriggerFired
 from agiraph.models import Agent, Event
 from agiraph.plans.plan import parse_plan, plan_commands
@@ -124,10 +125,12 @@ class CoordinatorActor:
         self._toolbox = toolbox if is_infinite else toolbox.without(END_CYCLE.name)
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self._noticed = self.transcript.board_seq
+        self._skills = find_skills(runtime.home.path, args.agent.input_dir)
         self._system = coordinator_system(
             args.agent,
             soul=self.files.soul(),
             goal=self.files.goal(),
+            skills=listing(self._skills),
             memory=memory_at_start(home, args.run, runtime.config.memory.prompt_limit),
             guidance=self._toolbox.guidance(),
             today=self.record.today,
@@ -324,6 +327,7 @@ class CoordinatorActor:
             calls=self.files.home.calls,
             elsewhere=ToolProcesses(self.runtime),
             report=self.report,
+            skills=self._skills,
         )
 
     def notices(self) -> list[Heard]:

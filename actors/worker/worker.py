@@ -48,6 +48,7 @@ from agiraph.ids import (
     derived_message_id,
     worker_address,
 )
+from agiraph.memory.skills import find_skills, listing
 from agiraph.messages import (
     AssignNode,
     BoardState,
@@ -102,6 +103,7 @@ class WorkerActor:
             self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
             self._toolbox = Toolbox(())
         self._compactor = Compactor(self, self._mind, self._toolbox)
+        self._skills = find_skills(runtime.home.path, args.input_dir)
         self._system = self._system_prompt()
         if self.transcript.is_paused:
             self._gate.shut()
@@ -120,6 +122,7 @@ class WorkerActor:
             worker,
             agent_name=name,
             identity=identity,
+            skills=listing(self._skills),
             guidance=self._toolbox.guidance(),
             today=today,
             has_input=self.args.input_dir is not None,
@@ -344,6 +347,7 @@ class WorkerActor:
             calls=self.files.home.calls,
             elsewhere=ToolProcesses(self.runtime),
             report=self.report,
+            skills=self._skills,
         )
 
     def notices(self) -> list[Heard]:

@@ -65,16 +65,18 @@ def coordinator_system(
     soul: str,
     goal: str,
     memory: str,
+    skills: str,
     guidance: str,
     today: str,
     max_concurrent: int,
 ) -> str:
-    """Return a coordinator's system prompt."""
+    """Return a coordinator's system prompt; `skills` are the lines that tell of them."""
     return render(
         "coordinator",
         agent=agent,
         soul=soul.strip(),
         goal=goal.strip(),
+        skills=_skills(skills),
         memory=memory.strip() or "(empty)",
         guidance=guidance,
         today=today,
@@ -85,19 +87,31 @@ def coordinator_system(
 
 
 def worker_system(
-    worker: Worker, *, agent_name: str, identity: str, guidance: str, today: str, has_input: bool
+    worker: Worker,
+    *,
+    agent_name: str,
+    identity: str,
+    skills: str,
+    guidance: str,
+    today: str,
+    has_input: bool,
 ) -> str:
-    """Return a worker's system prompt."""
+    """Return a worker's system prompt; `skills` are the lines that tell of them."""
     return render(
         "worker",
         worker=worker,
         identity=identity.strip(),
         agent_name=agent_name,
+        skills=_skills(skills),
         guidance=guidance,
         today=today,
         rules=render("rules"),
         input_dir=has_input,
     )
+
+
+def _skills(lines: str) -> str:
+    return f"\n\n{render('skills', skills=lines)}" if lines else ""
 
 
 def single_system(worker: Worker, *, agent_name: str, identity: str, today: str) -> str:

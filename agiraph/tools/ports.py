@@ -13,6 +13,7 @@ from agiraph.board.commands import Role, StageTerms
 from agiraph.config import Config
 from agiraph.errors import Refused
 from agiraph.ids import Address
+from agiraph.memory.skills import Skill
 from agiraph.models import DeliveryMode, WorkerType, WorkMode
 from agiraph.scopes.scope import Scope
 
@@ -212,7 +213,7 @@ class ToolContext:
     """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
-    `report` tells the world of something that a tool has done.
+    `report` tells the world of something that a tool has done. `skills` are those it was told of.
     """
 
     kind: EntityKind
@@ -224,6 +225,7 @@ class ToolContext:
     calls: Path
     elsewhere: Elsewhere = field(default_factory=Nowhere)
     report: Callable[[str, JsonObject], None] = _to_nobody
+    skills: tuple[Skill, ...] = ()
 
     @property
     def call_folder(self) -> Path:

@@ -16,6 +16,7 @@ from agiraph.tools.lead import (
 from agiraph.tools.memory import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
 from agiraph.tools.shared import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
 from agiraph.tools.shell import BASH
+from agiraph.tools.skills import READ_SKILL
 from agiraph.tools.stages import CREATE_STAGE_NODE, LAUNCH_ROLES, RECONVENE
 from agiraph.tools.talk import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
 from agiraph.tools.time import CANCEL_TRIGGER, LIST_TRIGGERS, SCHEDULE
@@ -34,4 +35,5 @@ TOOLS: tuple[Tool[Any], ...] = (
     *(MEMORY_SEARCH, MEMORY_READ, MEMORY_WRITE),
     *(SCHEDULE, LIST_TRIGGERS, CANCEL_TRIGGER),
     END_CYCLE,
+    READ_SKILL,
 )

@@ -27,7 +27,7 @@ async def serve(runtime: Runtime) -> None:
     proxy = proxy_of(environ)
     reader, searcher = Aside(environ, READER_MEMORY_MB), Aside(environ)
     fetcher = Fetcher(bounds_of(config), proxy=proxy)
-    search = Search(config, environ, searcher, proxy)
+    search = Search(config, environ, searcher)
     pages = Pages(config, fetcher, reader, runtime.clock)
     try:
         await WebActor(runtime, pages, search).serve()

@@ -36,7 +36,6 @@ class Search:
         config: WebConfig,
         environ: Mapping[str, str],
         searcher: Reader,
-        proxy: str | None = None,
         pause_seconds: float = PAUSE_SECONDS,
     ) -> None:
         """Ask the service that `config` means; keys come from `environ`.
@@ -48,7 +47,7 @@ class Search:
         self._searcher = searcher
         self._pause_seconds = pause_seconds
         self.name = chosen(config.search, config.search_url, environ)
-        self._client = httpx.AsyncClient(proxy=proxy, trust_env=False, timeout=None)
+        self._client = httpx.AsyncClient(timeout=None)
 
     async def close(self) -> None:
         """Let all connections go."""

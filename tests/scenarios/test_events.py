@@ -18,7 +18,15 @@ from tests.scenarios.house import JsonObject
 from tests.scenarios.place import Place, placed, whole_lines
 
 SEEN_ELSEWHERE = {
-    *("agent.failed", "agent.stopped", "entity.failed", "entity.suspect", "entity.recovered"),
+    *(
+        "agent.cycle_started",
+        "agent.cycle_ended",
+        "agent.failed",
+        "agent.stopped",
+        "entity.failed",
+        "entity.suspect",
+        "entity.recovered",
+    ),
     *("child.failed", "child.exited", "child.stopped", "child.backing_off", "message.dead"),
     *(
         "memory.compacted",

@@ -113,6 +113,9 @@ class MemoryConfig(Section):
     worker_limit: int = Field(ge=0)
     reflection: Literal["publish", "turn"]
     insights: Literal["accept", "ask", "ignore"]
+    keep_days: int = Field(ge=2)
+    main_limit: int = Field(ge=1000)
+    upkeep_turns: int = Field(ge=1)
 
 
 class BrokerConfig(Section):

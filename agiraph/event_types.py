@@ -98,6 +98,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("path", "characters", "change", "shown")),
     EventType("memory.insight", "a worker offered an insight to the agent's memory", _COORDINATOR,
               ("worker", "node", "insight", "policy", "path")),
+    EventType("memory.upkeep", "a coordinator was asked to put its agent's memory in order",
+              _COORDINATOR, ("reasons",)),
     EventType("memory.compacted", "a conversation was shortened to fit its model's window",
               _ENTITY, ("cause", "tokens_before", "tokens_after", "window", "turns_before",
                         "turns_after", "summary")),

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.office import Office
+from actors.coordinator.upkeep import upkeep_turn
 from actors.runtime import Runtime
 from agiraph.agent.prompts import render
 from agiraph.agent.transcript import Transcript
@@ -197,13 +198,15 @@ class Cycles:
 
     def _turn(self, run: RunFacts) -> str:
         """Return what the mind is told at the beginning of a cycle."""
-        return render(
+        turn = render(
             "cycle",
             cycle=run.cycle,
             goal=run.goal,
             notes=run.notes.strip(),
             now=iso(self._runtime.clock.now()),
         )
+        home, agent = self._coordinator.files.home, self._coordinator.agent
+        return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id)}".rstrip()
 
     def _run(self) -> RunFacts:
         run = self._office.board.run

@@ -10,12 +10,13 @@ from typing import NoReturn
 
 from actors.coordinator.counter import Counter
 from actors.coordinator.office import Office
+from actors.coordinator.upkeep import upkeep_turn
 from actors.entity.args import CoordinatorArgs
 from actors.runtime import Runtime
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.loop import INTERRUPTED_CALL, Gate
 from agiraph.agent.prompts import new_run_turn
-from agiraph.agent.records import CallFinished, RunBegan
+from agiraph.agent.records import CallFinished, Heard, RunBegan
 from agiraph.board import commands as c
 from agiraph.errors import IllegalTransition
 from agiraph.ids import RunId, derived_id, new_run_id
@@ -56,6 +57,7 @@ class Succession:
         self._office = office
         self._counter = counter
         self._gate = gate
+        self._home = runtime.home.agent(args.agent.id)
 
     async def take(self, received: Received, body: BeginRun) -> None:
         """Refuse, or leave this run: raises NextRun once nothing of it is left to do."""
@@ -109,7 +111,9 @@ class Succession:
             message=header.id.hex(),
             ts=now,
         )
-        self._conversation.append(*left_open, began)
+        upkeep = upkeep_turn(self._runtime, self._home, agent.id, run)
+        told = (Heard(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
+        self._conversation.append(*left_open, began, *told)
         await self._answer(next_run.received, None)
 
     def _why_not(self, body: BeginRun) -> str:

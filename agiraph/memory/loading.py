@@ -48,16 +48,22 @@ def memory_text(home: AgentHome, limit: int) -> str:
         shown.append(f"## {name}\n\n{cut}" if cut else "")
     logs: list[str] = []
     for name, text in reversed(recent):
-        cut = cut_text(text.strip(), left // (len(recent) - len(logs)), name)
+        cut = cut_text(text.strip(), left // (len(recent) - len(logs)), name, keeps_end=True)
         left -= len(cut)
         logs.insert(0, f"## {name}\n\n{cut}")
     return "\n\n".join(part for part in (*shown, *logs) if part)
 
 
-def cut_text(text: str, limit: int, name: str) -> str:
-    """Return a text of at most about `limit` characters, with a note if it was longer."""
+def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> str:
+    """Return a text of at most about `limit` characters, with a note if it was longer.
+
+    Its beginning stays, or (of a log) its end.
+    """
     if len(text) <= limit:
         return text
+    if keeps_end:
+        missing, end = len(text) - max(0, limit), text[len(text) - max(0, limit) :]
+        return f'[{missing} characters more before this: memory_read("{name}") ...]\n{end}'
     missing = len(text) - max(0, limit)
     return f'{text[: max(0, limit)]}\n[... {missing} characters more: memory_read("{name}")]'
 

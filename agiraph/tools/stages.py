@@ -35,6 +35,11 @@ def _as_policy(value: Any) -> Any:
 Policy = Annotated[CheckpointPolicy, BeforeValidator(_as_policy)]
 
 
+REFLECT = (
+    "What of this stage will be of use after this run? Write it with memory_write before you go on."
+)
+
+
 class ContractParams(Params):
     """What a stage promises; what is left out is as the run has it."""
 
@@ -188,10 +193,10 @@ async def launch_roles(context: ToolContext, params: LaunchRoles) -> str:
 
 
 async def reconvene(context: ToolContext, params: Reconvene) -> str:
-    """Close the stage; return {"stage", "nodes": [...], "went_on_without"} of the closed one."""
+    """Close the stage; return it: {"stage", "nodes", "went_on_without", "reflect"}."""
     terms = params.next_stage.terms() if params.next_stage else None
     closed = await context.team.reconvene(context.call_id, params.assessment, params.decided, terms)
-    return as_json(closed)
+    return as_json({**closed, "reflect": REFLECT})
 
 
 LAUNCH_ROLES = Tool(

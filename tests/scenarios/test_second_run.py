@@ -86,6 +86,25 @@ def test_a_second_goal_begins_a_new_run_in_the_same_conversation(place: Place) -
     place.command("stop", "twice")
 
 
+def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginning(
+    place: Place,
+) -> None:
+    tidy = call("memory_write", path="2026-01-01.md", content="")
+    finish = call("finish", summary="Done.")
+    steps = {FIRST: [finish, say("Done.")], SECOND: [tidy, finish, say("Done.")]}
+    place.plays(coordinator=by_goal(steps))
+    first = place.lead(FIRST, "--name", "tidy")
+    assert "put your memory in order" not in json.dumps(first.conversation())
+    for day in range(1, 20):
+        (first.agent / f"memory/2026-01-{day:02}.md").write_text("# A day\n")
+    second = place.lead(SECOND, "--agent", "tidy")
+    asked = [r for r in second.conversation() if "put your memory in order" in r.get("content", "")]
+    assert len(asked) == 1
+    assert "it has 20 daily logs, more than 14" in asked[0]["content"]
+    assert len(second.events("memory.upkeep")) == 1
+    assert not (first.agent / "memory/2026-01-01.md").exists()
+
+
 def test_what_cannot_be_is_told(place: Place) -> None:
     gate = threading.Event()
     place.plays(coordinator=[Reply(calls=call("finish", summary="x").calls, gate=gate)])

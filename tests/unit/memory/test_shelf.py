@@ -117,7 +117,7 @@ def test_the_prompt_begins_with_main_file_index_and_the_last_two_days(tmp_path: 
     (home.memory / "2026-01-03.md").write_text("long " * 5000)
     cut = memory_text(home, 2000)
     assert len(cut) < 2400
-    assert 'characters more: memory_read("2026-01-03.md")' in cut
+    assert 'characters more before this: memory_read("2026-01-03.md")' in cut
 
 
 def test_a_runs_prompt_never_changes(tmp_path: Path) -> None:

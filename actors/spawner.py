@@ -18,10 +18,11 @@ than what one packet can hold.
 import gc
 import importlib
 import os
+import select
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from actors.child import forked_main, set_title
 from actors.launch import Launch
 from actors.shells import LINGER_SECONDS, end_shells
 from agiraph.agent import prompts
+from agiraph.tools.table import TOOLS
 
 PRELOAD = (
     *("asyncio", "msgpack", "zmq", "pydantic", "structlog", "yaml", "setproctitle", "ctypes"),
@@ -38,6 +40,7 @@ PRELOAD = (
     *("transport.codec", "transport.endpoint", "actors.runtime"),
     *("actors.recorder", "actors.clock.main", "actors.worker.main", "actors.coordinator.main"),
 )
+PAUSE_SECONDS = 0.2
 SPAWNER_FD = 3
 
 
@@ -48,19 +51,44 @@ def main(fd: int = SPAWNER_FD) -> int:
     link = socket.socket(fileno=fd)
     gc.disable()
     modules = preload(PRELOAD)
-    prompts.prepare()
     gc.collect()
     gc.freeze()
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     try:
-        while (request := receive_frame(link)) is not None:
+        for request in requests(link):
             homes.add(Launch.unpack(request["launch"]).home)
             send_frame(link, answer(link, request))
     except OSError:
         pass  # it died while we spoke
     clean_up(homes, supervisor_pid)
     return 0
+
+
+def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
+    """Yield what is asked for, until the other end is closed.
+
+    In the first pause everything is made that each child would else have to make for itself:
+    before it, the house is being opened, and nobody should have to wait for that.
+    """
+    is_prepared = False
+    while True:
+        if not is_prepared and not select.select([link], [], [], PAUSE_SECONDS)[0]:
+            prepare()
+            is_prepared = True
+        request = receive_frame(link)
+        if request is None:
+            return
+        yield request
+
+
+def prepare() -> None:
+    """Compile the prompts and write the tools' schemas; children share them."""
+    prompts.prepare()
+    for tool in TOOLS:
+        tool.schema()
+    gc.collect()
+    gc.freeze()
 
 
 def clean_up(homes: Iterable[Path], supervisor_pid: int) -> None:

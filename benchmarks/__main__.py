@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import zmq
 
-from benchmarks import bus, deaths, recovery, spawn
+from benchmarks import bus, deaths, first_call, recovery, spawn, teams
 from benchmarks.figures import Figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -63,6 +63,13 @@ TAIL = """\
 - **Parking** (`benchmarks/parking.py`): agents made over HTTP that have nothing more to do. Memory
   is the growth of supervisor and router (resident) per parked agent; a wake lasts from the HTTP
   request until the text stands, synced, in the agent's journal.
+- **Teams** (`benchmarks/teams.py`): teams of 3 and of 50 workers with ten turns each, against a
+  model service in a process of its own (`benchmarks/slow_models.py`) that takes half a second for
+  every call. The critical path is the coordinator's call that opens the stage, one worker's ten,
+  and the coordinator's that finishes; measured from the first call to the end of the run.
+- **First call** (`benchmarks/first_call.py`): from the start of an `agiraph run` with no supervisor
+  on its home until the first call reaches the model service, against a fresh interpreter that
+  imports one provider SDK, which is the least that any program pays before it can ask a model.
 
 ## How to measure again
 
@@ -74,6 +81,8 @@ make bench ARGS=--write       # and write this page
 python -m benchmarks.bus      # the brokers alone, all columns
 python -m benchmarks.spawn    # the workers alone, all figures
 python -m benchmarks.deaths   # simulated deaths alone (--kills, --seed)
+python -m benchmarks.teams    # teams alone (sizes may be named)
+python -m benchmarks.first_call # the way to the first call alone
 python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```
 
@@ -96,6 +105,9 @@ def main(quick: bool, full: bool, write: bool) -> None:
     figures += spawn.figures(result := spawn.run(is_quick=quick))
     click.echo("measuring deaths, stops and parking ...", err=True)
     figures += recovery.figures(recovery.run(is_quick=quick, is_full=full))
+    click.echo("measuring teams and the way to the first call ...", err=True)
+    figures += teams.figures(teams.run(is_quick=quick))
+    figures += first_call.figures(first_call.run(is_quick=quick))
     click.echo("simulating deaths ...", err=True)
     figures += deaths.figures(deaths.run(deaths.QUICK_KILLS if quick else deaths.KILLS))
     click.echo(table(figures))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -73,8 +74,12 @@ class Tool(Generic[P]):
         return file.read_text(encoding="utf-8").strip()
 
 
+@cache
 def schema_of(params: type[BaseModel]) -> JsonObject:
-    """Return the JSON Schema of a parameter model, in the plain form that every provider takes."""
+    """Return the JSON Schema of a parameter model, in the plain form that every provider takes.
+
+    It is made once (for half a millisecond each, and asked for at every turn): nobody changes it.
+    """
     written = params.model_json_schema()
     schema: JsonObject = _plain(_whole(written, written.pop("$defs", {})))
     schema.setdefault("properties", {})

@@ -108,6 +108,8 @@ class Counter:
             parent_node=create.parent_node,
         )
         try:
+            if create.parent_node is not None:
+                self._require_holder(received, create.parent_node)
             self._office.execute(command)
         except Refused as error:
             await self._refuse(received, error)
@@ -164,7 +166,8 @@ class Counter:
             task.cancel()
             self._runtime.done(request)
         node = self._office.board.nodes.get(leave.waiter)
-        if node is not None and node.status == "blocked":
+        is_its = node is not None and node.assigned_worker == self._sender(received)
+        if node is not None and is_its and node.status == "blocked":
             self._office.execute(c.UnblockNode(node.id))
         self._runtime.done(received)
 

@@ -46,22 +46,25 @@ class Shelf:
     def change(
         self, cause: str, way: Literal["write", "append"], key: str, value: Any, by: str
     ) -> JsonObject:
-        """Carry out a change, once for each cause. Raises InvalidInput, OSError."""
+        """Carry out a change, once for each cause. Raises InvalidInput, OSError.
+
+        It is reported each time, under a key that makes it one event: a report may have died with
+        the process.
+        """
         wanted = Change(cause=cause, way=way, key=key, value=value, by=by)
         now = self._runtime.clock.now()
-        receipt, is_new = self._store.change(wanted, now)
-        if is_new:
-            told = {"key": receipt.key, "way": way, "version": receipt.version}
-            self._runtime.report(
-                Event(
-                    type="context.written",
-                    agent_id=self._agent,
-                    ts=now,
-                    entity=by,
-                    run_id=self._run,
-                    data=told,
-                )
+        receipt, _ = self._store.change(wanted, now)
+        self._runtime.report(
+            Event(
+                type="context.written",
+                agent_id=self._agent,
+                ts=now,
+                entity=by,
+                run_id=self._run,
+                data={"key": receipt.key, "way": way, "version": receipt.version},
+                key=f"context:{self._run}:{cause}",
             )
+        )
         return receipt.model_dump(mode="json")
 
     async def take(self, received: Received, asked: Asked, by: str) -> None:

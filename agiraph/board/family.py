@@ -92,8 +92,10 @@ def taken_along(board: Board, node: WorkNode, why: str, now: float) -> tuple[Boa
     return tuple(e.NodeCancelled(ts=now, node_id=child.id, reason=reason) for child in below)
 
 
-def require_depth(board: Board, run: RunFacts, parent: WorkNode | None) -> None:
-    """Refuse a sub-node that would stand too deep."""
+def require_room_below(board: Board, run: RunFacts, parent: WorkNode | None) -> None:
+    """Refuse a sub-node that would stand too deep, or below one that has ended."""
+    if parent is not None and parent.has_ended:
+        raise IllegalTransition(f"node '{parent.name}' is {parent.status}: nothing can be below it")
     if parent is None or depth(board, parent) < run.max_depth:
         return
     raise IllegalTransition(

@@ -9,7 +9,7 @@ from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.cycles import find_cycle
 from agiraph.board.events import BoardEvent
-from agiraph.board.family import refuse_family_ring, require_depth, taken_along, waits_of
+from agiraph.board.family import refuse_family_ring, require_room_below, taken_along, waits_of
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
 from agiraph.board.refs import normal_refs
 from agiraph.board.run_rules import require_running
@@ -48,7 +48,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     parent = find_node(board, command.parent_node) if command.parent_node else None
     wanted = _on_team(find_worker(board, command.worker)) if command.worker else None
     mode = _mode(command, wanted)
-    require_depth(board, run, parent)
+    require_room_below(board, run, parent)
     name = new_node_name(board, command.name, command.task)
     refuse_family_ring(board, name, parent, dependencies, wanted)
     stage, opened = open_stage(board, now, command.stage)

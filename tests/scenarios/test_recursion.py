@@ -31,12 +31,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def part(name: str, gate: threading.Event | None = None) -> list[Reply]:
     """Return the steps of a worker that makes one part and tells the team of it."""
     make = call("write_file", path=f"{name}/{PARTS[name]}", content=f"the {name}")
-    publish = call("publish", summary=f"{name} done")
-    return [
-        make,
-        call("append_context", key="parts", item=name),
-        Reply(calls=publish.calls, gate=gate),
-    ]
+    tell = call("append_context", key="parts", item=name)
+    return [make, Reply(calls=tell.calls, gate=gate), call("publish", summary=f"{name} done")]
 
 
 def plays(place: Place, brain: Brain) -> None:
@@ -123,7 +119,7 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
     plays(place, todo_app(gate))
 
     def meanwhile() -> None:
-        place.server.wait_for(lambda seen: (node_of(seen), step_of(seen)) == ("backend", 3))
+        place.server.wait_for(lambda seen: (node_of(seen), step_of(seen)) == ("backend", 2))
         agent = place.agent("todo")
         place.await_call(place.worker(agent, "builder-1"), "wait")
         place.kill("coordinator todo")
@@ -133,6 +129,8 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
 
     outcome = place.lead("A full-stack todo app", "--name", "todo", meanwhile=meanwhile)
     assert_whole(outcome)
+    shown = place.command("files", outcome.result["agent"], "_context.json").stdout
+    assert all(f'"{name}"' in shown for name in PARTS), "people see it too"
     blocked = [event["data"]["name"] for event in outcome.events("node.blocked")]
     assert {"app", "backend"} <= set(blocked)
     assert len(outcome.events("context.written")) == 2

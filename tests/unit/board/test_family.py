@@ -75,6 +75,13 @@ def test_a_sub_node_cannot_be_kept_for_the_one_who_holds_its_parent() -> None:
     assert desk.do(ReserveNode("low", "cyd")) == ["node.reserved"]
 
 
+def test_below_a_node_that_has_ended_nothing_is_created() -> None:
+    desk = family()
+    desk.fail("middle")
+    with pytest.raises(IllegalTransition, match="'middle' is failed: nothing can be below it"):
+        child(desk, "late", "middle")
+
+
 def test_a_sub_node_may_wait_for_its_siblings() -> None:
     desk = family()
     child(desk, "next", "middle", "low")

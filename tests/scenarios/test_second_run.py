@@ -86,6 +86,30 @@ def test_a_second_goal_begins_a_new_run_in_the_same_conversation(place: Place) -
     place.command("stop", "twice")
 
 
+def test_a_parked_coordinator_is_woken_for_another_goal(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    home = tmp_path_factory.mktemp("parking")
+    (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0.5}\n")
+    with placed(home) as place:
+        finish = call("finish", summary="Done.")
+        place.plays(coordinator=by_goal({"Find": [finish, say("Done.")]}))
+        first = place.run(FIRST, "--name", "sleeper", "--model", "anthropic/fake")
+
+        def state() -> str:
+            rows = place.json("ps")
+            return str(next(row["state"] for row in rows if row["kind"] == "coordinator"))
+
+        until(lambda: state() == "parked", "the coordinator is parked")
+        second = place.run(SECOND, "--agent", "sleeper")
+        assert second.result["status"] == "completed"
+        third = place.run("Find the third fact", "--agent", "sleeper")
+        assert third.result["status"] == "completed"
+        assert len({first.run, second.run, third.run}) == 3
+        began = [r["goal"] for r in third.conversation() if r["kind"] == "run.began"]
+        assert began == [SECOND, "Find the third fact"]
+
+
 def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginning(
     place: Place,
 ) -> None:

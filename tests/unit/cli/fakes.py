@@ -28,6 +28,7 @@ from agiraph.api import (
     Folder,
     MessageView,
     ModelsView,
+    NewRun,
     NodeView,
     NotReachable,
     QuestionView,
@@ -156,6 +157,15 @@ class FakeClient:
         self.did.append(("create", request))
         model = request.model or self.record.model
         self.record = self.record.model_copy(update={"goal": request.goal, "model": model})
+        return self.record
+
+    def begin_run(self, agent: str, request: NewRun) -> AgentSummary:
+        known = self._known(agent)
+        if known.status == "working":
+            raise ApiError(409, f"agent '{known.name}' is still at work")
+        self.did.append(("begin", agent, request))
+        changes = {"goal": request.goal, "status": "working", "run": request.run}
+        self.record = known.model_copy(update=changes)
         return self.record
 
     def agents(self) -> list[AgentSummary]:

@@ -308,3 +308,33 @@ def test_a_gateway_that_comes_back_elsewhere_is_found_again(
     ]  # fmt: skip
     result = command(client, "run", "x")
     assert (result.exit_code, result.stdout) == (0, "done\n")
+
+
+def test_a_goal_for_a_known_agent_begins_a_run_of_it_and_shows_only_that_run() -> None:
+    client = FakeClient(files={"_output.md": REPORT.encode()}, record=summary(status="completed"))
+    client.script += [
+        event("node.created", node_id="n1", name="older", task="Old").model_copy(
+            update={"run_id": "20200101-000000-aaaaaa"}
+        ),
+        event("agent.stopped", reason="old").model_copy(
+            update={"run_id": "20200101-000000-aaaaaa"}
+        ),
+        client.end("completed", "new result"),
+    ]
+    result = command(client, "run", "And another", "--agent", AGENT)
+    assert result.exit_code == 0, result.stderr
+    [(_, agent, request), *_] = [act for act in client.did if act[0] == "begin"]
+    assert (agent, request.goal, request.model, request.mode) == (AGENT, "And another", None, None)
+    assert "as in its last run" in result.stderr
+    assert "older" not in result.stderr
+
+
+def test_what_does_not_go_with_an_agent_is_said() -> None:
+    named = command(FakeClient(), "run", "x", "--agent", AGENT, "--name", "y")
+    assert named.exit_code == 2
+    assert "--name is for a new agent" in named.stderr
+    busy = command(FakeClient(), "run", "x", "--agent", AGENT)
+    assert busy.exit_code == 1
+    assert "still at work" in busy.stderr
+    unknown = command(FakeClient(), "run", "x", "--agent", "nobody")
+    assert "unknown agent 'nobody' (known: " in unknown.stderr

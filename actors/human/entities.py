@@ -5,6 +5,7 @@ import socket
 
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
+from actors.human.wakes import next_wake
 from agiraph.api import ApiError, EntityRow
 from agiraph.errors import AgiraphError
 from agiraph.ids import (
@@ -95,10 +96,19 @@ def _row(
         mailbox=depths.get(child.address, (0, 0))[0],
         tokens=spent.tokens,
         cost_usd=spent.cost_usd,
-        step=doing.step if doing and is_told else "",
+        step=doing.step if doing and is_told else _waking(gateway, child),
         restarts=child.restarts,
         cause=child.cause,
     )
+
+
+def _waking(gateway: Gateway, child: ChildInfo) -> str:
+    """Return when a parked coordinator wakes by itself."""
+    agent_id, _, inner = child.address.partition("/")
+    if child.state != "parked" or inner != COORDINATOR_NAME:
+        return ""
+    agent = gateway.agents.get(agent_id)
+    return next_wake(gateway.agents, agent) if agent else ""
 
 
 def _cpu(gateway: Gateway, child: ChildInfo) -> float:

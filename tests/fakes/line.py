@@ -141,6 +141,12 @@ class FakeLine:
         """Return the bodies that went to one address."""
         return [message.body for message in self.sent if message.to == to]
 
+    async def until_logged(self, text: str, within_seconds: float = 5.0) -> None:
+        """Wait until the log holds `text`."""
+        async with asyncio.timeout(within_seconds):
+            while not any(text in line for line in self.log.lines):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
     async def until(self, is_so: Callable[[], bool], within_seconds: float = 5.0) -> None:
         """Wait until something sent or done makes `is_so` true."""
         async with asyncio.timeout(within_seconds):

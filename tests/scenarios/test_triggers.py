@@ -1,0 +1,185 @@
+"""Triggers on real processes, by a clock that the test turns: what they do and cost."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import Reply, Script, call, say
+from tests.integration.house import until
+from tests.scenarios.house import JsonObject
+from tests.scenarios.place import Place, one_worker, whole_lines
+from tests.scenarios.turned_clock import turn
+
+DAY = 86400.0
+WORK = [call("write_file", path="facts.md", content="one fact"), call("publish", summary="found")]
+
+
+class TurnedPlace(Place):
+    """A place whose clock the test turns."""
+
+    program = ("-P", "-m", "tests.scenarios.turned_clock")
+
+    def turn(self, seconds: float) -> None:
+        """Turn the clock on; return when it has dealt with that."""
+        shown = repr(turn(self.home, seconds))
+        seen = self.home / "seen"
+        until(lambda: seen.exists() and seen.read_text() == shown, "the clock has seen the time")
+
+    def add(self, agent: str, *args: str) -> JsonObject:
+        """Add a trigger."""
+        found: JsonObject = self.json("triggers", agent, "add", *args)
+        return found
+
+    def trigger(self, agent: str, id: str) -> JsonObject:
+        """Return a trigger as it stands."""
+        rows = self.json("triggers", agent, "list", "--all")
+        return next(row for row in rows if row["id"] == id)
+
+    def status(self, agent: str) -> str:
+        """Return an agent's status."""
+        return str(self.json("show", agent)["status"])
+
+    def is_parked(self) -> bool:
+        """Whether no entity of an agent has a process."""
+        rows = [row for row in self.json("ps") if row["kind"] in ("coordinator", "worker")]
+        return bool(rows) and all(row["state"] in ("parked", "stopped") for row in rows)
+
+    def asked(self) -> int:
+        """Return how many model calls there were."""
+        return len(self.server.requests)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TurnedPlace]:
+    home = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(
+        "run:\n  park_after_seconds: 0.3\n"
+        'callbacks:\n  note: "echo $AGIRAPH_TRIGGER_NAME >> noted.txt"\n'
+    )
+    turn(home, 0)
+    made = TurnedPlace(home)
+    try:
+        yield made
+        assert "Traceback" not in made.traces()
+    finally:
+        made.close()
+
+
+def finished(place: TurnedPlace, name: str, **more: object) -> Path:
+    """Run an agent to the end of its first run, and wait until it sleeps; return its folder."""
+    place.server.brain = Script(
+        {"coordinator": [*one_worker("ada"), say("That was all.")], "ada": WORK}
+    )
+    done = place.command(
+        *("run", "Find a fact", "--model", "anthropic/fake", "--detach", "--name", name)
+    )
+    assert done.returncode == 0, done.stderr
+    until(lambda: place.status(name) == "completed", "the run has ended")
+    until(lambda: place.is_parked(), "everybody sleeps")
+    return place.agent(name)
+
+
+def test_an_agent_with_triggers_and_nothing_to_do_costs_nothing_for_ten_days(
+    place: TurnedPlace,
+) -> None:
+    finished(place, "quiet")
+    beat = place.add("quiet", "Anything new?", "--every", "30m")
+    place.add("quiet", "See why", "--on", "node.failed")
+    place.add("quiet", "Happy new year", "--at", "2099-01-01T00:00", "--zone", "Europe/Berlin")
+    until(place.is_parked, "everybody sleeps")
+    asked = place.asked()
+    for _ in range(40):
+        place.turn(DAY / 4)
+    assert place.asked() == asked
+    assert place.is_parked()
+    assert not [title for title in place.titles() if "quiet" in title]
+    state = place.trigger("quiet", beat["id"])
+    assert (state["fired"], state["status"]) == (0, "active")
+    assert state["skipped"] >= 40
+    place.command("stop", "quiet")
+
+
+SAID = 5
+"""Answers of the coordinator in the first run that `finished` plays."""
+
+
+def next_run(*replies: Reply) -> Script:
+    """Return a brain whose coordinator goes on with these replies after its first run."""
+    return Script({"coordinator": [*[say("(said before)")] * SAID, *replies]})
+
+
+def test_a_trigger_begins_the_next_run_once_though_the_clock_dies(place: TurnedPlace) -> None:
+    agent = finished(place, "weekly")
+    place.server.brain = next_run(call("finish", summary="The report."), say("It is written."))
+    trigger = place.add("weekly", "Write the weekly report", "--cron", "0 9 * * MON")
+    asked = place.asked()
+    turn(place.home, 8 * DAY)
+    place.kill("agiraph: clock")
+    until(lambda: len(list(agent.glob("runs/*/_output.md"))) == 2, "a second run has ended")
+    until(place.is_parked, "everybody sleeps")
+    place.turn(3600)
+    assert place.asked() == asked + 2
+    assert len(list(agent.glob("runs/*"))) == 2
+    assert json.loads((agent / "agent.json").read_text())["goal"] == "Write the weekly report"
+    state = place.trigger("weekly", trigger["id"])
+    assert (state["fired"], state["status"]) == (1, "active")
+    fired = [e for e in whole_lines(agent / "events.jsonl") if e["type"] == "trigger.fired"]
+    assert [event["data"]["trigger_id"] for event in fired] == [trigger["id"]]
+    assert not place.server.problems
+    place.command("stop", "weekly")
+
+
+def test_a_key_that_is_refused_pauses_the_trigger_and_tells_the_human(place: TurnedPlace) -> None:
+    agent = finished(place, "poor")
+    refused = Reply(status=401, error=("authentication_error", "invalid x-api-key"))
+    place.server.brain = next_run(refused)
+    trigger = place.add("poor", "Look at the news", "--every", "1h")
+    assert place.command("send", "poor", "Any news?").returncode == 0
+    until(lambda: place.status("poor") == "completed" and place.is_parked(), "it has tried")
+    asked = place.asked()
+    place.turn(3600)
+    until(lambda: place.trigger("poor", trigger["id"])["status"] == "paused", "it is paused")
+    until(lambda: place.status("poor") == "failed", "the run has failed")
+    assert "invalid x-api-key" in place.trigger("poor", trigger["id"])["reason"]
+    until(place.is_parked, "everybody sleeps")
+    tried = place.asked()
+    assert tried > asked
+    place.turn(DAY)
+    assert place.asked() == tried
+    said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
+    assert any(f"agiraph triggers {agent.name} resume {trigger['id']}" in text for text in said)
+    place.command("stop", "poor")
+
+
+def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
+    place: TurnedPlace,
+) -> None:
+    leads = [*one_worker("eve")[:3], call("ask_human", question="Enough?")]
+    place.server.brain = Script({"coordinator": leads, "eve": [*WORK, *WORK]})
+    args = ("run", "Find facts", "--model", "anthropic/fake", "--detach", "--name", "busy")
+    assert place.command(*args).returncode == 0
+    until(lambda: len(place.json("questions", "busy")) == 1, "it asks")
+    until(place.is_parked, "everybody sleeps")
+    asked = place.asked()
+    place.add("busy", "The build is due", "--in", "60s", "--say", "human")
+    place.add("busy", "--in", "60s", "--node", "eve-facts")
+    place.add("busy", "--in", "60s", "--callback", "note", "--name", "a note")
+    refused = place.command("triggers", "busy", "add", "--in", "60s", "--callback", "rm")
+    assert refused.returncode == 1
+    assert "unknown callback 'rm' (known: note)" in refused.stderr
+    place.turn(60)
+    agent = place.agent("busy")
+    published = "runs/*/nodes/eve-facts*/published/facts.md"
+    until(lambda: len(list(agent.glob(published))) == 2, "the node was run again")
+    until(lambda: (place.home / "noted.txt").exists(), "the callback has run")
+    assert (place.home / "noted.txt").read_text() == "a note\n"
+
+    def is_told() -> bool:
+        said = [path.read_text() for path in agent.glob("runs/*/_messages/*.md")]
+        return any("(trigger 'The build is due') The build is due" in text for text in said)
+
+    until(is_told, "the human was told")
+    assert place.asked() == asked + 2, "only the worker thought"
+    place.command("stop", "busy")

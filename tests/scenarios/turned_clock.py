@@ -1,0 +1,72 @@
+"""A clock that a test turns by hand: `{home}/now` tells the time, and the real clock goes by it.
+
+Run as a program this is `agiraph-supervisor` with this clock in place of the real one.
+"""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from actors.clock.main import serve
+from actors.kinds import KINDS
+from actors.launch import Launch
+from actors.runtime import Runtime, run_actor
+
+LOOK_SECONDS = 0.02
+
+
+def now_file(home: Path) -> Path:
+    """Return the file that tells the time."""
+    return home / "now"
+
+
+def turn(home: Path, seconds: float) -> float:
+    """Turn the clock on; return what it shows now."""
+    shown = shown_in(home) + seconds
+    part = now_file(home).with_suffix(".part")
+    part.write_text(repr(shown))
+    os.replace(part, now_file(home))
+    return shown
+
+
+def shown_in(home: Path) -> float:
+    """Return what the clock shows; the real time until it was turned."""
+    try:
+        return float(now_file(home).read_text())
+    except FileNotFoundError:
+        return time.time()
+
+
+class TurnedTime:
+    """The time of the file; whoever waits looks at it again and again."""
+
+    def __init__(self, home: Path) -> None:
+        """Go by this home's file."""
+        self._home = home
+
+    def now(self) -> float:
+        """Return the time of the file."""
+        return shown_in(self._home)
+
+    async def wait(self, until: float | None, bell: asyncio.Event) -> None:
+        """Wait for the bell or the time; note what was seen, so that the test can wait for us."""
+        seen = self.now()
+        (self._home / "seen").write_text(repr(seen))
+        while not bell.is_set() and self.now() == seen:  # noqa: ASYNC110 - a file rings no bell
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def main(launch: Launch) -> int:
+    """Run the clock by the file."""
+
+    async def live(runtime: Runtime) -> None:
+        await serve(runtime, TurnedTime(launch.home))
+
+    return run_actor(launch, live)
+
+
+if __name__ == "__main__":
+    from actors.supervisor.main import main as supervise
+
+    supervise({**KINDS, "clock": "tests.scenarios.turned_clock:main"})

@@ -167,7 +167,7 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     place.add("busy", "--in", "60s", "--node", "eve-facts")
     place.add("busy", "--in", "60s", "--callback", "note", "--name", "a note")
     refused = place.command("triggers", "busy", "add", "--in", "60s", "--callback", "rm")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "unknown callback 'rm' (known: note)" in refused.stderr
     place.turn(60)
     agent = place.agent("busy")

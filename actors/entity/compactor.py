@@ -17,6 +17,7 @@ from agiraph.agent.context import (
     Fill,
     Flush,
     decide,
+    estimate_fixed,
     estimate_turns,
     fill_of,
     room_for_turns,
@@ -56,21 +57,21 @@ class Compactor:
         self._mind = mind
         self._models = owner.runtime.config.models
         self._saving = next((name for name in SAVING_TOOLS if name in toolbox.names), None)
+        self._fixed: int | None = None
         self._is_worker = "publish" in toolbox.names
 
     def is_full(self) -> bool:
         """Whether the conversation fills more of the window than it may."""
-        fill = self._fill(self._owner.request())
+        fill = self._fill()
         return fill is not None and fill.used >= self._models.compact_at * fill.window
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Take the next step toward a shorter conversation, if one is due; whether it was."""
-        request = self._owner.request()
-        fill = self._fill(request)
+        fill = self._fill()
         if was_refused:
-            used = fill_of(self._owner.transcript, request, 0)
+            used = fill_of(self._owner.transcript, self._fixed_tokens(), 0)
             learned = _as_refused(fill, used, self._models.compact_at)
-            await self._compact(request, learned, Compact("refused"))
+            await self._compact(learned, Compact("refused"))
             return True
         if fill is None:
             return False
@@ -87,19 +88,28 @@ class Compactor:
                 self._owner.conversation.append(FlushBegan(content=text, ts=now))
                 return True
             case Compact():
-                await self._compact(request, fill, step)
+                await self._compact(fill, step)
                 return True
             case _:
                 return False
 
-    def _fill(self, request: ModelRequest) -> Fill | None:
+    def _fill(self) -> Fill | None:
         window = window_of(self._owner.transcript, self._models.context_tokens)
-        return None if window is None else fill_of(self._owner.transcript, request, window)
+        if window is None:
+            return None
+        return fill_of(self._owner.transcript, self._fixed_tokens(), window)
 
-    async def _compact(self, request: ModelRequest, fill: Fill, step: Compact) -> None:
-        transcript = self._owner.transcript
+    def _fixed_tokens(self) -> int:
+        """Return what system prompt and tools take, as estimated: they do not change."""
+        if self._fixed is None:
+            request = self._owner.request()
+            self._fixed = estimate_fixed(request.system, request.tools)
+        return self._fixed
+
+    async def _compact(self, fill: Fill, step: Compact) -> None:
+        transcript, request = self._owner.transcript, self._owner.request()
         self._owner.show("busy", "compacting")
-        scale = scale_of(transcript, request)
+        scale = scale_of(transcript, self._fixed_tokens())
         budget = int(room_for_turns(fill, share=self._models.compact_at) / scale)
         if step.cause == "refused":
             budget = min(budget, estimate_turns(transcript.turns) // 2)

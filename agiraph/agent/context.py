@@ -20,7 +20,6 @@ from agiraph.agent.transcript import Transcript
 from agiraph.turns import (
     AssistantTurn,
     JsonObject,
-    ModelRequest,
     ToolSchema,
     Turn,
     encoded_length,
@@ -96,22 +95,19 @@ def _estimate_object(value: JsonObject) -> int:
     return -(-encoded_length(value) // BYTES_PER_TOKEN)
 
 
-def fill_of(transcript: Transcript, request: ModelRequest, window: int) -> Fill:
-    """Return how full `window` is with what would be asked now."""
-    fixed = round(estimate_fixed(request.system, request.tools) * transcript.scale)
-    if transcript.counted_tokens:
-        added = estimate_turns(transcript.turns[transcript.counted_turns :])
-        return Fill(transcript.counted_tokens + round(added * transcript.scale), fixed, window)
-    turns = estimate_turns(transcript.turns)
-    return Fill(fixed + round(turns * transcript.scale), fixed, window)
+def fill_of(transcript: Transcript, fixed: int, window: int) -> Fill:
+    """Return how full `window` is; `fixed` is what system prompt and tools have, as estimated."""
+    scale = transcript.scale
+    added = round(estimate_turns(transcript.turns[transcript.counted_turns :]) * scale)
+    known = transcript.counted_tokens or round(fixed * scale)
+    return Fill(known + added, round(fixed * scale), window)
 
 
-def scale_of(transcript: Transcript, request: ModelRequest) -> float:
+def scale_of(transcript: Transcript, fixed: int) -> float:
     """Return what an estimate is to be multiplied with, by the provider's own last count."""
     if not transcript.counted_tokens:
         return transcript.scale
-    counted = transcript.turns[: transcript.counted_turns]
-    guess = estimate_fixed(request.system, request.tools) + estimate_turns(counted)
+    guess = fixed + estimate_turns(transcript.turns[: transcript.counted_turns])
     return min(LARGEST_SCALE, max(1.0, transcript.counted_tokens / max(1, guess)))
 
 

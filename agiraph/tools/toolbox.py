@@ -26,6 +26,7 @@ class Toolbox:
     def __init__(self, tools: Sequence[Tool[Any]]) -> None:
         """Hold these tools; their names must differ."""
         self._tools = {tool.name: tool for tool in tools}
+        self._schemas: tuple[ToolSchema, ...] | None = None
 
     @classmethod
     def for_entity(cls, kind: EntityKind, allowed: Sequence[str] | None = None) -> "Toolbox":
@@ -53,7 +54,9 @@ class Toolbox:
 
     def schemas(self) -> tuple[ToolSchema, ...]:
         """Return the formal layer for the provider."""
-        return tuple(tool.schema() for tool in self._tools.values())
+        if self._schemas is None:  # they are asked for with every call, and dear to make
+            self._schemas = tuple(tool.schema() for tool in self._tools.values())
+        return self._schemas
 
     def guidance(self) -> str:
         """Return the runbooks of all tools held, as one markdown text for the system prompt."""

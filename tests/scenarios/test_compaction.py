@@ -15,12 +15,12 @@ from tests.fakes.model_server import Reply, SeenRequest, call, say, too_long
 from tests.scenarios.house import JsonObject, Outcome
 from tests.scenarios.place import Place, one_worker, placed, whole_lines
 
-WINDOW = 14_000
+WINDOW = 26_000
 COMPANIES = 10
 GOAL = "Do a comprehensive analysis of the ten companies, C1 to C10. Research each one by itself."
 WISH = "Give all numbers in euros, please."
 RESEARCH = (
-    "echo {n} >> researched.txt; for i in $(seq 80); do echo C{n} fact $i of a long page; done"
+    "echo {n} >> researched.txt; for i in $(seq 250); do echo C{n} fact $i of a long page; done"
 )
 
 
@@ -196,7 +196,7 @@ def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> 
     analyst = Analyst("finish")
 
     def brain(seen: SeenRequest) -> Reply:
-        is_too_long = sum(len(turn.model_dump_json()) for turn in seen.turns) > 20_000
+        is_too_long = sum(len(turn.model_dump_json()) for turn in seen.turns) > 40_000
         return too_long() if is_too_long else analyst(seen)
 
     place.plays(coordinator=brain)

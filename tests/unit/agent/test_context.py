@@ -9,6 +9,7 @@ from agiraph.agent.context import (
     Nothing,
     answer_tokens,
     decide,
+    estimate_fixed,
     estimate_text,
     fill_of,
     room_for_turns,
@@ -17,12 +18,10 @@ from agiraph.agent.context import (
 )
 from agiraph.agent.records import BoundReached, Said
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import ModelRequest, Usage
+from agiraph.turns import Usage
 from tests.unit.agent.conversations import flushed, heard, worked
 
-
-def asked(transcript: Transcript) -> ModelRequest:
-    return ModelRequest(model="a/b", system="s" * 300, turns=tuple(transcript.turns))
+FIXED = estimate_fixed("s" * 300, ())
 
 
 def filled(used: int) -> Fill:
@@ -42,19 +41,19 @@ def step(transcript: Transcript, used: int, *, can_flush: bool = True) -> object
 def test_the_count_of_the_provider_counts_and_only_the_rest_is_estimated() -> None:
     transcript = busy()
     worked(transcript, ("bash", "x" * 300), usage=Usage(input_tokens=5000, output_tokens=50))
-    assert fill_of(transcript, asked(transcript), 10_000).used == 5000 + 50 + 100 + 8
+    assert fill_of(transcript, FIXED, 10_000).used == 5000 + 50 + 100 + 8
 
 
 def test_without_a_count_all_is_estimated() -> None:
     transcript = busy()
-    assert fill_of(transcript, asked(transcript), 10_000) == Fill(100 + 8 + 1, 100, 10_000)
+    assert fill_of(transcript, FIXED, 10_000) == Fill(100 + 8 + 1, 100, 10_000)
 
 
 def test_a_count_above_the_estimate_makes_later_estimates_larger() -> None:
     transcript = busy()
     worked(transcript, text="x", usage=Usage(input_tokens=200, output_tokens=50))
-    assert scale_of(transcript, asked(transcript)) == pytest.approx(250 / 118)
-    assert scale_of(busy(), asked(busy())) == 1.0
+    assert scale_of(transcript, FIXED) == pytest.approx(250 / 118)
+    assert scale_of(busy(), FIXED) == 1.0
 
 
 @pytest.mark.parametrize("text", ["a" * 100, "é" * 100, "漢" * 100, "🎈" * 100])

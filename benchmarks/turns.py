@@ -30,7 +30,7 @@ PLACES = (5, 30, 200)
 AROUND = 4
 SETTINGS = f"run:\n  max_iterations: {LONG + 50}\n"
 CONTENT = "a line of what was found\n" * 20
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.25
 MORE_MS = 3.0
 FLAT = 1.5
 

@@ -7,9 +7,10 @@ appended, so an old reader ignores what it does not know. The router reads the h
 passes the blob on as it came.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import IntFlag
 from math import isfinite
+from operator import attrgetter
 from typing import Any, cast
 
 import msgpack
@@ -66,9 +67,12 @@ class Header:
         return bool(self.flags & Flag.TAP)
 
 
+_FIELDS_OF = attrgetter(*Header.__dataclass_fields__)  # dataclasses.astuple copies deeply
+
+
 def pack(header: Header, body: bytes) -> bytes:
     """Return the blob of a message. Raises MalformedFrame if `header` could not be read back."""
-    fields = cast(Fields, astuple(header))
+    fields = cast(Fields, _FIELDS_OF(header))
     if not _fits(fields):
         raise MalformedFrame(f"not a header: {header}")
     return pack_fields(fields, body)

@@ -201,7 +201,9 @@ class Desk:
             self.team.entities[worker.name].mailbox.append(letter)
         return {"worker_id": f"{worker.name}-1", "name": worker.name}
 
-    async def publish(self, call_id: str, summary: str, missing: str) -> tuple[str, ...]:
+    async def publish(
+        self, call_id: str, summary: str, missing: str, insight: str
+    ) -> tuple[str, ...]:
         assert self.me.node is not None
         node = self.team.nodes[self.me.node]
         files = publish_files(node.home)

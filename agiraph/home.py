@@ -319,6 +319,11 @@ class Home:
         return self.path / "agiraph.yaml"
 
     @property
+    def prompts(self) -> Path:
+        """The person's own prompts, laid over the shipped ones; it need not exist."""
+        return self.path / "prompts"
+
+    @property
     def agents(self) -> Path:
         """All agents' homes."""
         return self.path / "agents"

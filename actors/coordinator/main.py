@@ -7,6 +7,8 @@ from actors.entity.args import CoordinatorArgs
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from agiraph.agent.inbox import Inbox
+from agiraph.agent.own_prompts import check_own_prompts
+from agiraph.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
@@ -14,6 +16,8 @@ async def serve(runtime: Runtime) -> None:
 
     Messages that wait to enter the conversation wait on through the change.
     """
+    check_own_prompts(runtime.home.prompts)
+    lay_over(runtime.home.prompts)
     args = CoordinatorArgs.model_validate(runtime.launch.args)
     inbox = Inbox()
     while True:

@@ -6,10 +6,14 @@ from actors.entity.args import WorkerArgs
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from actors.worker.worker import WorkerActor
+from agiraph.agent.own_prompts import check_own_prompts
+from agiraph.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
     """Be the worker that the launch describes."""
+    check_own_prompts(runtime.home.prompts)
+    lay_over(runtime.home.prompts)
     args = WorkerArgs.model_validate(runtime.launch.args)
     environment = dict(os.environ)
     if args.input_dir:

@@ -1,4 +1,6 @@
-"""Prompts: the texts of configs/prompts filled in. The same inputs give the same bytes.
+"""Prompts: the texts of configs/prompts filled in, or those that a person laid over them.
+
+The same inputs give the same bytes.
 
 A system prompt is built once per conversation and never changes from turn to turn, so that
 provider caches serve the whole beginning of a long loop.
@@ -9,8 +11,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from agiraph.config import configs_folder
 from agiraph.models import Agent, Assignment, Worker
+from agiraph.prompt_folder import folders, shipped
 
 WORKER_REMINDER = (
     "[Runtime]: You answered without calling a tool. Go on with the work, or call `publish` "
@@ -37,9 +39,9 @@ CYCLE_REMINDER = (
 
 
 @cache
-def _environment(folder: Path) -> Environment:
+def _environment(folders: tuple[Path, ...]) -> Environment:
     return Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         keep_trailing_newline=False,
         trim_blocks=False,
@@ -47,16 +49,15 @@ def _environment(folder: Path) -> Environment:
 
 
 def render(name: str, **values: object) -> str:
-    """Return the prompt `configs/prompts/{name}.md` with `values` filled in."""
-    environment = _environment(configs_folder() / "prompts")
+    """Return the prompt `{name}.md` with `values` filled in."""
+    environment = _environment(folders())
     return environment.get_template(f"{name}.md").render(**values).strip()
 
 
 def prepare() -> None:
     """Compile every prompt now: processes forked after this need not, each for 50 ms."""
-    folder = configs_folder() / "prompts"
-    for path in folder.glob("*.md"):
-        _environment(folder).get_template(path.name)
+    for path in shipped().glob("*.md"):
+        _environment((shipped(),)).get_template(path.name)
 
 
 def coordinator_system(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agiraph.config import configs_folder
+from agiraph.prompt_folder import read
 from agiraph.tools.ports import EntityKind, ToolContext
 from agiraph.turns import JsonObject, ToolSchema
 
@@ -70,8 +70,7 @@ class Tool(Generic[P]):
 
     def guidance(self) -> str:
         """Return the runbook from configs/prompts/tools/, which stands in the system prompt."""
-        file = configs_folder() / "prompts" / "tools" / f"{self.name}.md"
-        return file.read_text(encoding="utf-8").strip()
+        return read(f"tools/{self.name}.md").strip()
 
 
 @cache

@@ -40,7 +40,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("agent.cycle_started", "the next cycle of an infinite run began", _COORDINATOR,
               ("cycle",)),
     EventType("stage.started", "a stage opened", _COORDINATOR, ("stage", "contract")),
-    EventType("stage.met", "a stage is over early: enough was completed, or its time is up", _COORDINATOR,
+    EventType("stage.met", "a stage is over early: enough is done, or time is up", _COORDINATOR,
               ("stage", "why", "completed", "of", "without")),
     EventType("stage.reconvened", "the coordinator closed a stage and judged it", _COORDINATOR,
               ("stage", "assessment", "decided", "without")),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agiraph.board.commands import CreateNode, SpawnWorker
+from agiraph.board.commands import CreateNode, SpawnWorker, StageTerms
 from agiraph.errors import InvalidInput
 from agiraph.plans.forms import GraphFile
 from agiraph.plans.graph import plan_of_graph
@@ -61,7 +61,19 @@ def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
             refs={name: name for name in node.dependencies},
             dependencies=node.dependencies,
             worker=node.worker,
+            stage=_terms(plan) if node is plan.nodes[0] else None,
         )
         for node in plan.nodes
     )
     return (*spawns, *nodes)
+
+
+def _terms(plan: Plan) -> StageTerms:
+    """Return what the plan asks of the board's one stage, which holds all of the plan's stages.
+
+    A policy is for nodes that stand side by side: it counts for a plan of one stage only.
+    """
+    given = {name: getattr(plan.contract, name) for name in plan.contract.model_fields_set}
+    if len({node.stage for node in plan.nodes}) > 1:
+        given.pop("checkpoint_policy", None)
+    return StageTerms(**given)

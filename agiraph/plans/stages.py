@@ -72,4 +72,5 @@ def _contract(form: ContractForm) -> StageContract:
         "max_iterations_per_node": form.max_iterations_per_node,
         "timeout_seconds": form.timeout_seconds,
     }
-    return StageContract.model_validate({k: v for k, v in given.items() if v is not None})
+    said = {name: given[name] for name in given if name in form.model_fields_set}
+    return StageContract.model_validate({k: v for k, v in said.items() if v is not None})

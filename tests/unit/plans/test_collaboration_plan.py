@@ -126,3 +126,17 @@ def test_every_mistake_is_told_at_once() -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_plan(changed(extra=1, contract={"max_stages": 0}), "p")
     assert len(str(caught.value).splitlines()) == 2
+
+
+def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
+    contract = {"max_iterations_per_node": 7, "timeout_seconds": 60, "checkpoint_policy": "any"}
+    whole = {**SEED, "contract": contract}
+    alone = {**whole, "stages": SEED["stages"][1:]}
+    for plan, policy in ((whole, "all_must_complete"), (alone, "any")):
+        desk = Desk()
+        for command in plan_commands(parse_plan(json.dumps(plan))):
+            desk.do(command)
+            assert desk.do(command) == []
+        kept = desk.board.stages[0].contract
+        assert (kept.max_iterations_per_node, kept.timeout_seconds) == (7, 60)
+        assert kept.checkpoint_policy == policy

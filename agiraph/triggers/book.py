@@ -195,17 +195,17 @@ class Book:
                 trigger = self.triggers[trigger.id] = _with(trigger, waiting="")
             if trigger.id in lineage:
                 continue
+            known = tuple(dict.fromkeys((*trigger.news_from, *lineage)))
             match trigger.schedule:
                 case OnEvent() as schedule if fits(schedule, event):
                     self.triggers[trigger.id] = self._on_event(trigger, event, lineage, now)
                 case Heartbeat() if counts:
-                    known = tuple(dict.fromkeys((*trigger.news_from, *lineage)))
                     if not trigger.news or known != trigger.news_from:
                         self.triggers[trigger.id] = _with(trigger, news=True, news_from=known)
                 case OnIdle(idle_seconds=seconds) if counts:
                     since = max(trigger.idle_since, event.ts)
                     changes = {"idle_since": since, "next_due": since + seconds}
-                    self.triggers[trigger.id] = _with(trigger, **changes)
+                    self.triggers[trigger.id] = _with(trigger, news_from=known, **changes)
                 case _:
                     pass
 

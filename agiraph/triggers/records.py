@@ -101,8 +101,8 @@ class Trigger(Record):
     `anchor` is where its due times are counted from: its creation, or its last resumption.
     `skipped` counts what did not fire: quiet heartbeats, missed times, events over the rate.
     `waiting` is the firing that its agent has not heard yet. `news` (a heartbeat's) tells that
-    something happened since the last beat, and `news_from` which triggers that came from.
-    `idle_since` (of `on_idle`) is when something last happened.
+    something happened since the last beat; `idle_since` (of `on_idle`) is when something last
+    happened. `news_from` (of both) are the triggers that it came from.
     """
 
     id: str

@@ -1,0 +1,35 @@
+"""`agiraph triggers`: what is wrong is told before anything is asked for."""
+
+import pytest
+
+from cli.triggers import does, waits_for
+from tests.unit.cli.fakes import FakeClient, command
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("survey", "foo"), "unknown act 'foo' (known: list, add, pause, resume, cancel, fire)"),
+        (("survey", "add", "x"), "say when, by one of --cron --in --at --every --on --idle"),
+        (("survey", "add", "x", "--in", "5m", "--at", "2026-01-01"), "say when, by one of"),
+        (("survey", "add", "x", "--in", "soon"), "'soon' is no length of time"),
+        (("survey", "add", "--in", "5m"), "TASK is missing"),
+        (("survey", "add", "x", "--in", "5m", "--say", "a", "--node", "b"), "one of them"),
+        (("survey", "add", "x", "--on", "node.failed", "--where", "name"), "is not KEY=VALUE"),
+        (("survey", "pause"), "Missing argument 'TRIGGER'"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_names_what_is_possible(args: tuple[str, ...], told: str) -> None:
+    result = command(FakeClient(), "triggers", *args)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_what_a_trigger_waits_for_and_does_is_told_in_words() -> None:
+    cron = {"type": "scheduled", "config": {"cron": "0 9 * * MON", "time_zone": "UTC"}}
+    assert waits_for(cron) == "cron 0 9 * * MON (UTC)"
+    event = {"type": "on_event", "config": {"event_pattern": "node.*", "filter": {"name": "a"}}}
+    assert waits_for(event) == "on node.* where name=a"
+    assert does({"type": "wake_agent", "payload": {"task": "look"}}) == "look"
+    said = {"type": "send_message", "payload": {"to": "ada", "content": "hi"}}
+    assert does(said) == "send_message: ada, hi"

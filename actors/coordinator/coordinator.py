@@ -370,20 +370,27 @@ class CoordinatorActor:
         return coordinator_belongings(self._task, self.office.board, self.files)
 
     async def make_room(self, *, was_refused: bool) -> bool:
-        """Keep the conversation within the model's window."""
+        """Keep the conversation within the model's window; at rest that takes no model call."""
+        if not was_refused and not self._is_to_think():
+            return False
         return await self._compactor.make_room(was_refused=was_refused)
+
+    def _is_to_think(self) -> bool:
+        """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
+        if self._cycles.may_not_think:
+            return False
+        if self.office.board.is_running or self.transcript.is_flushing:
+            return True
+        is_spoken_to = isinstance(self.transcript.turns[-1], UserTurn)
+        return is_spoken_to and not self.transcript.is_set_aside
 
     async def on_step_limit(self) -> bool:
         """Keep to the run's bound on turns; once the run has ended think only when spoken to."""
-        if self._cycles.may_not_think:
+        if not self._is_to_think():
             await self._rest()
             return False
         if not self.office.board.is_running:
-            is_spoken_to = isinstance(self.transcript.turns[-1], UserTurn)
-            if is_spoken_to and not self.transcript.is_set_aside:
-                return True
-            await self._rest()
-            return False
+            return True
         limit = self.runtime.config.run.coordinator_iterations
         if self._cycles.turns_used >= limit:
             self._fail(f"the coordinator's {limit} model turns are used up")

@@ -8,11 +8,12 @@ from pydantic import Field, ValidationError
 from agiraph.config import Section, configs_folder
 from agiraph.errors import InvalidInput
 from agiraph.providers.registry import DATE, read_table
-from agiraph.turns import ModelRequest, Usage
+from agiraph.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
 TOKENS_PER_TURN = 8
+CHARACTERS_PER_CALL = 40
 
 
 class Price(Section):
@@ -66,6 +67,18 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
 
 def guess_input_tokens(request: ModelRequest) -> int:
     """Return about how many tokens of input a request has, rather too many than too few."""
-    size = len(request.system) + sum(len(turn.model_dump_json()) for turn in request.turns)
-    size += sum(len(tool.model_dump_json()) for tool in request.tools)
-    return size // CHARACTERS_PER_TOKEN + TOKENS_PER_TURN * len(request.turns)
+    size = len(request.system) + sum(map(_size, request.turns))
+    for tool in request.tools:
+        size += len(tool.name) + len(tool.description) + encoded_length(tool.parameters)
+    pieces = len(request.turns) + len(request.tools)
+    return size // CHARACTERS_PER_TOKEN + TOKENS_PER_TURN * pieces
+
+
+def _size(turn: Turn) -> int:
+    """Return about how many characters a turn has on the wire; it is asked for often."""
+    if not isinstance(turn, AssistantTurn):
+        return len(turn.content)
+    size = len(turn.text or "") + (encoded_length(turn.provider_data) if turn.provider_data else 0)
+    return size + sum(
+        CHARACTERS_PER_CALL + len(c.name) + encoded_length(c.arguments) for c in turn.tool_calls
+    )

@@ -102,6 +102,9 @@ def test_cycles_of_a_monitor_with_kills(place: Place) -> None:
     until(lambda: cycle(agent) == 1, "the first cycle")
     show_posts(place, 3)
     until(lambda: is_parked(place), "the coordinator parked")
+    [row] = [row for row in place.json("ps") if row["kind"] == "coordinator"]
+    assert row["step"].startswith("cycle 2 at ")
+    assert place.json("show", "monitor")["status"] == "idle"
     place.kill("agiraph: clock")
     assert not [title for title in place.titles() if "coordinator" in title]
     begin_cycle(place, 2)

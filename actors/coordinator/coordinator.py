@@ -10,14 +10,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from actors.coordinator.belongings import coordinator_belongings
+from actors.coordinator.bulletin import Bulletin
 from actors.coordinator.counter import Counter
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.deadlocks import DeadlockWatch
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.insights import Insights
 from actors.coordinator.lead import CoordinatorLead
-from actors.coordinator.notices import notice
 from actors.coordinator.office import Office
+from actors.coordinator.opening import fill_board, start_run, task_of
 from actors.coordinator.record import AgentRecord
 from actors.coordinator.stage_clock import StageClock
 from actors.coordinator.succession import NextRun, Succession
@@ -34,7 +35,6 @@ from actors.entity.reception import Reception
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
-from agiraph.agent.bounds import contract_of
 from agiraph.agent.compaction import Belongings
 from agiraph.agent.context import answer_tokens
 from agiraph.agent.conversation import Conversation
@@ -45,19 +45,17 @@ from agiraph.agent.prompts import (
     COORDINATOR_REMINDER,
     CYCLE_REMINDER,
     coordinator_system,
-    goal_turn,
 )
 from agiraph.agent.records import Heard, StepSetAside
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.errors import ModelFailure, Refused
+from agiraph.errors import ModelFailure
 from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
 from agiraph.memory.loading import memory_at_start
 from agiraph.memory.skills import find_skills, listing
 from agiraph.messages import BeginRun, Text, TriggerFired
 from agiraph.models import Agent, Event
-from agiraph.plans.plan import parse_plan, plan_commands
 from agiraph.scopes.scope import Scope
 from agiraph.tools.command import forget_commands
 from agiraph.tools.cycle import END_CYCLE
@@ -124,7 +122,7 @@ class CoordinatorActor:
         is_infinite = args.agent.mode == "infinite"
         self._toolbox = toolbox if is_infinite else toolbox.without(END_CYCLE.name)
         self._compactor = Compactor(self, self._mind, self._toolbox)
-        self._noticed = self.transcript.board_seq
+        self._bulletin = Bulletin(self.office, self.transcript, runtime.clock)
         self._skills = find_skills(runtime.home.path, args.agent.input_dir)
         self._system = coordinator_system(
             args.agent,
@@ -192,44 +190,14 @@ class CoordinatorActor:
         self.record.open()
         open_calls = {opened.key for opened in self.transcript.open_calls}
         forget_commands(self.files.home.calls, but=open_calls)
-        settings = self.runtime.config.run
-        if self.office.board.run is None:
-            self.office.execute(
-                c.StartRun(
-                    run_id=self.args.run,
-                    goal=self.args.agent.goal,
-                    model=self.args.agent.model,
-                    worker_model=self.args.agent.worker_model,
-                    mode=self.args.agent.mode,
-                    max_nodes=settings.max_nodes,
-                    max_workers=settings.max_workers,
-                    max_depth=settings.max_depth,
-                    contract=contract_of(settings),
-                )
-            )
+        start_run(self.office, self.args, self.runtime.config)
         if not self.office.board.is_running and not self.record.has_ended:
             last = self.office.count - 1
             self._on_board_event(self.office.since(last)[0], last)
-        if self.args.plan is not None and self.office.board.is_running:
-            self._fill_board(self.args.plan)
+        if refused := fill_board(self.office, self.args.plan):
+            self._fail(refused)
         if not self.transcript.turns:
-            self._tell(self._task)
-
-    @property
-    def _task(self) -> str:
-        """The goal of this run as the model was given it."""
-        began, agent = self.transcript.began, self.args.agent
-        if began is not None:
-            return began.content
-        return goal_turn(agent.goal, agent.input_dir, has_plan=self.args.plan is not None)
-
-    def _fill_board(self, plan: str) -> None:
-        """Put a plan that was given with the goal on the board; what stands there already stays."""
-        try:
-            for command in plan_commands(parse_plan(plan)):
-                self.office.execute(command)
-        except Refused as error:
-            self._fail(f"the plan cannot be followed: {error}")
+            self._tell(task_of(self.transcript, self.args))
 
     async def _set_aside(self, reason: str) -> None:
         """Fail the run for a step that ends this process, and be there for the human."""
@@ -332,15 +300,7 @@ class CoordinatorActor:
 
     def notices(self) -> list[Heard]:
         """Return what happened on the board that the mind has not been told, as one turn."""
-        lines = self._fresh_lines()
-        self._noticed = self.office.count
-        self.office.forget(self._noticed)
-        if not lines:
-            return []
-        now = self.runtime.clock.now()
-        content = "\n".join(lines)
-        heard = Heard(content=content, from_name="board", ts=now, board_seq=self._noticed)
-        return [heard]
+        return self._bulletin.take()
 
     def take_effects(self) -> Effects:
         """Return what the last call has shown."""
@@ -367,7 +327,9 @@ class CoordinatorActor:
 
     def belongings(self) -> Belongings:
         """Return the goal, the board and the files, for a conversation that begins anew."""
-        return coordinator_belongings(self._task, self.office.board, self.files)
+        return coordinator_belongings(
+            task_of(self.transcript, self.args), self.office.board, self.files
+        )
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window; at rest that takes no model call."""
@@ -454,30 +416,20 @@ class CoordinatorActor:
         self.show("idle", self._cycles.told)
         if not self.inbox.has_followups():
             await self.patience.first_of(
-                self.office.changes.until(self._has_notices),
+                self.office.changes.until(self._bulletin.has_news),
                 self.inbox.arrived.wait(),
                 at_once=self._cycles.is_asleep,
             )
 
     def has_alarm(self) -> bool:
         """Whether a deadlock was found that the mind has not been told of."""
-        fresh = self.office.since(self._noticed)
-        return any(isinstance(event, e.DeadlockFound) for event in fresh)
+        return self._bulletin.has_alarm()
 
     def _may_park(self) -> bool:
         """Whether everything that came in is recorded and everything that follows is done."""
         is_at_rest = self.office.is_at_rest and self._counter.is_at_rest
         is_quiet = self._deadlocks.is_at_rest and not self._stage_clock.is_ticking
         return is_at_rest and self.inbox.is_empty and is_quiet
-
-    def _has_notices(self) -> bool:
-        return bool(self._fresh_lines())
-
-    def _fresh_lines(self) -> list[str]:
-        """Return what the board has to tell of events that the mind has not looked at."""
-        board, covered = self.office.board, self.transcript.covered
-        fresh = self.office.since(self._noticed)
-        return [text for event in fresh if (text := notice(board, event, covered))]
 
     def _is_work_under_way(self) -> bool:
         return any(not node.has_ended for node in self.office.board.nodes.values())

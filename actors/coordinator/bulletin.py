@@ -1,0 +1,45 @@
+"""Bulletin: what the board has to tell the mind; it follows from both, so no crash loses any."""
+
+from actors.coordinator.notices import notice
+from actors.coordinator.office import Office
+from agiraph.agent.records import Heard
+from agiraph.agent.transcript import Transcript
+from agiraph.board import events as e
+from agiraph.clock import Clock
+
+BOARD_NAME = "board"
+
+
+class Bulletin:
+    """The board's events that the mind has not looked at yet."""
+
+    def __init__(self, office: Office, transcript: Transcript, clock: Clock) -> None:
+        """Begin behind the last event that the conversation knows of."""
+        self._office = office
+        self._transcript = transcript
+        self._clock = clock
+        self._noticed = transcript.board_seq
+
+    def take(self) -> list[Heard]:
+        """Return what there is to tell, as one turn; it is not told again."""
+        lines = self._lines()
+        self._noticed = self._office.count
+        self._office.forget(self._noticed)
+        if not lines:
+            return []
+        now, content = self._clock.now(), "\n".join(lines)
+        return [Heard(content=content, from_name=BOARD_NAME, ts=now, board_seq=self._noticed)]
+
+    def has_news(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self._lines())
+
+    def has_alarm(self) -> bool:
+        """Whether a deadlock was found that the mind has not been told of."""
+        fresh = self._office.since(self._noticed)
+        return any(isinstance(event, e.DeadlockFound) for event in fresh)
+
+    def _lines(self) -> list[str]:
+        board, covered = self._office.board, self._transcript.covered
+        fresh = self._office.since(self._noticed)
+        return [text for event in fresh if (text := notice(board, event, covered))]

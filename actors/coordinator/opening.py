@@ -1,0 +1,54 @@
+"""Opening: how a run begins on the board: its terms, its plan if it was given one, its goal."""
+
+from actors.coordinator.office import Office
+from actors.entity.args import CoordinatorArgs
+from agiraph.agent.bounds import contract_of
+from agiraph.agent.prompts import goal_turn
+from agiraph.agent.transcript import Transcript
+from agiraph.board import commands as c
+from agiraph.config import Config
+from agiraph.errors import Refused
+from agiraph.plans.plan import parse_plan, plan_commands
+
+
+def start_run(office: Office, args: CoordinatorArgs, config: Config) -> None:
+    """Begin the run on the board, unless it has been begun before."""
+    if office.board.run is not None:
+        return
+    agent, settings = args.agent, config.run
+    office.execute(
+        c.StartRun(
+            run_id=args.run,
+            goal=agent.goal,
+            model=agent.model,
+            worker_model=agent.worker_model,
+            mode=agent.mode,
+            max_nodes=settings.max_nodes,
+            max_workers=settings.max_workers,
+            max_depth=settings.max_depth,
+            contract=contract_of(settings),
+        )
+    )
+
+
+def fill_board(office: Office, plan: str | None) -> str | None:
+    """Put a plan that was given with the goal on the board; what stands there already stays.
+
+    Returns why it cannot be followed, None if it can or if there is none.
+    """
+    if plan is None or not office.board.is_running:
+        return None
+    try:
+        for command in plan_commands(parse_plan(plan)):
+            office.execute(command)
+    except Refused as error:
+        return f"the plan cannot be followed: {error}"
+    return None
+
+
+def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
+    """Return the goal of this run as the model was given it."""
+    if transcript.began is not None:
+        return transcript.began.content
+    agent = args.agent
+    return goal_turn(agent.goal, agent.input_dir, has_plan=args.plan is not None)

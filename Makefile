@@ -50,7 +50,10 @@ setup: $(DEVELOPS)
 run: $(RUNS)
 	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" $(ARGS)
 
-# A file stays with one process: its tests share a supervisor.
+# A file stays with one process: its tests share a supervisor. They start many processes, which
+# need not compile the same sources again, whatever the environment says of bytecode.
+test: export PYTHONDONTWRITEBYTECODE :=
+test: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 test: $(DEVELOPS)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 

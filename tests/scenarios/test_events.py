@@ -31,6 +31,7 @@ SEEN_ELSEWHERE = {
     *(
         "memory.compacted",
         "memory.insight",
+        "memory.upkeep",
         "context.written",
         "tool.loop",
         "model.retry",

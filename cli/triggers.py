@@ -198,7 +198,12 @@ def add(
     trigger = NewTrigger(type=type_, config=config, action=action, name=name)
     with connect(home) as client:
         made = client.add_trigger(_agent(), trigger)
-    print_record(to_rows([made])[0], as_json=as_json)
+    row = to_rows([made])[0]
+    if as_json:
+        print_record(row, as_json=True)
+        return
+    due = f", next due {moment(row['next_due'])}" if row.get("next_due") else ""
+    click.echo(f"{made.id} ({made.name}): {waits_for(row)}{due}")
 
 
 def _given(**value: Any) -> JsonObject | None:

@@ -40,7 +40,8 @@ class Reporter:
 
     async def flush(self, within_seconds: float | None = None) -> None:
         """Wait until the router has accepted everything reported so far; raises TimeoutError."""
-        await asyncio.wait_for(self._is_idle.wait(), within_seconds)
+        async with asyncio.timeout(within_seconds):
+            await self._is_idle.wait()
 
     async def run(self) -> None:
         """Send batch after batch, for as long as the actor lives."""

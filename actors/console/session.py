@@ -114,7 +114,8 @@ class Session:
                 self._show(f"! {printable(str(error))}")
         if self._waits_for_word:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._heard.wait(), linger_seconds)
+                async with asyncio.timeout(linger_seconds):
+                    await self._heard.wait()
 
     async def _do(self, act: Act) -> None:
         match act:
@@ -190,7 +191,8 @@ class Session:
     async def _keep_looking(self, bell: Bell) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(bell.rung.wait(), LOOK_EVERY_SECONDS)
+                async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                    await bell.rung.wait()
             bell.rung.clear()
             try:
                 await self._look()

@@ -33,7 +33,8 @@ class StageClock:
             due = due_at(self._office.board)
             left = None if due is None else max(0.0, due - self._clock.now())
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed_from(due), left)
+                async with asyncio.timeout(left):
+                    await self._changed_from(due)
             self.expire()
 
     def expire(self) -> None:

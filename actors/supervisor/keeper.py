@@ -325,7 +325,8 @@ class Keeper:
         if seconds > 0:
             self._become("backing_off", self.cause)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._woken.wait()
         return self.desired == "running"
 
     def _become(self, state: ChildState, cause: str | None = None) -> None:

@@ -160,7 +160,8 @@ class Supervisor:
 
     async def _await_spawner(self, fork: ForkLauncher) -> None:
         try:
-            await asyncio.wait_for(fork.ready.wait(), SPAWNER_SECONDS)
+            async with asyncio.timeout(SPAWNER_SECONDS):
+                await fork.ready.wait()
         except TimeoutError:
             self.log.warning("the spawner is not ready, starting fresh interpreters meanwhile")
 

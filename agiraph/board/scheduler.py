@@ -2,8 +2,9 @@
 
 Ready nodes go to idle workers: first those kept for one worker, then those whose role an idle
 worker has, then the rest in the order they came; none goes to a worker that works another way
-(`mode`). If nobody is idle and the limit on busy workers allows, a worker is spawned. A node whose
-dependency will never be completed fails. A stage whose policy is met goes on without the rest.
+(`mode`), and a worker that nodes are kept for takes others only when the team is full. If nobody
+is idle and the limit on busy workers allows, a worker is spawned. A node whose dependency will
+never be completed fails. A stage whose policy is met goes on without the rest.
 
 Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
 next time.
@@ -70,7 +71,24 @@ def _pairs(board: Board, ready: list[WorkNode]) -> list[tuple[WorkNode, Worker]]
         [worker for worker in free if worker.id not in taken[1]],
         _works_its_way,
     )
-    return [*pairs, *fitting, *rest]
+    found = [*pairs, *fitting, *rest]
+    return [*found, *_borrowed(board, anybodys, list(idle.values()), found)]
+
+
+def _borrowed(
+    board: Board, nodes: list[WorkNode], idle: list[Worker], found: list[tuple[WorkNode, Worker]]
+) -> list[tuple[WorkNode, Worker]]:
+    """Return what idle workers take who are kept for nodes that cannot start yet.
+
+    Only in a full team: there nobody else may ever come, and what they are kept for may be waiting
+    for just these nodes.
+    """
+    if places_left(board):
+        return []
+    given = {node.id for node, _ in found}
+    taken = {worker.id for _, worker in found}
+    left = [node for node in nodes if node.id not in given]
+    return _match(left, [worker for worker in idle if worker.id not in taken], _works_its_way)
 
 
 def _has_its_role(node: WorkNode, worker: Worker) -> bool:

@@ -238,7 +238,7 @@ WRONG = [
     (Reply(calls=(Call("bash", raw='{"command": "ls'),)), "are not a JSON object"),
     (Reply(calls=(Call("bash", raw="[1]"),)), "are not a JSON object"),
     (call("sehll", command="ls"), "unknown tool 'sehll' (known: append_context,"),
-    (call("spawn_worker", name="dan", tools=["fly"]), "unknown tool 'fly' (known: ask_human,"),
+    (call("spawn_worker", name="dan", tools=["fly"]), "unknown tool 'fly' (known: append_context,"),
     (call("spawn_worker", name="dan", model="nope/x"), "unknown provider 'nope'"),
     (call("create_work_node", task="x", worker="zoe"), "unknown worker 'zoe'"),
     (call("create_work_node", task="x", refs={"a": "gone"}), "unknown node 'gone'"),

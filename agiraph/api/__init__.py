@@ -1,0 +1,74 @@
+"""What the HTTP API takes and gives: one frozen record per request and per answer.
+
+The gateway (`actors/human`) and the client (`agiraph.client`) both speak these and nothing else.
+Every error is `{"detail": text}`. Where JSON says `from`, Python says `sender`. Lists come as JSON
+arrays; what can grow without end comes in pages with a cursor: pass `next` as `after` to go on.
+"""
+
+from agiraph.api.agents import AgentSummary, Archived, CreateAgent, NewRun, RunRequest, RunView
+from agiraph.api.base import JsonObject, Request, View
+from agiraph.api.conversation import (
+    ConversationMessage,
+    ConversationPage,
+    MessageView,
+    Nudge,
+    SendText,
+    Sent,
+)
+from agiraph.api.dead import DeadLetterView
+from agiraph.api.entities import ENTITY_ACTS, Acted, ActedOn, EntityAct, EntityRow
+from agiraph.api.errors import ApiError, NotReachable
+from agiraph.api.events import EventPage
+from agiraph.api.files import FileContent, FileEntry, Folder
+from agiraph.api.memory import MemoryEntry, MemoryHit, MemoryQuery
+from agiraph.api.questions import Answer, QuestionView, Respond
+from agiraph.api.system import ConsoleTicket, Health, ModelsView, UsageView
+from agiraph.api.triggers import NewTrigger, TriggerView
+from agiraph.api.work import BoardView, NodeDetail, NodeView, StageView, WorkerView
+
+__all__ = [
+    "ENTITY_ACTS",
+    "Acted",
+    "ActedOn",
+    "AgentSummary",
+    "Answer",
+    "ApiError",
+    "Archived",
+    "BoardView",
+    "ConsoleTicket",
+    "ConversationMessage",
+    "ConversationPage",
+    "CreateAgent",
+    "DeadLetterView",
+    "EntityAct",
+    "EntityRow",
+    "EventPage",
+    "FileContent",
+    "FileEntry",
+    "Folder",
+    "Health",
+    "JsonObject",
+    "MemoryEntry",
+    "MemoryHit",
+    "MemoryQuery",
+    "MessageView",
+    "ModelsView",
+    "NewRun",
+    "NewTrigger",
+    "NodeDetail",
+    "NodeView",
+    "NotReachable",
+    "Nudge",
+    "QuestionView",
+    "Request",
+    "Respond",
+    "RunRequest",
+    "RunView",
+    "SendText",
+    "Sent",
+    "StageView",
+    "TriggerView",
+    "UsageView",
+    "View",
+    "WorkerView",
+]

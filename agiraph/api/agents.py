@@ -1,0 +1,100 @@
+"""Agents and their runs, as the HTTP API takes and shows them."""
+
+from pydantic import Field, field_validator
+
+from agiraph.api.base import Request, View
+from agiraph.ids import AgentId, RunId
+from agiraph.models import Mode
+
+
+class RunRequest(Request):
+    """What any run is asked for. Models are `provider/name`; `input` is an absolute path.
+
+    `cycle_seconds` is for infinite mode: from the end of a cycle to the next one.
+    `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.ids.new_run_id` makes
+    them): asked again with it, it is the same run, so a caller who got no answer may ask again.
+    """
+
+    goal: str = Field(min_length=1)
+    model: str | None = None
+    worker_model: str | None = None
+    mode: Mode | None = None
+    input: str | None = None
+    plan: str | None = None
+    budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
+
+
+class NewRun(RunRequest):
+    """POST /agents/{a}/runs: another goal for an agent whose run has ended.
+
+    Models, mode and input folder stay as they were unless they are named; a budget is this run's.
+    """
+
+
+class CreateAgent(RunRequest):
+    """POST /agents. `tools` overrides the default tool set."""
+
+    mode: Mode = "finite"
+    name: str | None = Field(default=None, min_length=1, max_length=64)
+    tools: tuple[str, ...] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _is_speakable(cls, name: str | None) -> str | None:
+        if name is not None and (not name.isprintable() or "/" in name):
+            raise ValueError("must be printable and hold no '/'")
+        return name
+
+
+class AgentSummary(View):
+    """An agent as listings show it; `result` is the final answer once the run has ended.
+
+    `last_event` is the cursor of the last event of its log, where `agiraph.api` hands one out: in
+    the answer to a request that begins a run.
+    """
+
+    id: AgentId
+    name: str
+    goal: str
+    mode: Mode
+    model: str
+    worker_model: str
+    status: str
+    run: RunId | None = None
+    input_dir: str | None = None
+    result: str | None = None
+    reason: str | None = None
+    last_event: int = 0
+    current_stage: str | None = None
+    node_count: int = 0
+    worker_count: int = 0
+    open_questions: int = 0
+    cycle: int = 0
+    next_cycle_at: float | None = None
+    created_at: float
+    updated_at: float
+
+
+class RunView(View):
+    """One run of an agent: its goal and what came of it."""
+
+    id: RunId
+    goal: str
+    status: str
+    mode: Mode
+    model: str
+    worker_model: str
+    result: str | None = None
+    reason: str | None = None
+    started_at: float
+    ended_at: float | None = None
+    is_current: bool = False
+
+
+class Archived(View):
+    """DELETE /agents/{a}: where the agent's folder went."""
+
+    id: AgentId
+    path: str

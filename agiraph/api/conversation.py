@@ -1,0 +1,63 @@
+"""Talking with an agent's entities: what is sent, and the thread that comes of it."""
+
+from pydantic import Field
+
+from agiraph.api.base import Request, View
+from agiraph.models import DeliveryMode
+
+
+class SendText(Request):
+    """POST /agents/{a}/send. `to` is a worker's name or id, `coordinator` (default) or `*`."""
+
+    message: str = Field(min_length=1)
+    to: str | None = None
+    mode: DeliveryMode = "steer"
+
+
+class Nudge(Request):
+    """POST /agents/{a}/nudge: an instruction for the coordinator at its next yield point."""
+
+    message: str = Field(min_length=1)
+
+
+class Sent(View):
+    """POST send and nudge: the router has journaled one message to each of `to` (their names)."""
+
+    id: str
+    to: tuple[str, ...]
+    ts: float
+
+
+class ConversationMessage(View):
+    """One entry of the thread between a person and an agent's entities.
+
+    `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from the machinery).
+    """
+
+    seq: int
+    id: str
+    agent: str
+    sender: str = Field(alias="from")
+    to: str
+    content: str
+    ts: float
+    kind: str = "text"
+    question_id: str | None = None
+
+
+class ConversationPage(View):
+    """A stretch of the thread, oldest first; `next` is the cursor for the following one."""
+
+    messages: tuple[ConversationMessage, ...]
+    next: int
+
+
+class MessageView(View):
+    """One text between two entities, as the run's message log keeps it (names, not addresses)."""
+
+    seq: int
+    id: str
+    sender: str = Field(alias="from")
+    to: str
+    content: str
+    ts: float

@@ -1,0 +1,42 @@
+"""Every process of a home as `ps` shows it, and what can be done to one."""
+
+from typing import Literal
+
+from agiraph.api.base import View
+
+EntityAct = Literal["stop", "kill", "restart", "pause", "resume"]
+ENTITY_ACTS: tuple[EntityAct, ...] = ("stop", "kill", "restart", "pause", "resume")
+
+
+class EntityRow(View):
+    """A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages."""
+
+    address: str
+    kind: str
+    name: str
+    state: str
+    pid: int | None = None
+    incarnation: int = 0
+    host: str = ""
+    cpu: float = 0.0
+    memory_bytes: int = 0
+    mailbox: int = 0
+    tokens: int = 0
+    cost_usd: float | None = None
+    step: str = ""
+    restarts: int = 0
+    cause: str | None = None
+
+
+class ActedOn(View):
+    """One entity that was acted on, and the state that it is in now."""
+
+    address: str
+    state: str
+
+
+class Acted(View):
+    """POST /agents/{a}/pause|resume|stop and /entities/{address}/{act}: every entity concerned."""
+
+    act: EntityAct
+    entities: tuple[ActedOn, ...]

@@ -1,0 +1,70 @@
+"""The work of a run: its nodes, its stages and its workers."""
+
+from pydantic import Field
+
+from agiraph.api.base import View
+from agiraph.ids import NodeId, RunId, WorkerId
+
+
+class NodeView(View):
+    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most."""
+
+    id: NodeId
+    name: str
+    role: str
+    task: str
+    status: str
+    assigned_worker: str | None = None
+    dependencies: tuple[str, ...] = ()
+    parent_node: str | None = None
+    children: tuple[str, ...] = ()
+    stage: int = 0
+    attempt: int = 0
+    summary: str | None = None
+    reason: str | None = None
+    published: tuple[str, ...] = ()
+    folder: str = ""
+    result_preview: str | None = None
+    created_at: float = 0.0
+    started_at: float | None = None
+    ended_at: float | None = None
+
+
+class NodeDetail(NodeView):
+    """A node with its references and the path of its folder under the run, for `workspace`."""
+
+    refs: dict[str, str] = Field(default_factory=dict)
+    path: str = ""
+
+
+class StageView(View):
+    """A stage of the run."""
+
+    name: str
+    nodes: tuple[str, ...]
+    status: str
+    assessment: str | None = None
+
+
+class BoardView(View):
+    """All nodes and stages of the current run; `current_stage` is an index, -1 before the first."""
+
+    run: RunId | None = None
+    nodes: tuple[NodeView, ...] = ()
+    stages: tuple[StageView, ...] = ()
+    current_stage: int = -1
+
+
+class WorkerView(View):
+    """A worker. `node` is the name of the node it holds; `step` what it does right now."""
+
+    id: WorkerId
+    name: str
+    type: str
+    role: str
+    model: str | None = None
+    status: str
+    node: str | None = None
+    node_id: NodeId | None = None
+    address: str
+    step: str = ""

@@ -22,10 +22,16 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 Audit = Callable[[dict[str, Any]], None]
 
 SAFE_METHODS = ("GET", "HEAD")
+
+OPEN_PREFIXES = ("/answer/",)
+"""Below these no token is asked for: the path itself carries what proves the right to one thing."""
+
+# A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
+# with `Origin: null`, which nothing lets in: hence `same-origin`.
 HEADERS = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 ]
 
@@ -63,6 +69,10 @@ class Gate:
         origin = header(headers, b"origin")
         if origin and not self._names.allow_origin(origin, host):
             raise ApiError(403, f"origin '{origin}' may not call this gateway")
+        if _declared_length(headers) > BODY_LIMIT:
+            raise _too_large()
+        if scope["type"] == "http" and scope["path"].startswith(OPEN_PREFIXES):
+            return
         given = bearer(headers)
         if given is None:
             given = cookie(headers)
@@ -71,8 +81,6 @@ class Gate:
                 raise ApiError(403, "a call with a cookie needs an Origin")
         if given is None or not is_same_token(given, self._token):
             raise ApiError(401, "this needs the home's token: Authorization: Bearer TOKEN")
-        if _declared_length(headers) > BODY_LIMIT:
-            raise _too_large()
 
     async def _serve(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         taken = 0
@@ -91,7 +99,7 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                message["headers"] = _with_defaults(list(message.get("headers", ())))
             await send(message)
 
         try:
@@ -99,6 +107,11 @@ class Gate:
         finally:
             if scope["method"] not in SAFE_METHODS:
                 self._audit(_audit_record(scope, status))
+
+
+def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    given = {name.lower() for name, _ in headers}
+    return [*headers, *((name, value) for name, value in HEADERS if name not in given)]
 
 
 def _too_large() -> ApiError:
@@ -115,10 +128,16 @@ def _audit_record(scope: MutableMapping[str, Any], status: int) -> dict[str, Any
     return {
         "ts": time.time(),
         "method": scope["method"],
-        "path": scope["path"],
+        "path": _speakable(scope["path"]),
         "status": status,
         "client": f"{client[0]}:{client[1]}" if client else "",
     }
+
+
+def _speakable(path: str) -> str:
+    """Return a path for the audit; below an open prefix the rest is a secret."""
+    found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
+    return path if found is None else f"{found}..."
 
 
 async def _refuse(scope: MutableMapping[str, Any], send: Send, refusal: ApiError) -> None:

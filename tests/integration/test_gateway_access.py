@@ -76,6 +76,18 @@ def test_the_whole_api_is_among_the_routes_that_were_tried() -> None:
     assert ("POST", "/entities/x/x") in ROUTES
 
 
+def test_below_answer_no_token_is_asked_for_and_the_audit_keeps_no_link(
+    world: World, url: str
+) -> None:
+    assert call(url, "POST", "/answer/signed-secret").status_code == 404
+    assert call(url, path="/answer").status_code == 401
+    assert call(url, path="/answers/x").status_code == 401
+    assert call(url, "POST", "/answer/x", headers={"Origin": "http://evil"}).status_code == 403
+    text = world.home.human.audit.read_text()
+    assert "/answer/..." in text
+    assert "signed-secret" not in text
+
+
 def test_a_token_in_the_url_opens_nothing(url: str, token: str) -> None:
     for name in ("token", "access_token", "agiraph_token"):
         assert call(url, path=f"/health?{name}={token}").status_code == 401

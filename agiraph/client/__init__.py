@@ -1,0 +1,18 @@
+"""The typed client of the HTTP API: what the command line and your own programs talk through.
+
+    with Client.for_home(default_home()) as client:
+        agent = client.create_agent(CreateAgent(goal="Survey this folder", input="/data"))
+        for event in client.follow_events(agent.id):
+            ...
+
+Wherever an agent is named its id or its name serves, and so for workers, nodes and entities.
+Every method raises NotReachable when no gateway answers (after a crash it is back within a second
+or two) and ApiError when it refuses. `AsyncClient` has the same methods as coroutines.
+"""
+
+from agiraph.api.errors import ApiError, NotReachable
+from agiraph.client.asynchronous import AsyncClient
+from agiraph.client.door import read_door
+from agiraph.client.sync import Client
+
+__all__ = ["ApiError", "AsyncClient", "Client", "NotReachable", "read_door"]

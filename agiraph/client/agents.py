@@ -1,0 +1,61 @@
+"""Calls about agents: make, list, pause, resume, stop, archive them, and begin their runs."""
+
+from agiraph.api import Acted, AgentSummary, Archived, CreateAgent, NewRun, RunView
+from agiraph.client.call import LONG_SECONDS, Call, Verb, delete, get, of_agent, post
+
+
+class AgentCalls:
+    """What `/agents` offers. An agent is named by its id or its name."""
+
+    @Verb
+    def create_agent(self, request: CreateAgent) -> Call[AgentSummary]:
+        """Create an agent and start it; returns when its coordinator has begun.
+
+        422 for a bad goal, model, budget or input folder; 409 for a name that is taken.
+        """
+        return post("/agents", request, AgentSummary, timeout_seconds=LONG_SECONDS)
+
+    @Verb
+    def begin_run(self, agent: str, request: NewRun) -> Call[AgentSummary]:
+        """Give an agent another goal; returns when its coordinator is in the new run.
+
+        `last_event` of the answer is where to follow its events from. 409 while a run is running,
+        422 for a bad model, plan or input folder.
+        """
+        path = of_agent(agent, "runs")
+        return post(path, request, AgentSummary, timeout_seconds=LONG_SECONDS)
+
+    @Verb
+    def runs(self, agent: str) -> Call[list[RunView]]:
+        """Return an agent's runs with what came of each, oldest first."""
+        return get(of_agent(agent, "runs"), list[RunView])
+
+    @Verb
+    def agents(self) -> Call[list[AgentSummary]]:
+        """Return all agents, oldest first."""
+        return get("/agents", list[AgentSummary])
+
+    @Verb
+    def agent(self, agent: str) -> Call[AgentSummary]:
+        """Return one agent; 404 lists the known ones."""
+        return get(of_agent(agent), AgentSummary)
+
+    @Verb
+    def archive(self, agent: str) -> Call[Archived]:
+        """Stop an agent for good and move its folder to `agents/.archive/`; return where it is."""
+        return delete(of_agent(agent), Archived, timeout_seconds=LONG_SECONDS)
+
+    @Verb
+    def pause(self, agent: str) -> Call[Acted]:
+        """Let the agent's coordinator and workers stand still at their next yield point."""
+        return post(of_agent(agent, "pause"), None, Acted)
+
+    @Verb
+    def resume(self, agent: str) -> Call[Acted]:
+        """Let a paused agent go on; a stopped or failed one is started again."""
+        return post(of_agent(agent, "resume"), None, Acted, timeout_seconds=LONG_SECONDS)
+
+    @Verb
+    def stop(self, agent: str) -> Call[Acted]:
+        """Stop the agent's processes; its files stay, and `resume` starts it again."""
+        return post(of_agent(agent, "stop"), None, Acted, timeout_seconds=LONG_SECONDS)

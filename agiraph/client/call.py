@@ -1,0 +1,137 @@
+"""One call of the HTTP API as a value, and how one definition serves both clients.
+
+A family of calls is a class of methods that return a `Call` and ask nobody:
+
+    class AgentCalls:
+        @Verb
+        def agent(self, agent: str) -> Call[AgentSummary]: ...
+
+`Client` inherits the families and gets `client.agent(name) -> AgentSummary`; `AsyncClient` inherits
+the same ones and gets a coroutine of it. Names, arguments and types stand in one place.
+"""
+
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from urllib.parse import quote
+
+from pydantic import TypeAdapter
+
+from agiraph.api.base import Request
+from agiraph.api.errors import ApiError
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+
+Value = str | int | float | Sequence[str]
+Query = Mapping[str, Value]
+
+LONG_SECONDS = 60.0
+"""For what starts or stops processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer]):
+    """What to ask of the gateway, and how to read its answer (the body's bytes)."""
+
+    method: str
+    path: str
+    read: Callable[[bytes], Answer]
+    query: Query | None = None
+    content: bytes | None = None
+    timeout_seconds: float | None = None
+
+
+class Caller:
+    """Whoever makes calls and waits for their answers."""
+
+    def make(self, call: Call[Answer]) -> Answer:
+        """Make one call. Raises NotReachable, ApiError."""
+        raise NotImplementedError
+
+
+class AsyncCaller:
+    """Whoever makes calls in an event loop."""
+
+    async def make(self, call: Call[Answer]) -> Answer:
+        """Make one call. Raises NotReachable, ApiError."""
+        raise NotImplementedError
+
+
+class Verb(Generic[P, Answer]):
+    """A method that describes a call; looked up on a client, it makes it."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Call[Answer]]) -> None:
+        """Wrap a method of a family of calls."""
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: Caller, owner: type) -> Callable[P, Answer]: ...
+    @overload
+    def __get__(
+        self, client: AsyncCaller, owner: type
+    ) -> Callable[P, Coroutine[Any, Any, Answer]]: ...
+    def __get__(self, client: Caller | AsyncCaller | None, owner: type) -> Any:
+        """Return what makes the call."""
+        if client is None:
+            return self
+        describe = self._describe.__get__(client)
+
+        @functools.wraps(describe)
+        def make(*args: Any, **named: Any) -> Any:
+            return client.make(describe(*args, **named))
+
+        return make
+
+
+def get(path: str, shape: type[Answer], query: Query | None = None) -> Call[Answer]:
+    """Return a call that only asks."""
+    return Call("GET", path, reader(shape), query=query)
+
+
+def post(
+    path: str,
+    body: Request | None,
+    shape: type[Answer],
+    *,
+    timeout_seconds: float | None = None,
+) -> Call[Answer]:
+    """Return a call that makes, sends or changes something."""
+    content = body.model_dump_json(exclude_none=True).encode() if body else None
+    return Call("POST", path, reader(shape), content=content, timeout_seconds=timeout_seconds)
+
+
+def delete(path: str, shape: type[Answer], *, timeout_seconds: float | None = None) -> Call[Answer]:
+    """Return a call that takes something away."""
+    return Call("DELETE", path, reader(shape), timeout_seconds=timeout_seconds)
+
+
+def reader(shape: type[Answer]) -> Callable[[bytes], Answer]:
+    """Return what reads a JSON answer of this shape."""
+    return lambda content: TypeAdapter(shape).validate_json(content)
+
+
+def of_agent(agent: str, *rest: str) -> str:
+    """Return the path of something of an agent; each argument is one part of it."""
+    return "/".join(["/agents", *(part(name) for name in (agent, *rest))])
+
+
+def parts(path: str) -> list[str]:
+    """Return the parts of a path that a person wrote, each fit for a URL."""
+    return [part(name) for name in path.split("/") if name]
+
+
+def part(name: str) -> str:
+    """Return a name as one part of a URL's path; `.` and `..` would lead to another route."""
+    if name in ("", ".", ".."):
+        raise ApiError(404, f"there is no '{name}'")
+    return quote(name, safe="")
+
+
+def named(**values: Value | None) -> dict[str, Value]:
+    """Return a query of those values that were given."""
+    return {key: value for key, value in values.items() if value not in (None, "", (), [])}

@@ -1,0 +1,21 @@
+"""All calls of the HTTP API, family by family."""
+
+from agiraph.client.agents import AgentCalls
+from agiraph.client.conversation import ConversationCalls
+from agiraph.client.entities import EntityCalls
+from agiraph.client.files import FileCalls
+from agiraph.client.questions import QuestionCalls
+from agiraph.client.triggers import TriggerCalls
+from agiraph.client.work import WorkCalls
+
+
+class Calls(
+    AgentCalls,
+    ConversationCalls,
+    QuestionCalls,
+    TriggerCalls,
+    WorkCalls,
+    FileCalls,
+    EntityCalls,
+):
+    """What both clients can be asked."""

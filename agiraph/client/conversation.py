@@ -1,0 +1,41 @@
+"""Calls for talking with an agent's entities, and for what they said."""
+
+from agiraph.api import ConversationPage, MessageView, Nudge, SendText, Sent
+from agiraph.client.call import Call, Verb, get, named, of_agent, post
+from agiraph.models import DeliveryMode
+
+
+class ConversationCalls:
+    """What is said to and by the entities of an agent."""
+
+    @Verb
+    def send(
+        self, agent: str, message: str, *, to: str | None = None, mode: DeliveryMode = "steer"
+    ) -> Call[Sent]:
+        """Send text to the coordinator (default), a worker, or `*`; returns once it is journaled.
+
+        404 for an unknown receiver, naming the known.
+        """
+        body = SendText(message=message, to=to, mode=mode)
+        return post(of_agent(agent, "send"), body, Sent)
+
+    @Verb
+    def nudge(self, agent: str, message: str) -> Call[Sent]:
+        """Put an instruction into the running agent."""
+        return post(of_agent(agent, "nudge"), Nudge(message=message), Sent)
+
+    @Verb
+    def conversation(
+        self, agent: str, *, after: int = 0, limit: int = 100
+    ) -> Call[ConversationPage]:
+        """Return the thread with an agent's entities, questions and answers among it."""
+        query = named(after=after, limit=limit)
+        return get(of_agent(agent, "conversation"), ConversationPage, query)
+
+    @Verb
+    def messages(
+        self, agent: str, *, after: int = 0, limit: int = 1000, run: str | None = None
+    ) -> Call[list[MessageView]]:
+        """Return the message log of a run, from the message after `after` on."""
+        query = named(after=after, limit=limit, run=run)
+        return get(of_agent(agent, "messages"), list[MessageView], query)

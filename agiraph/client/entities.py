@@ -1,0 +1,50 @@
+"""Calls about processes, models, money and the gateway itself."""
+
+from agiraph.api import (
+    Acted,
+    ConsoleTicket,
+    EntityAct,
+    EntityRow,
+    Health,
+    ModelsView,
+    UsageView,
+)
+from agiraph.client.call import LONG_SECONDS, Call, Verb, get, named, parts, post
+
+
+class EntityCalls:
+    """The processes of a home, and what they cost."""
+
+    @Verb
+    def health(self) -> Call[Health]:
+        """Return who answers: version, home, pid, number of agents and of open questions."""
+        return get("/health", Health)
+
+    @Verb
+    def entities(self) -> Call[list[EntityRow]]:
+        """Return every entity: the system's processes first, then agents and their workers."""
+        return get("/entities", list[EntityRow])
+
+    @Verb
+    def act(self, entity: str, act: EntityAct) -> Call[Acted]:
+        """Stop, kill, restart, pause or resume one entity by address or name.
+
+        An agent's id or name means its coordinator and all its workers. 404 lists the known.
+        """
+        path = "/".join(["/entities", *parts(entity), act])
+        return post(path, None, Acted, timeout_seconds=LONG_SECONDS)
+
+    @Verb
+    def attach_console(self) -> Call[ConsoleTicket]:
+        """Return a ticket with which a console process may join the bus."""
+        return post("/consoles", None, ConsoleTicket)
+
+    @Verb
+    def models(self) -> Call[ModelsView]:
+        """Return the providers, which of them are usable and why not, and the default model."""
+        return get("/models", ModelsView)
+
+    @Verb
+    def usage(self, *, agent: str | None = None) -> Call[UsageView]:
+        """Return tokens and money by entity, of one agent's current run or of everything."""
+        return get("/usage", UsageView, named(agent=agent))

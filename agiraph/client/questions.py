@@ -1,0 +1,46 @@
+"""Calls about the questions to the human, and about letters that nobody could take."""
+
+from typing import Literal
+
+from agiraph.api import Answer, DeadLetterView, QuestionView, Respond
+from agiraph.client.call import Call, Verb, get, named, of_agent, part, post
+from agiraph.ids import QuestionId
+
+
+class QuestionCalls:
+    """What waits for a person."""
+
+    @Verb
+    def respond(
+        self, agent: str, response: str, *, question_id: str | None = None
+    ) -> Call[QuestionView]:
+        """Answer an agent's question, by default its only open one.
+
+        409 if it was answered already (by whom, when) or if several are open.
+        """
+        wanted = QuestionId(question_id) if question_id else None
+        body = Respond(response=response, question_id=wanted)
+        return post(of_agent(agent, "respond"), body, QuestionView)
+
+    @Verb
+    def questions(
+        self, *, status: Literal["open", "answered", "withdrawn"] | None = None
+    ) -> Call[list[QuestionView]]:
+        """Return the questions to the human (all, or those in one status), oldest first."""
+        return get("/questions", list[QuestionView], named(status=status))
+
+    @Verb
+    def answer(self, question_id: str, response: str) -> Call[QuestionView]:
+        """Answer one question by its id; 409 names who answered it before and when."""
+        path = f"/questions/{part(question_id)}/respond"
+        return post(path, Answer(response=response), QuestionView)
+
+    @Verb
+    def dead_letters(self) -> Call[list[DeadLetterView]]:
+        """Return the messages that were set aside, oldest first."""
+        return get("/dead", list[DeadLetterView])
+
+    @Verb
+    def retry_dead_letter(self, letter: str) -> Call[DeadLetterView]:
+        """Send a dead letter back to its receiver; 404 lists the known."""
+        return post(f"/dead/{part(letter)}/retry", None, DeadLetterView)

@@ -1,0 +1,52 @@
+"""What both clients do with httpx: one request out, one answer or one error back."""
+
+from typing import Any
+
+import httpx
+
+from agiraph.api.errors import ApiError, NotReachable
+from agiraph.client.call import Answer, Call
+
+TIMEOUT_SECONDS = 30.0
+BAD = 400
+
+
+def settings(url: str, token: str, timeout_seconds: float) -> dict[str, Any]:
+    """Return how an httpx client is made that talks to the gateway at `url`."""
+    return {
+        "base_url": url,
+        "headers": {"Authorization": f"Bearer {token}"},
+        "timeout": timeout_seconds,
+        "trust_env": False,
+    }
+
+
+def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
+    """Return a call as the request that goes out."""
+    return http.build_request(
+        call.method,
+        call.path,
+        params=dict(call.query) if call.query else None,
+        content=call.content,
+        headers={"Content-Type": "application/json"} if call.content is not None else None,
+        timeout=call.timeout_seconds or httpx.USE_CLIENT_DEFAULT,
+    )
+
+
+def answer_of(call: Call[Answer], response: httpx.Response) -> Answer:
+    """Return what the gateway answered; raise ApiError if it refused."""
+    if response.status_code >= BAD:
+        raise ApiError(response.status_code, _detail(response))
+    return call.read(response.content)
+
+
+def away(url: str, error: httpx.TransportError) -> NotReachable:
+    """Return what it means that nothing came back."""
+    return NotReachable(f"no gateway answers at {url} ({error})")
+
+
+def _detail(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"the gateway answered {answer.status_code}"

@@ -1,0 +1,47 @@
+"""Calls about the work of a run: its board, its nodes, its workers, its events.
+
+The run is the one that is named, by default the agent's current one; 404 lists the known.
+"""
+
+from collections.abc import Sequence
+
+from agiraph.api import BoardView, EventPage, NodeDetail, WorkerView
+from agiraph.client.call import Call, Verb, get, named, of_agent
+
+
+class WorkCalls:
+    """What a run does."""
+
+    @Verb
+    def board(self, agent: str, *, run: str | None = None) -> Call[BoardView]:
+        """Return the nodes and stages of a run."""
+        return get(of_agent(agent, "board"), BoardView, named(run=run))
+
+    @Verb
+    def node(self, agent: str, node: str, *, run: str | None = None) -> Call[NodeDetail]:
+        """Return one node, by id or name."""
+        return get(of_agent(agent, "board", node), NodeDetail, named(run=run))
+
+    @Verb
+    def workers(self, agent: str, *, run: str | None = None) -> Call[list[WorkerView]]:
+        """Return the workers of a run, with what they do right now."""
+        return get(of_agent(agent, "workers"), list[WorkerView], named(run=run))
+
+    @Verb
+    def events(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        limit: int = 1000,
+        types: Sequence[str] = (),
+        entity: str | None = None,
+        node: str | None = None,
+    ) -> Call[EventPage]:
+        """Return the events after cursor `after`, at most `limit`; `.next` is the next cursor.
+
+        `types` (such as `node.*`), `entity` (a name, an id or an address) and `node` (a name or an
+        id) narrow them. `.next` is `after` again when nothing follows.
+        """
+        query = named(after=after, limit=limit, type=list(types), entity=entity, node=node)
+        return get(of_agent(agent, "events"), EventPage, query)

@@ -165,7 +165,11 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Each answer leaves as one segment, at once: in pieces, every call would wait for an ACK."""
+
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
     server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -234,13 +238,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._chunk((f"event: {name}\n" if name else "") + f"data: {text}\n\n")
             if gated and json.dumps(first) in text and reply.text_gate is not None:
                 gated = False
+                self.wfile.flush()
                 reply.text_gate.wait(GATE_SECONDS)
         self.wfile.write(b"0\r\n\r\n")
 
     def _chunk(self, text: str) -> None:
         data = text.encode()
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-        self.wfile.flush()
 
     def _send(self, status: int, body: Any, extra: Mapping[str, str] | None = None) -> None:
         data = json.dumps(body).encode()

@@ -78,6 +78,15 @@ class TriggersConfig(Section):
     callback_seconds: float = Field(gt=0)
 
 
+class QuestionsConfig(Section):
+    """How long questions to the human wait, and what holds if nobody answers them."""
+
+    deadline_seconds: float | None = Field(gt=0)
+    urgent_deadline_seconds: float | None = Field(gt=0)
+    approval_deadline_seconds: float | None = Field(gt=0)
+    unanswered: Literal["decide", "leave"]
+
+
 class FilesConfig(Section):
     """Bounds of the file tools."""
 
@@ -177,6 +186,7 @@ class Config(Section):
     run: RunConfig
     shared: SharedConfig
     shell: ShellConfig
+    questions: QuestionsConfig
     files: FilesConfig
     web: WebConfig
     memory: MemoryConfig

@@ -29,6 +29,12 @@ StageOver = Literal["majority", "any", "timeout"]
 Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
+Urgency = Literal["normal", "urgent"]
+QuestionKind = Literal["question", "approval"]
+QuestionStatus = Literal["open", "answered", "expired", "withdrawn"]
+Outcome = Literal["answered", "expired", "withdrawn"]
+"""What can become of a question."""
+
 ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
 
 
@@ -211,8 +217,26 @@ class Event(Record):
     key: str = ""
 
 
+class Deed(Record):
+    """An action that needs the human's word: what would be done, and by which rule it is asked.
+
+    `tool` is a tool's name or `stage` or `spend`, `subject` what of it the rule's pattern looks at
+    (a command, a path, an address), `remember` the pattern that "allow always" will allow.
+    """
+
+    tool: str
+    subject: str = ""
+    rule: str = ""
+    remember: str = ""
+
+
 class Question(Record):
-    """Something an entity asked the human, and what became of it."""
+    """Something an entity asked the human, and what became of it.
+
+    `options` are short ready answers. Not answered by `deadline_at`, it is expired, which is no
+    answer and no refusal: `default` holds then, if there is one. `about` is an approval's deed.
+    Of an answer it is known who gave it (`answered_by`), when, and over which channel (`_via`).
+    """
 
     id: QuestionId
     agent: AgentId
@@ -220,7 +244,14 @@ class Question(Record):
     question: str
     asked_at: float
     channel: str = "cli"
-    status: Literal["open", "answered", "withdrawn"] = "open"
+    options: tuple[str, ...] = ()
+    deadline_at: float | None = None
+    default: str | None = None
+    urgency: Urgency = "normal"
+    kind: QuestionKind = "question"
+    about: Deed | None = None
+    status: QuestionStatus = "open"
     answer: str | None = None
     answered_by: str | None = None
     answered_at: float | None = None
+    answered_via: str | None = None

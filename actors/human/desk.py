@@ -6,7 +6,15 @@ stands in a journal) leaves no second trace.
 
 from actors.human.gateway import Gateway
 from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, RESERVED_NAMES, AgentId, agent_of
-from agiraph.messages import AskQuestion, ChildFailed, DeadLetter, EventAppended, Status, Text
+from agiraph.messages import (
+    AskQuestion,
+    ChildFailed,
+    DeadLetter,
+    EventAppended,
+    Status,
+    Text,
+    WithdrawQuestion,
+)
 from transport.endpoint import Received
 
 NOBODY = AgentId("")
@@ -27,6 +35,9 @@ async def handle(gateway: Gateway, received: Received) -> None:
             await _take_text(gateway, received, received.body)
         case AskQuestion():
             await _take_question(gateway, received, received.body)
+        case WithdrawQuestion(question_id=id, reason=reason):
+            gateway.questions.withdraw_one(received.header.sender, id, reason, gateway.clock.now())
+            gateway.postman.ring()
         case ChildFailed():
             await _take_failure(gateway, received, received.body)
         case DeadLetter():
@@ -63,15 +74,16 @@ async def _take_text(gateway: Gateway, received: Received, body: Text) -> None:
 
 async def _take_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
     header = received.header
-    asker = AskQuestion.model_validate(
-        body.model_dump() | {"from_name": _shown_sender(header.sender, body.from_name)}
-    )
+    name = _shown_sender(header.sender, body.from_name)
+    within = body.deadline_seconds or _patience(gateway, body)
+    asker = body.model_copy(update={"from_name": name, "deadline_seconds": within})
     question = gateway.questions.ask(asker, header.sender, header.id.hex(), header.sent_at)
     if question is None:
         question = gateway.questions.asked_by(header.id.hex())
         if question is None or question.status != "open":
             gateway.postman.ring()
             return
+    gateway.deadlines.ring()
     gateway.thread.add(
         id=f"question:{question.id}",
         agent=question.agent,
@@ -87,9 +99,24 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
         "question": question.question,
         "from": question.from_id,
         "channel": question.channel,
+        "kind": question.kind,
+        "urgency": question.urgency,
+        "options": question.options,
+        "deadline_at": question.deadline_at,
+        "default": question.default,
     }
     cause = f"question:{question.id}".encode()
     await gateway.telling.tell("human.question", question.agent, cause, data, entity=header.sender)
+
+
+def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
+    """Return how long a question waits that does not say so itself; None: for ever."""
+    policy = gateway.config.questions
+    if body.kind == "approval":
+        return policy.approval_deadline_seconds
+    if body.urgency == "urgent":
+        return policy.urgent_deadline_seconds or policy.deadline_seconds
+    return policy.deadline_seconds
 
 
 async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed) -> None:

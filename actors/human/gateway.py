@@ -7,6 +7,7 @@ from actors.event_log import EventLog
 from actors.human.agents import Agents
 from actors.human.boards import Boards
 from actors.human.dead import DeadLetters
+from actors.human.deadlines import Deadlines
 from actors.human.followers import Bells
 from actors.human.line import Line
 from actors.human.postman import Postman
@@ -35,6 +36,7 @@ class Gateway:
     questions: Questions
     telling: Telling
     postman: Postman
+    deadlines: Deadlines
     dead: DeadLetters
     boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
@@ -65,6 +67,8 @@ def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any)
     agents = Agents(home)
     telling = Telling(line, agents, clock)
     questions = Questions(home.human.questions)
+    thread = Thread(home.human.inbox)
+    postman = Postman(line, questions, thread, telling, log)
     return Gateway(
         line=line,
         home=home,
@@ -72,9 +76,10 @@ def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any)
         clock=clock,
         log=log,
         agents=agents,
-        thread=Thread(home.human.inbox),
+        thread=thread,
         questions=questions,
         telling=telling,
-        postman=Postman(line, questions, telling, log),
+        postman=postman,
+        deadlines=Deadlines(questions, postman, clock),
         dead=DeadLetters(home.human.dead),
     )

@@ -46,6 +46,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
             async with asyncio.TaskGroup() as group:
                 group.create_task(attend(gateway))
                 group.create_task(gateway.postman.run())
+                group.create_task(gateway.deadlines.run())
                 group.create_task(_watch(server))
         finally:
             gateway.bells.close()

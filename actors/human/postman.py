@@ -1,12 +1,19 @@
-"""Carries answers to those who asked: from our journal into the router's, then ticks them off."""
+"""Carries answers to those who asked: from our journal into the router's, then ticks them off.
+
+The same for what was not answered in time, or was withdrawn. What a crash has cut off (the line in
+the thread, the event, the message) is done again under the same ids.
+"""
 
 import asyncio
 from contextlib import suppress
 from typing import Any
 
+from actors.human.cases import Case
 from actors.human.line import Line
-from actors.human.questions import Case, Questions
+from actors.human.outcomes import outcome_event, write_outcome
+from actors.human.questions import Questions
 from actors.human.telling import Telling
+from actors.human.thread import Thread
 from agiraph.ids import HUMAN, HUMAN_NAME, MessageId, derived_message_id
 from agiraph.messages import QuestionAnswered
 from transport.errors import Nacked, TransportError
@@ -21,10 +28,13 @@ class Postman:
     that is made again is dropped by the router.
     """
 
-    def __init__(self, line: Line, questions: Questions, telling: Telling, log: Any) -> None:
+    def __init__(
+        self, line: Line, questions: Questions, thread: Thread, telling: Telling, log: Any
+    ) -> None:
         """Deliver from `questions` over `line`; the caller runs `run` as a task."""
         self._line = line
         self._questions = questions
+        self._thread = thread
         self._telling = telling
         self._log = log
         self._bell = asyncio.Event()
@@ -57,26 +67,28 @@ class Postman:
 
     async def _deliver(self, case: Case, ask: str) -> None:
         question = case.question
-        answered = QuestionAnswered(
+        assert question.status != "open"
+        outcome = QuestionAnswered(
             question_id=case.asked_as,
             answer=question.answer or "",
             by=question.answered_by or HUMAN_NAME,
+            outcome=question.status,
+            via=question.answered_via or "",
+            at=question.deadline_at if question.status == "expired" else question.answered_at,
+            default=question.default,
+            question=question.question,
+            kind=question.kind,
         )
+        write_outcome(self._thread, question, case.reason)
         try:
-            await self._line.send(case.asker, answered, id=answer_id(case, ask))
+            await self._line.send(case.asker_of(ask), outcome, id=answer_id(case, ask))
         except Nacked as error:
             if error.reason == "mailbox_full":
                 raise
             self._log.error("nobody takes the answer", question=question.id, reason=str(error))
-        data = {
-            "question_id": question.id,
-            "question": question.question,
-            "answer": question.answer,
-            "by": question.answered_by,
-            "to": question.from_id,
-        }
+        event, data = outcome_event(question, case.reason)
         cause = answer_id(case, case.asks[0])
-        await self._telling.tell("human.response", question.agent, cause, data)
+        await self._telling.tell(event, question.agent, cause, data)
         self._questions.delivered(question.id, ask)
 
 

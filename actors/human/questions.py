@@ -1,19 +1,23 @@
-"""Questions to the human: who asked what, who answered it and when, and what is still to deliver.
+"""Questions to the human: who asked what, what became of it, and what is still to deliver.
 
 The state is the fold of a journal of these records:
 
     asked      a new question, with the address of its asker and the id of the message
-    asked_again  the same asker asks the same (it was restarted): one more message to reply to
+    asked_again  it is asked once more (by its asker after a restart, or, if it is shared, by
+               another entity): one more message to reply to
     answered   a person's answer; the first one holds
-    withdrawn  its agent is gone, nobody waits any more
-    delivered  the answer to one message is in the router's hands
+    expired    its deadline has passed without one
+    withdrawn  nobody waits any more: its asker said so, or is gone
+    delivered  the outcome is in the router's hands as the answer to one message
+
+Each question gets exactly one of answered, expired and withdrawn, here and nowhere else.
 """
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agiraph.api import ApiError, QuestionView
+from actors.human.cases import Case, case_after, first_case
+from agiraph.api import ApiError
 from agiraph.clock import iso
 from agiraph.errors import Corrupt
 from agiraph.ids import QuestionId
@@ -24,27 +28,6 @@ from agiraph.models import Question
 JsonObject = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One question. `asked_as` is the id its asker gave it, `asks` the messages that asked it.
-
-    `question.id` differs from `asked_as` only if another asker used the same id before.
-    """
-
-    question: Question
-    asker: str
-    asked_as: QuestionId
-    asks: tuple[str, ...]
-    delivered: frozenset[str] = frozenset()
-
-    @property
-    def undelivered(self) -> tuple[str, ...]:
-        """The asking messages to which the answer has yet to go."""
-        if self.question.status != "answered":
-            return ()
-        return tuple(ask for ask in self.asks if ask not in self.delivered)
-
-
 class Questions:
     """The book of questions, one journal on disk."""
 
@@ -53,6 +36,7 @@ class Questions:
         self._journal = Journal(path)
         self._cases: dict[str, Case] = {}
         self._asks: set[str] = set()
+        self._open: dict[str, None] = {}
         for number, record in enumerate(self._journal.records, start=1):
             try:
                 self._apply(record)
@@ -63,13 +47,15 @@ class Questions:
     def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
         """Write a question down; return it if it is new, None if it was known already.
 
-        `ask` is the id of the message that asked, in hexadecimal.
+        `ask` is the id of the message that asked, in hexadecimal, `ts` when it was sent: its
+        deadline counts from there, however often it is asked again.
         """
         if ask in self._asks:
             return None
-        known = self._asked_before(asker, body.question_id)
+        known = self._asked_before(asker, body)
         if known is not None:
-            self._write({"type": "asked_again", "id": known.question.id, "ask": ask})
+            again = {"type": "asked_again", "id": known.question.id, "ask": ask}
+            self._write(again | ({"asker": asker} if asker != known.asker else {}))
             return None
         question = Question(
             id=self._free_id(body.question_id),
@@ -78,6 +64,12 @@ class Questions:
             question=body.question,
             asked_at=ts,
             channel=body.channel,
+            options=body.options,
+            deadline_at=None if body.deadline_seconds is None else ts + body.deadline_seconds,
+            default=body.default,
+            urgency=body.urgency,
+            kind=body.kind,
+            about=body.about,
         )
         self._write(
             {
@@ -86,6 +78,7 @@ class Questions:
                 "asker": asker,
                 "asked_as": body.question_id,
                 "ask": ask,
+                "shared": body.shared,
             }
         )
         return question
@@ -97,32 +90,56 @@ class Questions:
                 return case.question
         return None
 
-    def answer(self, id: str, answer: str, by: str, at: float) -> Question:
-        """Write the answer down and return the question; raise ApiError 404 or 409."""
+    def answer(self, id: str, answer: str, by: str, at: float, via: str = "") -> Question:
+        """Write the answer down and return the question; raise ApiError 404 or 409.
+
+        Whoever comes second, or too late, is told what holds instead.
+        """
+        self.expire(at)
         question = self._case(id).question
-        if question.status == "answered":
-            when = iso(question.answered_at or 0.0)
-            raise ApiError(
-                409,
-                f"question '{id}' was answered by {question.answered_by} at {when}:"
-                f" {question.answer}",
-            )
-        if question.status == "withdrawn":
-            raise ApiError(409, f"question '{id}' was withdrawn: nobody waits for an answer")
-        self._write({"type": "answered", "id": id, "answer": answer, "by": by, "at": at})
+        if question.status != "open":
+            raise ApiError(409, _too_late(question))
+        self._write(
+            {"type": "answered", "id": id, "answer": answer, "by": by, "at": at, "via": via}
+        )
         return self._case(id).question
 
+    def expire(self, now: float) -> list[Question]:
+        """Write down which questions have not been answered in time; return them."""
+        over = [q for q in self.open() if q.deadline_at is not None and q.deadline_at <= now]
+        for question in over:
+            self._write({"type": "expired", "id": question.id, "at": now})
+        return [self._case(question.id).question for question in over]
+
+    def next_deadline(self) -> float | None:
+        """Return when the next open question expires; None if none ever does."""
+        times = [q.deadline_at for q in self.open() if q.deadline_at is not None]
+        return min(times, default=None)
+
     def withdraw(self, agent: str) -> None:
-        """Withdraw what an agent that is gone left open."""
+        """Withdraw what an agent that is gone left open; there is nobody to be told."""
         for question in self.open(agent):
             self._write({"type": "withdrawn", "id": question.id})
+
+    def withdraw_one(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
+        """Withdraw an open question; None if this asker has none of that id.
+
+        Who asked is told, so that one who waits for it all the same does not wait for ever.
+        """
+        for case in self._cases.values():
+            is_its = case.asker == asker and case.asked_as == asked_as and not case.is_shared
+            if is_its and case.question.status == "open":
+                record = {"type": "withdrawn", "id": case.question.id, "silent": False}
+                self._write(record | {"reason": reason, "at": at})
+                return self._case(case.question.id).question
+        return None
 
     def delivered(self, id: str, ask: str) -> None:
         """Write down that the answer to one asking message is in the router's hands."""
         self._write({"type": "delivered", "id": id, "ask": ask})
 
     def undelivered(self) -> list[Case]:
-        """Return the answered questions whose answers have yet to go out."""
+        """Return the questions of whose outcome somebody has yet to be told."""
         return [case for case in self._cases.values() if case.undelivered]
 
     def all(self) -> list[Question]:
@@ -130,12 +147,13 @@ class Questions:
         return [case.question for case in self._cases.values()]
 
     def open(self, agent: str | None = None) -> list[Question]:
-        """Return the open questions, of one agent or of all."""
-        return [
-            question
-            for question in self.all()
-            if question.status == "open" and agent in (None, question.agent)
-        ]
+        """Return the open questions, of one agent or of all, oldest first."""
+        waiting = [self._cases[id].question for id in self._open]
+        return [question for question in waiting if agent in (None, question.agent)]
+
+    def open_cases(self) -> list[Case]:
+        """Return the open questions with the addresses of their askers, oldest first."""
+        return [self._cases[id] for id in self._open]
 
     def close(self) -> None:
         """Close the file."""
@@ -148,9 +166,10 @@ class Questions:
             raise ApiError(404, f"unknown question '{id}' (open: {known})")
         return case
 
-    def _asked_before(self, asker: str, asked_as: str) -> Case | None:
+    def _asked_before(self, asker: str, body: AskQuestion) -> Case | None:
         for case in self._cases.values():
-            if case.asker == asker and case.asked_as == asked_as:
+            is_shared = case.is_shared and body.shared and case.question.agent == body.agent
+            if case.asked_as == body.question_id and (case.asker == asker or is_shared):
                 return case
         return None
 
@@ -166,56 +185,31 @@ class Questions:
 
     def _apply(self, record: JsonObject) -> None:
         if record["type"] == "asked":
-            question = Question.model_validate(record["question"])
-            asked_as = QuestionId(record["asked_as"])
-            case = Case(question, record["asker"], asked_as, (record["ask"],))
-            self._cases[question.id] = case
+            case = first_case(record)
             self._asks.add(record["ask"])
-            return
-        case = self._cases[record["id"]]
-        self._cases[record["id"]] = _after(case, record)
-        if record["type"] == "asked_again":
-            self._asks.add(record["ask"])
+        else:
+            case = case_after(self._cases[record["id"]], record)
+            if record["type"] == "asked_again":
+                self._asks.add(record["ask"])
+        id = case.question.id
+        self._cases[id] = case
+        if case.question.status == "open":
+            self._open[id] = None
+        else:
+            self._open.pop(id, None)
 
 
-def _after(case: Case, record: JsonObject) -> Case:
-    """Return the case as it is after one more record."""
-    match record["type"]:
-        case "asked_again":
-            return replace(case, asks=(*case.asks, record["ask"]))
-        case "delivered":
-            return replace(case, delivered=case.delivered | {record["ask"]})
-        case "withdrawn":
-            return replace(case, question=_with(case.question, status="withdrawn"))
+def _too_late(question: Question) -> str:
+    """Say to one who answers what came before, in one sentence."""
+    named = f"question '{question.id}'"
+    match question.status:
         case "answered":
-            answered = _with(
-                case.question,
-                status="answered",
-                answer=record["answer"],
-                answered_by=record["by"],
-                answered_at=record["at"],
-            )
-            return replace(case, question=answered)
-        case other:
-            raise ValueError(f"unknown record '{other}'")
-
-
-def _with(question: Question, **changes: Any) -> Question:
-    return question.model_copy(update=changes)
-
-
-def question_view(question: Question, agent_name: str = "") -> QuestionView:
-    """Return a question as the API shows it."""
-    return QuestionView(
-        id=question.id,
-        agent=question.agent,
-        agent_name=agent_name,
-        sender=question.from_id,
-        question=question.question,
-        channel=question.channel,
-        asked_at=question.asked_at,
-        status=question.status,
-        answer=question.answer,
-        answered_by=question.answered_by,
-        answered_at=question.answered_at,
-    )
+            via = f" over {question.answered_via}" if question.answered_via else ""
+            when = iso(question.answered_at or 0.0)
+            who = f"{question.answered_by} at {when}{via}"
+            return f"{named} was answered by {who}: {question.answer}"
+        case "expired":
+            holds = "" if question.default is None else f": the default holds, {question.default}"
+            return f"{named} expired at {iso(question.deadline_at or 0.0)}, unanswered{holds}"
+        case _:
+            return f"{named} was withdrawn: nobody waits for an answer"

@@ -2,6 +2,7 @@
 
 from actors.human.gateway import Gateway
 from actors.human.line import deliver
+from actors.human.outcomes import write_outcome
 from agiraph.api import ApiError, Sent
 from agiraph.board.names import find_worker
 from agiraph.errors import InvalidInput, unknown
@@ -17,6 +18,7 @@ from agiraph.messages import Text
 from agiraph.models import Agent, DeliveryMode, Question
 
 EVERYONE = "*"
+DEFAULT_CHANNEL = "api"
 
 Receiver = tuple[str, Address]
 
@@ -35,20 +37,20 @@ async def nudge(gateway: Gateway, agent: Agent, message: str) -> Sent:
     return await _send(gateway, agent, receivers, message, "steer", "nudge", "human.nudge")
 
 
-def answer(gateway: Gateway, question_id: str, text: str) -> Question:
-    """Answer a question; the journal holds the answer when this returns, the postman brings it."""
-    question = gateway.questions.answer(question_id, text, HUMAN_NAME, gateway.clock.now())
-    gateway.thread.add(
-        id=f"answer:{question.id}",
-        agent=question.agent,
-        sender=HUMAN_NAME,
-        to=question.from_id,
-        content=text,
-        ts=question.answered_at or gateway.clock.now(),
-        kind="answer",
-        question_id=question.id,
-    )
-    gateway.postman.ring()
+def answer(
+    gateway: Gateway, question_id: str, text: str, *, by: str | None = None, via: str | None = None
+) -> Question:
+    """Answer a question; the journal holds the answer when this returns, the postman brings it.
+
+    `by` is who answers, `via` over which channel. Raises ApiError 409 that tells who came first.
+    """
+    try:
+        question = gateway.questions.answer(
+            question_id, text, by or HUMAN_NAME, gateway.clock.now(), via or DEFAULT_CHANNEL
+        )
+    finally:  # also when it was too late: its asker has to be told
+        gateway.postman.ring()
+    write_outcome(gateway.thread, question)
     return question
 
 

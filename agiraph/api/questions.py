@@ -1,28 +1,40 @@
-"""Questions to the human and their answers."""
+"""Questions to the human: what they are answered with, and what became of each."""
 
-from typing import Literal
-
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from agiraph.api.base import Request, View
 from agiraph.ids import AgentId, QuestionId
+from agiraph.models import Deed, QuestionKind, QuestionStatus, Urgency
 
 
 class Respond(Request):
-    """POST /agents/{a}/respond. Without `question_id`: the only open question of that agent."""
+    """POST /agents/{a}/respond. Without `question_id`: the only open question of that agent.
+
+    `by` is who answers (default: human), `via` the channel (default: api).
+    """
 
     response: str = Field(min_length=1)
     question_id: QuestionId | None = None
+    by: str | None = Field(default=None, min_length=1, max_length=80)
+    via: str | None = Field(default=None, min_length=1, max_length=40)
 
 
 class Answer(Request):
-    """POST /questions/{id}/respond."""
+    """POST /questions/{id}/respond. `response` is another name for `answer`.
 
-    response: str = Field(min_length=1)
+    `by` is who answers (default: human), `via` the channel (default: api).
+    """
+
+    answer: str = Field(min_length=1, validation_alias=AliasChoices("answer", "response"))
+    by: str | None = Field(default=None, min_length=1, max_length=80)
+    via: str | None = Field(default=None, min_length=1, max_length=40)
 
 
 class QuestionView(View):
-    """A question to the human and what became of it. `sender` is the asker's name."""
+    """A question to the human and what became of it. `sender` is the asker's name.
+
+    `options` are short ready answers; an approval's are allow once, allow always and deny.
+    """
 
     id: QuestionId
     agent: AgentId
@@ -31,7 +43,14 @@ class QuestionView(View):
     question: str
     channel: str = "cli"
     asked_at: float
-    status: Literal["open", "answered", "withdrawn"] = "open"
+    options: tuple[str, ...] = ()
+    deadline_at: float | None = None
+    default: str | None = None
+    urgency: Urgency = "normal"
+    kind: QuestionKind = "question"
+    about: Deed | None = None
+    status: QuestionStatus = "open"
     answer: str | None = None
     answered_by: str | None = None
     answered_at: float | None = None
+    answered_via: str | None = None

@@ -1,10 +1,9 @@
 """Calls about the questions to the human, and about letters that nobody could take."""
 
-from typing import Literal
-
 from agiraph.api import Answer, DeadLetterView, QuestionView, Respond
 from agiraph.client.call import Call, Verb, get, named, of_agent, part, post
 from agiraph.ids import QuestionId
+from agiraph.models import QuestionStatus
 
 
 class QuestionCalls:
@@ -12,28 +11,37 @@ class QuestionCalls:
 
     @Verb
     def respond(
-        self, agent: str, response: str, *, question_id: str | None = None
+        self,
+        agent: str,
+        response: str,
+        *,
+        question_id: str | None = None,
+        by: str | None = None,
+        via: str | None = None,
     ) -> Call[QuestionView]:
         """Answer an agent's question, by default its only open one.
 
-        409 if it was answered already (by whom, when) or if several are open.
+        409 if it was answered already (by whom, when, from where) or if several are open.
         """
         wanted = QuestionId(question_id) if question_id else None
-        body = Respond(response=response, question_id=wanted)
+        body = Respond(response=response, question_id=wanted, by=by, via=via)
         return post(of_agent(agent, "respond"), body, QuestionView)
 
     @Verb
-    def questions(
-        self, *, status: Literal["open", "answered", "withdrawn"] | None = None
-    ) -> Call[list[QuestionView]]:
+    def questions(self, *, status: QuestionStatus | None = None) -> Call[list[QuestionView]]:
         """Return the questions to the human (all, or those in one status), oldest first."""
         return get("/questions", list[QuestionView], named(status=status))
 
     @Verb
-    def answer(self, question_id: str, response: str) -> Call[QuestionView]:
-        """Answer one question by its id; 409 names who answered it before and when."""
+    def answer(
+        self, question_id: str, response: str, *, by: str | None = None, via: str | None = None
+    ) -> Call[QuestionView]:
+        """Answer one question by its id; 409 names who answered it before, when and from where.
+
+        `by` is who answers (default: human), `via` the channel it came over (default: api).
+        """
         path = f"/questions/{part(question_id)}/respond"
-        return post(path, Answer(response=response), QuestionView)
+        return post(path, Answer(answer=response, by=by, via=via), QuestionView)
 
     @Verb
     def dead_letters(self) -> Call[list[DeadLetterView]]:

@@ -86,6 +86,7 @@ from agiraph.messages.node import (
 from agiraph.messages.question import (
     AskQuestion,
     QuestionAnswered,
+    WithdrawQuestion,
 )
 from agiraph.messages.run import (
     BeginRun,
@@ -187,6 +188,7 @@ __all__ = [
     "UsageTable",
     "ViewBoard",
     "Wake",
+    "WithdrawQuestion",
 ]
 
 MESSAGES: tuple[type[Body], ...] = (
@@ -220,7 +222,7 @@ MESSAGES: tuple[type[Body], ...] = (
     *(CallModel, ModelAnswer, ModelFailed, ModelDelta, CancelCall, ListModels, ModelCatalog),
     *(CheckModel, AskUsage, UsageTable),
     *(CallTool, ToolResult, CancelTool),
-    *(AskQuestion, QuestionAnswered),
+    *(AskQuestion, QuestionAnswered, WithdrawQuestion),
     *(CreateTrigger, ChangeTrigger, TriggerState, ListTriggers, TriggerTable),
     *(TriggerFired, TriggerFailed),
     *(ReportEvents, EventAppended, EventsGrew, Status),

@@ -1,10 +1,8 @@
 """Endpoints: talking with an agent's entities, and answering their questions."""
 
-from typing import Literal
-
 from fastapi import APIRouter
 
-from actors.human.questions import question_view
+from actors.human.cases import question_view
 from actors.human.routes.asking import After, Door, Limit, Named, RunNamed
 from actors.human.speaking import answer, nudge, only_open_question, say
 from actors.message_log import read_message_log
@@ -18,6 +16,7 @@ from agiraph.api import (
     SendText,
     Sent,
 )
+from agiraph.models import QuestionStatus
 
 router = APIRouter()
 
@@ -53,13 +52,12 @@ async def messages(run: RunNamed, after: After = 0, limit: Limit = 1000) -> list
 async def respond(agent: Named, body: Respond, door: Door) -> QuestionView:
     """Answer an agent's question, by default its only open one."""
     question_id = body.question_id or only_open_question(door, agent)
-    return question_view(answer(door, question_id, body.response), agent.name)
+    answered = answer(door, question_id, body.response, by=body.by, via=body.via)
+    return question_view(answered, agent.name)
 
 
 @router.get("/questions")
-async def questions(
-    door: Door, status: Literal["open", "answered", "withdrawn"] | None = None
-) -> list[QuestionView]:
+async def questions(door: Door, status: QuestionStatus | None = None) -> list[QuestionView]:
     """List the questions to the human, oldest first."""
     names = {agent.id: agent.name for agent in door.agents.all()}
     return [
@@ -72,6 +70,6 @@ async def questions(
 @router.post("/questions/{question_id}/respond")
 async def respond_to(question_id: str, body: Answer, door: Door) -> QuestionView:
     """Answer one question by its id."""
-    question = answer(door, question_id, body.response)
+    question = answer(door, question_id, body.answer, by=body.by, via=body.via)
     agent = door.agents.get(question.agent)
     return question_view(question, agent.name if agent else "")

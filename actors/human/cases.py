@@ -1,0 +1,97 @@
+"""Case: one question to the human, all that became of it, and what is still to be told of it.
+
+A case is the fold of its records in the journal; see `actors.human.questions` for what they are.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agiraph.api import QuestionView
+from agiraph.ids import QuestionId
+from agiraph.models import Question
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question. `asked_as` is the id its asker gave it, `asks` the messages that asked it.
+
+    `question.id` differs from `asked_as` only if another asker used the same id before. `askers`
+    tells whose message it was where that is somebody else than `asker`.
+    """
+
+    question: Question
+    asker: str
+    asked_as: QuestionId
+    asks: tuple[str, ...]
+    delivered: frozenset[str] = frozenset()
+    is_shared: bool = False
+    askers: dict[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def undelivered(self) -> tuple[str, ...]:
+        """The asking messages to which what became of the question has yet to go."""
+        if self.question.status == "open":
+            return ()
+        return tuple(ask for ask in self.asks if ask not in self.delivered)
+
+    def asker_of(self, ask: str) -> str:
+        """Return the address of the one who sent this asking message."""
+        return self.askers.get(ask, self.asker)
+
+
+def first_case(record: JsonObject) -> Case:
+    """Return the case that a record `asked` begins."""
+    return Case(
+        question=Question.model_validate(record["question"]),
+        asker=record["asker"],
+        asked_as=QuestionId(record["asked_as"]),
+        asks=(record["ask"],),
+        is_shared=record.get("shared", False),
+    )
+
+
+def case_after(case: Case, record: JsonObject) -> Case:
+    """Return the case as it is after one more record."""
+    match record["type"]:
+        case "asked_again":
+            asker = record.get("asker", case.asker)
+            askers = case.askers | ({record["ask"]: asker} if asker != case.asker else {})
+            return replace(case, asks=(*case.asks, record["ask"]), askers=askers)
+        case "delivered":
+            return replace(case, delivered=case.delivered | {record["ask"]})
+        case "withdrawn":
+            told = case.asks if record.get("silent", True) else ()
+            withdrawn = _with(case.question, status="withdrawn", answered_at=record.get("at"))
+            return replace(
+                case,
+                question=withdrawn,
+                delivered=case.delivered | set(told),
+                reason=record.get("reason", ""),
+            )
+        case "expired":
+            return replace(case, question=_with(case.question, status="expired"))
+        case "answered":
+            answered = _with(
+                case.question,
+                status="answered",
+                answer=record["answer"],
+                answered_by=record["by"],
+                answered_at=record["at"],
+                answered_via=record.get("via"),
+            )
+            return replace(case, question=answered)
+        case other:
+            raise ValueError(f"unknown record '{other}'")
+
+
+def question_view(question: Question, agent_name: str = "") -> QuestionView:
+    """Return a question as the API shows it."""
+    shown = question.model_dump(exclude={"from_id"})
+    return QuestionView.model_validate(shown | {"agent_name": agent_name, "from": question.from_id})
+
+
+def _with(question: Question, **changes: Any) -> Question:
+    return question.model_copy(update=changes)

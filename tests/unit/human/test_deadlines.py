@@ -105,7 +105,8 @@ def test_each_question_ends_once_and_stays_so(
     steps: list[tuple[str, int, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("book") / "questions.jsonl"
-    book, now, ended = Questions(path), 0.0, {}
+    book, now = Questions(path), 0.0
+    ended: dict[str, tuple[str, str | None]] = {}
     for number, (what, which, wait) in enumerate(steps):
         now += wait
         id = f"q{which}"

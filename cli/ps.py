@@ -18,7 +18,7 @@ COLUMNS = (
     Column("MAIL", "mailbox", count, align="right", spare=1),
     Column("TOKENS", "tokens", count, align="right"),
     Column("COST", "cost_usd", money, align="right"),
-    Column("STEP", "step", wide=True),
+    Column("DOING", "doing", wide=True),
 )
 
 

@@ -8,6 +8,7 @@ from actors.coordinator.office import Office
 from actors.coordinator.stages import closed_stage, launch_roles, require_worker
 from actors.entity.talk import Speaker, Talk
 from actors.entity.timing import Timing
+from agiraph.agent.doing import waiting_for
 from agiraph.agent.loop import Effects
 from agiraph.board import commands as c
 from agiraph.board.family import is_coordinators
@@ -91,7 +92,8 @@ class CoordinatorLead(Timing):
         if not ids:
             raise IllegalTransition("there is nothing to wait for: no node is open")
         self._office.execute(c.LaunchStage())
-        self._coordinator.show("waiting_for_nodes", "wait")
+        named = [board.nodes[node].name for node in ids]
+        self._coordinator.show("waiting_for_nodes", waiting_for(named))
         if not self._coordinator.transcript.has_unread:
             await self._coordinator.patience.first_of(
                 self._office.changes.until(lambda: self._have_ended(ids)),

@@ -46,7 +46,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
             gateway.bells.ring(received.body.event.agent_id)
         case Status():
             header = received.header
-            gateway.statuses.hear(header.sender, header.incarnation, received.body)
+            gateway.statuses.hear(header.sender, header.incarnation, received.body, header.sent_at)
         case _ if received.header.reply_to is not None:
             pass  # an answer that came after its asker had given up waiting
         case _:

@@ -5,6 +5,7 @@ import socket
 
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
+from actors.human.statuses import Doing
 from actors.human.wakes import next_wake
 from agiraph.api import ApiError, EntityRow
 from agiraph.errors import AgiraphError
@@ -29,6 +30,9 @@ from agiraph.turns import Usage
 
 TABLE_SECONDS = 5.0
 EXTRA_SECONDS = 1.0
+
+THINKING = "thinking "
+CPU_SECONDS = 0.5
 
 AT_WORK = ("starting", "ready", "backing_off", "parked")
 
@@ -80,14 +84,14 @@ def _row(
     depths: dict[str, tuple[int, int]],
     usage: dict[str, Usage],
 ) -> EntityRow:
-    doing = gateway.statuses.of(child.address, child.incarnation)
-    is_told = doing is not None and child.state == "ready"
+    word = _word(gateway, child)
     spent = usage.get(child.address, Usage())
+    waking = _waking(gateway, child)
     return EntityRow(
         address=child.address,
         kind=child.kind,
         name=names.get(child.address, child.address),
-        state=doing.state if doing and is_told else child.state,
+        state=word.state if word else child.state,
         pid=child.pid,
         incarnation=child.incarnation,
         host=socket.gethostname(),
@@ -96,10 +100,42 @@ def _row(
         mailbox=depths.get(child.address, (0, 0))[0],
         tokens=spent.tokens,
         cost_usd=spent.cost_usd,
-        step=doing.step if doing and is_told else _waking(gateway, child),
+        step=word.step if word else waking,
         restarts=child.restarts,
         cause=child.cause,
+        doing=doing_told(word.state, word.step) if word else waking,
+        doing_since=word.since or None if word else None,
     )
+
+
+def _word(gateway: Gateway, child: ChildInfo) -> Doing | None:
+    """Return what a live process said last: to us, or else with its heartbeat.
+
+    A gateway that was restarted has heard nothing yet from one that is busy for a while.
+    """
+    if child.state != "ready":
+        return None
+    heard = gateway.statuses.of(child.address, child.incarnation)
+    state, colon, step = child.step.partition(": ")
+    if heard is not None or not colon:
+        return heard
+    return Doing(child.incarnation, state, step, child.step_since or 0.0)
+
+
+def doing_told(state: str, step: str) -> str:
+    """Return what an entity does in words for people."""
+    match state:
+        case "busy" if step.startswith(THINKING):
+            return f"waits for the model {step.removeprefix(THINKING)}".rstrip()
+        case "waiting_for_human":
+            return f"waits for you: {step}" if step else "waits for you"
+        case "waiting_for_nodes":
+            awaited = step.removeprefix("wait").removeprefix(": ")
+            return f"waits for {awaited or 'its nodes or a message'}"
+        case "paused":
+            return "paused"
+        case _:
+            return step
 
 
 def _waking(gateway: Gateway, child: ChildInfo) -> str:
@@ -112,14 +148,20 @@ def _waking(gateway: Gateway, child: ChildInfo) -> str:
 
 
 def _cpu(gateway: Gateway, child: ChildInfo) -> float:
-    """Return the percentage of a core used since the last listing, or since the start."""
+    """Return the percentage of a core used since the last listing, or since the start.
+
+    Listings that follow each other closely (several consoles) share one measurement.
+    """
     if child.pid is None or child.started_at is None:
         return 0.0
     key, now = (child.address, child.pid), gateway.clock.now()
-    since, used = gateway.cpu.get(key, (child.started_at, 0.0))
-    gateway.cpu[key] = (now, child.cpu_seconds)
+    since, used, last = gateway.cpu.get(key, (child.started_at, 0.0, 0.0))
     elapsed = now - since
-    return round(100 * max(0.0, child.cpu_seconds - used) / elapsed, 1) if elapsed > 0 else 0.0
+    if elapsed < CPU_SECONDS:
+        return last
+    percent = round(100 * max(0.0, child.cpu_seconds - used) / elapsed, 1)
+    gateway.cpu[key] = (now, child.cpu_seconds, percent)
+    return percent
 
 
 def _rank(row: EntityRow) -> tuple[str, bool, str]:

@@ -41,7 +41,7 @@ class Gateway:
     boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
-    cpu: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
+    cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
     _logs: dict[AgentId, EventLog] = field(default_factory=dict)
 
     def events_of(self, agent: Agent) -> EventLog:

@@ -1,6 +1,6 @@
 """What each entity said last about what it does; telemetry, kept in memory only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agiraph.messages import Status
 
@@ -9,11 +9,12 @@ MOST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """The last word of one incarnation."""
+    """The last word of one incarnation, and when it was said first (seconds since the epoch)."""
 
     incarnation: int
     state: str
     step: str
+    since: float = 0.0
 
 
 class Statuses:
@@ -23,13 +24,16 @@ class Statuses:
         """Begin with none heard."""
         self._latest: dict[str, Doing] = {}
 
-    def hear(self, address: str, incarnation: int, status: Status) -> None:
-        """Take a status in."""
+    def hear(self, address: str, incarnation: int, status: Status, at: float = 0.0) -> None:
+        """Take a status in that was sent at `at`; the same one again began when it did."""
         known = self._latest.pop(address, None)
         if known is not None and known.incarnation > incarnation:
             self._latest[address] = known
             return
-        self._latest[address] = Doing(incarnation, status.state, status.step)
+        doing = Doing(incarnation, status.state, status.step, at)
+        if known is not None and doing == replace(known, since=at):
+            doing = known
+        self._latest[address] = doing
         if len(self._latest) > MOST:
             self._latest.pop(next(iter(self._latest)))
 

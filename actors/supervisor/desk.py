@@ -1,5 +1,7 @@
 """The front desk: what the supervisor does when it is asked for something."""
 
+import time
+
 from actors.supervisor.keeper import Keeper
 from actors.supervisor.nursery import Nursery
 from actors.supervisor.options import ON_DEMAND, SERVICES
@@ -49,7 +51,7 @@ class FrontDesk:
         keeper = self.find(sender)
         process = keeper.process if keeper is not None else None
         if process is not None and process.incarnation == incarnation:
-            process.step = body.step
+            process.note_step(body.step, time.time())
 
     async def start_child(self, spec: ChildSpec) -> ChildStarted:
         """Start a child, or confirm that it runs or is parked."""

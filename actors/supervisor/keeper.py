@@ -44,6 +44,12 @@ class Process:
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     trouble: Trouble | None = None
     step: str = ""
+    step_since: float | None = None
+
+    def note_step(self, step: str, now: float) -> None:
+        """Keep what it says it does, and since when (seconds since the epoch)."""
+        if step != self.step:
+            self.step, self.step_since = step, now
 
 
 @dataclass(slots=True)

@@ -21,7 +21,10 @@ def row_of(keeper: Keeper, incarnation: int) -> ChildInfo:
         restarts=keeper.restarts,
         cause=keeper.cause,
     )
-    return info if process is None else measured(info, process.spawned.pid)
+    if process is None:
+        return info
+    doing = {"step": process.step, "step_since": process.step_since}
+    return measured(info.model_copy(update=doing), process.spawned.pid)
 
 
 def own_rows(incarnation: int, spawner_pid: int | None) -> list[ChildInfo]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from actors.entity.timing import Timing
+from agiraph.agent.doing import waiting_for
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
 from agiraph.ids import NodeId, coordinator_address, derived_id, derived_message_id
@@ -91,7 +92,7 @@ class WorkerBench(Timing):
         waiter = self._assignment.node.id
         if self._worker.transcript.has_unread:
             return await self._interrupted(waiter, nodes)
-        self._worker.show("waiting_for_nodes", "wait")
+        self._worker.show("waiting_for_nodes", waiting_for(nodes))
         key = f"{call_id}.wait"
         arrived = self._worker.inbox.arrived
         with self._worker.standing_still():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from agiraph.agent.conversation import Conversation
+from agiraph.agent.doing import step_of
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
 from agiraph.agent.transcript import OpenCall, Transcript
@@ -323,7 +324,7 @@ class AgentLoop:
             work = self._toolbox.run(call, context)
         else:
             work = self._recover(opened, context)
-        self._entity.show("busy", call.name)
+        self._entity.show("busy", step_of(call))
         result = await self._unless_interrupted(work)
         self._finish(opened, result or _turn(opened, INTERRUPTED_CALL, is_error=True))
         self._toolbox.forget(call, context)

@@ -9,7 +9,11 @@ ENTITY_ACTS: tuple[EntityAct, ...] = ("stop", "kill", "restart", "pause", "resum
 
 
 class EntityRow(View):
-    """A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages."""
+    """A row of `ps`. `cpu` is a percentage of one core; `mailbox` counts waiting messages.
+
+    `step` is what the entity itself says it does (`bash: make test`), `doing` the same told to
+    people, with what its state adds (`waits for the model`), `doing_since` when that began.
+    """
 
     address: str
     kind: str
@@ -26,6 +30,8 @@ class EntityRow(View):
     step: str = ""
     restarts: int = 0
     cause: str | None = None
+    doing: str = ""
+    doing_since: float | None = None
 
 
 class ActedOn(View):

@@ -55,7 +55,10 @@ class ChildSpec(Record):
 
 
 class ChildInfo(Record):
-    """One row of the process table."""
+    """One row of the process table. `step` is what the process said last that it does.
+
+    `step_since` is when that began.
+    """
 
     address: Address
     kind: str
@@ -67,6 +70,8 @@ class ChildInfo(Record):
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     cause: str | None = None
+    step: str = ""
+    step_since: float | None = None
 
 
 class StartChild(Body):

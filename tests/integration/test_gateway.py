@@ -480,6 +480,7 @@ def test_entities_merge_processes_mailboxes_money_and_what_they_do(
     assert (coordinator.name, coordinator.mailbox, coordinator.tokens) == ("survey", 3, 15)
     alice = rows[f"{AGENT}/{worker}"]
     assert (alice.name, alice.state, alice.step) == ("Alice", "busy", "bash")
+    assert (alice.doing, alice.doing_since is not None) == ("bash", True)
     assert next(iter(rows)) == "supervisor"
 
 
@@ -525,3 +526,12 @@ def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
         client.health()
     with pytest.raises(NotReachable):
         Client.for_home(tmp_path)
+
+
+def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, client: Client) -> None:
+    world.add_agent()
+    address = f"{AGENT}/coordinator"
+    beat = {"step": "busy: bash: make test", "step_since": 42.0}
+    world.children[address] = world.children[address].model_copy(update=beat)
+    row = next(row for row in client.entities() if row.address == address)
+    assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)

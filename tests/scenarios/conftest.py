@@ -1,4 +1,4 @@
-"""The house of each scenario, cleared away after it."""
+"""Where scenarios happen: a house of one's own, or a place that many of them share."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from tests.fakes.model_server import Brain
 from tests.scenarios.house import House
+from tests.scenarios.place import Place, placed
 
 
 @pytest.fixture
@@ -21,3 +22,34 @@ def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
     yield make
     for made in houses:
         made.close()
+
+
+@pytest.fixture(scope="session")
+def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("common")) as place:
+        yield place
+
+
+@pytest.fixture(scope="session")
+def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("drowsy")
+    (home / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0.2\n")
+    with placed(home) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def place(_common: Place) -> Iterator[Place]:
+    """Return a place with the usual settings, where other files have been before.
+
+    Stop each agent at a test's end, and give no two agents of this folder the same name.
+    """
+    yield _common
+    assert "Traceback" not in _common.traces()
+
+
+@pytest.fixture(scope="module")
+def drowsy_place(_drowsy: Place) -> Iterator[Place]:
+    """Return a place like `place`, whose entities park as soon as they have nothing to do."""
+    yield _drowsy
+    assert "Traceback" not in _drowsy.traces()

@@ -97,12 +97,16 @@ class House:
             process.send_signal(signal.SIGINT)
             print(process.communicate(timeout=30))
             raise
-        assert out.strip(), f"exit {process.returncode}: {err}"
+        return self.outcome(process.returncode, out, err)
+
+    def outcome(self, code: int, out: str, err: str) -> Outcome:
+        """Return what a run left, from what its command said."""
+        assert out.strip(), f"exit {code}: {err}"
         result: JsonObject = json.loads(out)
         agent = self.home / "agents" / result["agent"]
         run = agent / "runs" / result["run"]
         assert not self.server.problems, self.server.problems
-        return Outcome(process.returncode, result, err, agent, run)
+        return Outcome(code, result, err, agent, run)
 
     def kill(self, title: str) -> int:
         """kill -9 the process of this home with `title` in its title; return its pid."""

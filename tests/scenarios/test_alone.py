@@ -9,6 +9,7 @@ import pytest
 
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
 from tests.scenarios.house import House
+from tests.scenarios.place import Place
 
 MakeHouse = Callable[[Brain], House]
 FINDINGS = "# Languages\n\n1. Python\n2. TypeScript\n3. Rust\n"
@@ -40,16 +41,16 @@ def test_a_single_agent_answers_and_leaves_a_full_trace(house: MakeHouse) -> Non
     assert json.loads((outcome.agent / "agent.json").read_text())["status"] == "completed"
 
 
-def test_a_model_that_forgets_to_call_a_tool_is_reminded_once(house: MakeHouse) -> None:
-    script = Script({"coordinator": [say("The answer is 4."), call("finish", summary="4")]})
-    outcome = house(script).run("What is 2 + 2?", "--model", "openai/fake")
+def test_a_model_that_forgets_to_call_a_tool_is_reminded_once(place: Place) -> None:
+    place.plays(coordinator=[say("The answer is 4."), call("finish", summary="4")])
+    outcome = place.lead("What is 2 + 2?", "--model", "openai/fake")
     assert outcome.code == 0
     assert outcome.result["result"].strip() == "4"
 
 
-def test_a_model_that_never_calls_a_tool_ends_in_a_clear_failure(house: MakeHouse) -> None:
-    script = Script({"coordinator": [say("It is 4."), say("As I said, 4.")]})
-    outcome = house(script).run("What is 2 + 2?", "--model", "openai/fake")
+def test_a_model_that_never_calls_a_tool_ends_in_a_clear_failure(place: Place) -> None:
+    place.plays(coordinator=[say("It is 4."), say("As I said, 4.")])
+    outcome = place.lead("What is 2 + 2?", "--model", "openai/fake")
     assert outcome.code == 1
     assert outcome.result["status"] == "failed"
     assert "stopped without finishing: As I said, 4." in outcome.progress
@@ -79,7 +80,7 @@ def price_url() -> Iterator[str]:
     thread.join()
 
 
-def test_a_script_is_written_run_mended_and_run_again(house: MakeHouse, price_url: str) -> None:
+def test_a_script_is_written_run_mended_and_run_again(place: Place, price_url: str) -> None:
     def script_text(key: str) -> str:
         return (
             "import json, urllib.request\n"
@@ -91,18 +92,16 @@ def test_a_script_is_written_run_mended_and_run_again(house: MakeHouse, price_ur
         assert "KeyError" in seen.results("bash")[0]
         return call("finish", summary=f"It works: {seen.result('bash').strip()}")
 
-    brain = Script(
-        {
-            "coordinator": [
-                call("write_file", path="btc_price.py", content=script_text("btc")),
-                call("bash", command="python3 btc_price.py"),
-                call("write_file", path="btc_price.py", content=script_text("bitcoin")),
-                call("bash", command="python3 btc_price.py"),
-                finish,
-            ]
-        }
+    place.plays(
+        coordinator=[
+            call("write_file", path="btc_price.py", content=script_text("btc")),
+            call("bash", command="python3 btc_price.py"),
+            call("write_file", path="btc_price.py", content=script_text("bitcoin")),
+            call("bash", command="python3 btc_price.py"),
+            finish,
+        ]
     )
-    outcome = house(brain).run("Fetch the Bitcoin price", "--model", "anthropic/fake")
+    outcome = place.lead("Fetch the Bitcoin price")
     assert outcome.code == 0
     assert "64321.5" in outcome.result["result"]
     assert (outcome.run / "btc_price.py").exists()

@@ -4,7 +4,6 @@ import json
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from agiraph.event_types import BY_NAME
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, placed, whole_lines
+from tests.scenarios.place import Place, whole_lines
 
 SEEN_ELSEWHERE = {
     *(
@@ -47,13 +46,6 @@ SEEN_ELSEWHERE = {
     ),
 }
 """What an untroubled run of this size does not come to; the tests of each come to it."""
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 STEPS = (
@@ -101,7 +93,7 @@ def agent(place: Place) -> Path:
         client.nudge(folder.name, "Be quick")
     place.json("send", "full", "Hello")
     gate.set()
-    [question] = until(lambda: place.json("questions"), "the question")
+    [question] = until(lambda: place.json("questions", "full"), "the question")
     place.kill("agiraph: coordinator full")
     place.command("respond", question["id"], "yes")
     until(lambda: "agent.completed" in types(folder), "the end")

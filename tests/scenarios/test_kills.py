@@ -3,7 +3,6 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -12,18 +11,11 @@ from agiraph.agent.loop import UNKNOWN_OUTCOME
 from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
 from tests.scenarios.house import Outcome
-from tests.scenarios.place import Place, Steps, one_worker, placed
+from tests.scenarios.place import Place, Steps, one_worker
 
 FACTS = call("write_file", path="facts.md", content="one fact")
 PUBLISH = call("publish", summary="one fact found")
 TELL = call("send_message", to="human", content="I have begun.")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def held(reply: Reply, gate: threading.Event) -> Reply:

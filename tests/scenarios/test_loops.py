@@ -1,18 +1,9 @@
 """Going round in a circle: the model is told, and if it goes on its work ends with that reason."""
 
 import threading
-from collections.abc import Iterator
-
-import pytest
 
 from tests.fakes.model_server import Reply, call, say
-from tests.scenarios.place import Place, one_worker, placed
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
+from tests.scenarios.place import Place, one_worker
 
 
 def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) -> None:

@@ -1,27 +1,15 @@
 """Many agents that have nothing to do: none has a process, each wakes when it is written to."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-import pytest
 
 from agiraph.api import CreateAgent
 from agiraph.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.integration.house import until
-from tests.scenarios.place import Place, placed, whole_lines
+from tests.scenarios.place import Place, whole_lines
 
 AGENTS = 24
 AT_ONCE = 4
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    """Return a place whose entities park soon."""
-    (tmp_path / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0.2\n")
-    with placed(tmp_path) as made:
-        yield made
 
 
 def brain(seen: SeenRequest) -> Reply:
@@ -29,15 +17,19 @@ def brain(seen: SeenRequest) -> Reply:
     return call("finish", summary="Nothing to do.") if seen.step == 0 else say("Heard.")
 
 
-def test_parked_agents_have_no_process_and_each_wakes_when_it_is_written_to(place: Place) -> None:
+def test_parked_agents_have_no_process_and_each_wakes_when_it_is_written_to(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    place.plays()
     place.server.brain = brain
     request = CreateAgent(goal="Nothing", model="anthropic/fake")
     with Client.for_home(place.home) as client, ThreadPoolExecutor(AT_ONCE) as pool:
         agents = [*pool.map(lambda _: client.create_agent(request).id, range(AGENTS))]
 
         def all_parked() -> bool:
-            rows = [row for row in client.entities() if row.kind == "coordinator"]
-            return len(rows) == AGENTS and {row.state for row in rows} == {"parked"}
+            states = {row.address: row.state for row in client.entities()}
+            return all(states.get(f"{agent}/coordinator") == "parked" for agent in agents)
 
         until(all_parked, "every agent has parked")
         assert not [title for title in place.titles() if "coordinator" in title]

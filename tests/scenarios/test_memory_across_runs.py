@@ -2,16 +2,15 @@
 
 import json
 import threading
-from collections.abc import Callable
 
 import pytest
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.scenarios.goals import by_goal
-from tests.scenarios.house import House, Outcome
+from tests.scenarios.house import Outcome
+from tests.scenarios.place import Place
 
 WITHIN_SECONDS = 90
-MakeHouse = Callable[[Brain], House]
 RESEARCH = "Research Python async patterns. Write what you learn to memory."
 SCRAPER = "Write an async web scraper in Python."
 NOTES = (
@@ -55,32 +54,34 @@ def mind(gates: list[threading.Event]) -> Brain:
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_second_goal_finds_what_the_first_one_learned(house: MakeHouse, is_killed: bool) -> None:
+def test_a_second_goal_finds_what_the_first_one_learned(place: Place, is_killed: bool) -> None:
     gates = [threading.Event(), threading.Event()]
-    made = house(mind(gates))
+    place.plays()
+    place.server.brain = mind(gates)
+    name = "learner-killed" if is_killed else "learner-left"
 
     def run(number: int, goal: str, tool: str, *who: str) -> Outcome:
         def meanwhile() -> None:
-            made.server.wait_for(
+            place.server.wait_for(
                 lambda seen: goal in seen.said and bool(seen.results(tool)), WITHIN_SECONDS
             )
             if is_killed:
-                made.kill("coordinator")
+                place.kill(f"coordinator {name}")
             gates[number].set()
 
-        outcome = made.run(goal, "--model", "anthropic/fake", *who, meanwhile=meanwhile)
+        outcome = place.run(goal, "--model", "anthropic/fake", *who, meanwhile=meanwhile)
         assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
         return outcome
 
-    first = run(0, RESEARCH, "bash", "--name", "learner")
+    first = run(0, RESEARCH, "bash", "--name", name)
     notes = first.agent / "memory/knowledge/python-asyncio.md"
     assert notes.read_text() == NOTES
     assert (first.agent / "MEMORY.md").read_text() == MAIN
 
-    second = run(1, SCRAPER, "memory_search", "--agent", "learner")
+    second = run(1, SCRAPER, "memory_search", "--agent", name)
     assert second.agent == first.agent
     assert "Semaphore" in (second.run / "scraper.py").read_text()
-    asked = [seen for seen in made.server.requests if SCRAPER in seen.said]
+    asked = [seen for seen in place.server.requests if SCRAPER in seen.said]
     assert all("Async patterns of Python: knowledge/python-asyncio.md" in s.system for s in asked)
     assert all("Run " + first.result["run"] in s.system for s in asked), "the daily log is told"
     assert len({seen.system for seen in asked}) == 1, "the prompt never changes in a run"
@@ -97,3 +98,4 @@ def test_a_second_goal_finds_what_the_first_one_learned(house: MakeHouse, is_kil
     day = next(p for p in sorted((first.agent / "memory").glob("2*.md")))
     assert day.read_text().count("## Run ") == 2
     assert json.loads((first.agent / "agent.json").read_text())["status"] == "completed"
+    place.command("stop", name)

@@ -2,15 +2,12 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from agiraph.turns import AssistantTurn
-from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls
+from tests.fakes.model_server import Reply, SeenRequest, call, calls
 from tests.fakes.replies import Step
-from tests.scenarios.house import House
-
-MakeHouse = Callable[[Brain], House]
+from tests.scenarios.place import Place
 
 BROKEN = "def reverse_words(text):\n    return text[::-1]\n"
 MENDED = "def reverse_words(text):\n    return ' '.join(reversed(text.split()))\n"
@@ -100,9 +97,9 @@ COORDINATOR: list[Step] = [
 ]
 
 
-def test_coder_and_tester_find_and_mend_a_bug_by_message(house: MakeHouse, tmp_path: Path) -> None:
-    brain = Script({"coordinator": COORDINATOR, "cody": coder, "tess": examiner, "dot": WRITER})
-    outcome = house(brain).run(
+def test_coder_and_tester_find_and_mend_a_bug_by_message(place: Place, tmp_path: Path) -> None:
+    place.plays(coordinator=COORDINATOR, cody=coder, tess=examiner, dot=WRITER)
+    outcome = place.lead(
         "Make a package with code, tests and docs",
         "--model",
         "anthropic/fake",

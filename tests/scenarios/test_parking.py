@@ -1,14 +1,11 @@
 """What waits has no process: it parks, and the next message wakes it, whatever died meanwhile."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.fakes.model_server import Script, call
+from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import processes_of
-from tests.scenarios.place import Place, Steps, placed
+from tests.scenarios.place import Place, Steps
 
 ASKING: dict[str, Steps] = {
     "coordinator": [
@@ -25,56 +22,49 @@ ASKING: dict[str, Steps] = {
 }
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    """Return a place whose entities park soon."""
-    (tmp_path / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0.2\n")
-    with placed(tmp_path) as made:
-        yield made
+def states(place: Place, agent: str) -> list[str]:
+    """Return the states of an agent's entities."""
+    return [row["state"] for row in place.json("ps") if row["address"].startswith(f"{agent}/")]
 
 
-def states(place: Place) -> dict[str, str]:
-    """Return the states of the entities, by name."""
-    rows = place.json("ps")
-    return {row["name"]: row["state"] for row in rows if row["kind"] in ("coordinator", "worker")}
+def ask_and_park(place: Place) -> tuple[str, str]:
+    """Start a team whose worker asks; return its id and the question's once all have parked."""
+    place.plays(**ASKING)
+    started = place.json("run", "Set up", "--model", "anthropic/fake", "--detach")
+    agent = str(started["agent"])
+    until(lambda: states(place, agent) == ["parked", "parked"], "coordinator and worker parked")
+    assert not [title for title in place.titles() if "ada" in title or agent in title]
+    [question] = place.json("questions", agent)
+    return agent, str(question["id"])
 
 
-def ask_and_park(place: Place) -> str:
-    """Start a team whose worker asks; return the question's id once everybody has parked."""
-    place.server.brain = Script(ASKING)
-    started = place.command(
-        "run", "Set up", "--model", "anthropic/fake", "--detach", "--name", "db"
-    )
-    assert started.returncode == 0, started.stderr
-
-    def all_parked() -> bool:
-        found = states(place)
-        return len(found) == 2 and set(found.values()) == {"parked"}
-
-    until(all_parked, "coordinator and worker parked")
-    assert not [title for title in place.titles() if "ada" in title or "coordinator" in title]
-    [question] = place.json("questions")
-    return str(question["id"])
+def await_end(place: Place, agent: str) -> Path:
+    """Wait until the run is completed, stop the agent, and return its folder."""
+    until(lambda: place.json("show", agent)["status"] == "completed", "the run is completed")
+    assert not place.server.problems
+    place.command("stop", agent)
+    return place.home / "agents" / agent
 
 
-def test_a_question_is_answered_while_nobody_has_a_process(place: Place) -> None:
-    question = ask_and_park(place)
+def test_a_question_is_answered_while_nobody_has_a_process(drowsy_place: Place) -> None:
+    place = drowsy_place
+    agent, question = ask_and_park(place)
     asked = len(place.server.requests)
     assert place.command("respond", question, "PostgreSQL").returncode == 0
-    until(lambda: place.json("agents")[0]["status"] == "completed", "the run is completed")
+    home = await_end(place, agent)
     assert place.command("respond", question, "SQLite").returncode == 1
     assert len(place.server.requests) == asked + 3
-    published = next(place.home.glob("agents/*/runs/*/nodes/*/published/db.md"))
+    published = next(home.glob("runs/*/nodes/*/published/db.md"))
     assert "PostgreSQL" in published.read_text()
 
 
-def test_a_question_outlives_the_death_of_everything(place: Place) -> None:
-    question = ask_and_park(place)
+def test_a_question_outlives_the_death_of_everything(drowsy_place: Place) -> None:
+    place = drowsy_place
+    agent, question = ask_and_park(place)
     for process in processes_of(place.home):
         process.kill()
     place.restart_supervisor()
-    assert set(states(place).values()) == {"parked"}
-    assert [row["id"] for row in place.json("questions")] == [question]
+    assert states(place, agent) == ["parked", "parked"]
+    assert [row["id"] for row in place.json("questions", agent)] == [question]
     assert place.command("respond", question, "PostgreSQL").returncode == 0
-    until(lambda: place.json("agents")[0]["status"] == "completed", "the run is completed")
-    assert not place.server.problems
+    await_end(place, agent)

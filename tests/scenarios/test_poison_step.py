@@ -4,21 +4,12 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.house import processes_of, title_of
-from tests.scenarios.place import Place, one_worker, placed
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
+from tests.scenarios.place import Place, one_worker
 
 
 def await_births(agent: Path, kind: str, count: int) -> None:

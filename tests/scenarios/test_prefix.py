@@ -1,21 +1,12 @@
 """A loop of thirty turns: nearly all that the model is told is what it was told before."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.fakes.prefix import cached_share, prefix_share
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, one_worker
 
 STEPS = 30
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def loop_of(place: Place, api: str, name: str) -> list[SeenRequest]:

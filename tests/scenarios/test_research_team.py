@@ -3,10 +3,9 @@
 import threading
 from collections.abc import Callable
 
-from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls
-from tests.scenarios.house import House
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.scenarios.place import Place, Steps
 
-MakeHouse = Callable[[Brain], House]
 COMPANIES = {"ada": "NVIDIA", "bob": "AMD", "cleo": "Intel"}
 
 
@@ -81,18 +80,11 @@ def writer(seen: SeenRequest) -> Reply:
 
 
 def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(
-    house: MakeHouse,
+    place: Place,
 ) -> None:
-    research = researcher(threading.Barrier(3))
-    brain = Script(
-        {
-            "coordinator": coordinator,
-            **dict.fromkeys(COMPANIES, research),
-            "dora": writer,
-        }
-    )
-    made = house(brain)
-    outcome = made.run(
+    research: Steps = researcher(threading.Barrier(3))
+    place.plays(coordinator=coordinator, dora=writer, **dict.fromkeys(COMPANIES, research))
+    outcome = place.lead(
         "Compare the AI chips of NVIDIA, AMD and Intel",
         "--model",
         "anthropic/fake",
@@ -101,7 +93,7 @@ def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(
     )
     assert outcome.code == 0
     assert len(outcome.events("worker.spawned")) == 4
-    assert {seen.api for seen in made.server.requests} == {"anthropic", "openai"}
+    assert {seen.api for seen in place.server.requests} == {"anthropic", "openai"}
     assert len(outcome.events("stage.reconvened")) == 1
     assert len(outcome.messages()) == 4
     for company in COMPANIES.values():

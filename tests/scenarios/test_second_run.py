@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,17 +13,10 @@ from tests.fakes.model_server import Brain, Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.goals import by_goal
 from tests.scenarios.house import House, Outcome
-from tests.scenarios.place import Place, one_worker, placed, whole_lines
+from tests.scenarios.place import Place, one_worker, whole_lines
 
 FIRST, SECOND = "Find the first fact", "Find the second fact"
 WORK = [call("write_file", path="facts.md", content="one fact"), call("publish", summary="done")]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def plays(place: Place) -> None:
@@ -86,28 +78,24 @@ def test_a_second_goal_begins_a_new_run_in_the_same_conversation(place: Place) -
     place.command("stop", "twice")
 
 
-def test_a_parked_coordinator_is_woken_for_another_goal(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    home = tmp_path_factory.mktemp("parking")
-    (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0.5}\n")
-    with placed(home) as place:
-        finish = call("finish", summary="Done.")
-        place.plays(coordinator=by_goal({"Find": [finish, say("Done.")]}))
-        first = place.run(FIRST, "--name", "sleeper", "--model", "anthropic/fake")
+def test_a_parked_coordinator_is_woken_for_another_goal(drowsy_place: Place) -> None:
+    place = drowsy_place
+    place.plays(coordinator=by_goal({"Find": [call("finish", summary="Done."), say("Done.")]}))
+    first = place.run(FIRST, "--name", "sleeper", "--model", "anthropic/fake")
 
-        def state() -> str:
-            rows = place.json("ps")
-            return str(next(row["state"] for row in rows if row["kind"] == "coordinator"))
+    def state() -> str:
+        rows = place.json("ps")
+        return str(next(r["state"] for r in rows if r["address"].startswith(first.agent.name)))
 
-        until(lambda: state() == "parked", "the coordinator is parked")
-        second = place.run(SECOND, "--agent", "sleeper")
-        assert second.result["status"] == "completed"
-        third = place.run("Find the third fact", "--agent", "sleeper")
-        assert third.result["status"] == "completed"
-        assert len({first.run, second.run, third.run}) == 3
-        began = [r["goal"] for r in third.conversation() if r["kind"] == "run.began"]
-        assert began == [SECOND, "Find the third fact"]
+    until(lambda: state() == "parked", "the coordinator is parked")
+    second = place.run(SECOND, "--agent", "sleeper")
+    assert second.result["status"] == "completed"
+    third = place.run("Find the third fact", "--agent", "sleeper")
+    assert third.result["status"] == "completed"
+    assert len({first.run, second.run, third.run}) == 3
+    began = [r["goal"] for r in third.conversation() if r["kind"] == "run.began"]
+    assert began == [SECOND, "Find the third fact"]
+    place.command("stop", "sleeper")
 
 
 def test_a_memory_that_has_outgrown_its_bounds_is_put_in_order_at_a_runs_beginning(

@@ -8,23 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agiraph.turns import AssistantTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.integration.house import until
 from tests.scenarios.house import Outcome, processes_of, title_of
-from tests.scenarios.place import Place, placed, whole_lines
+from tests.scenarios.place import Place, whole_lines
 
 JsonObject = dict[str, Any]
 SINGLE = {"mode": "single_inference"}
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def hand(gate: threading.Event) -> Callable[[SeenRequest], Reply]:

@@ -2,28 +2,19 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
-import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL
 from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, words_of
-from tests.scenarios.place import Place, one_worker, placed, whole_lines
+from tests.scenarios.place import Place, one_worker, whole_lines
 
 DONE = call("publish", summary="done")
 FACT = call("write_file", path="fact.md", content="a fact")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def begin(place: Place, name: str) -> Path:

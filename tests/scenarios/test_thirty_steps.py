@@ -1,25 +1,15 @@
 """Thirty shell steps, a worker killed at the two worst moments: each step once, none missing."""
 
 import threading
-from collections.abc import Iterator
-
-import pytest
 
 from agiraph.agent.loop import UNKNOWN_OUTCOME
 from agiraph.journal import read_journal
 from tests.fakes.model_server import Reply, call, calls
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, one_worker
 
 STEPS = 30
 # The command's parent is its runner, whose parent is the worker.
 KILL_THE_WORKER = "kill -9 $(ps -o ppid= -p $PPID)"
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def step(number: int, then: str = ":") -> Reply:
@@ -57,7 +47,7 @@ def test_a_step_that_was_truly_cut_off_is_not_run_again_but_told(place: Place) -
     place.plays(
         coordinator=one_worker("bob"), bob=[cut_off, step(2), call("publish", summary="cut")]
     )
-    outcome = place.lead("Write two lines", "--name", "cut")
+    outcome = place.lead("Write two lines", "--name", "truncated")
     assert outcome.code == 0, outcome.progress
     assert outcome.published("bob-facts")["lines.txt"].split() == ["1", "2"]
     told = place.server.wait_for(lambda seen: seen.is_for("bob") and seen.step == 1)

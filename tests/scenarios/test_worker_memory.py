@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
 from tests.scenarios.house import House, Outcome
+from tests.scenarios.place import Place
 
 WITHIN_SECONDS = 90
 MakeHouse = Callable[[Brain], House]
@@ -75,12 +76,14 @@ def folder_of(outcome: Outcome) -> Path:
 
 
 def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(
-    house: MakeHouse,
+    place: Place,
 ) -> None:
     gate = threading.Event()
-    made = house(team(gate))
-    outcome = run(made, gate)
-    shown = [seen for seen in made.server.seen_by("ada") if "Assignment: second" in seen.said]
+    place.plays()
+    place.server.brain = team(gate)
+    outcome = run(place, gate)
+    place.command("stop", outcome.result["agent"])
+    shown = [seen for seen in place.server.seen_by("ada") if "Assignment: second" in seen.said]
     assert "What you know from your earlier nodes" in shown[0].said
     assert f"Learned: {LEARNED}" in shown[0].said
     own = folder_of(outcome)

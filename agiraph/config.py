@@ -3,6 +3,7 @@
 A wrong key or value is told with file, line, key and what was possible.
 """
 
+import ipaddress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -166,10 +167,48 @@ class BusConfig(Section):
 
 
 class HttpConfig(Section):
-    """Where the HTTP API listens."""
+    """Where the HTTP API listens, and what it takes from whom."""
 
     host: str
     port: int = Field(ge=0, le=65535)
+    names: tuple[str, ...]
+    tls_cert: str
+    tls_key: str
+    insecure: bool
+    login_seconds: float = Field(gt=0, le=86400)
+    session_seconds: float = Field(gt=0)
+    calls_per_second: float = Field(gt=0)
+    burst: int = Field(ge=1)
+    strangers_per_second: float = Field(gt=0)
+    body_bytes: int = Field(ge=1024)
+    header_bytes: int = Field(ge=1024)
+    head_seconds: float = Field(gt=0)
+    body_seconds: float = Field(gt=0)
+    stall_seconds: float = Field(gt=0)
+    connections: int = Field(ge=1)
+    followers: int = Field(ge=1)
+    audit_bytes: int = Field(ge=1024)
+    audit_files: int = Field(ge=1, le=1000)
+
+    def why_refused(self) -> str | None:
+        """Return why the gateway must not listen like that, None if it may."""
+        if bool(self.tls_cert) != bool(self.tls_key):
+            return "http.tls_cert and http.tls_key: name both of them, or neither"
+        if is_loopback(self.host) or self.tls_cert or self.insecure:
+            return None
+        return (
+            f"http.host '{self.host}' opens the API to the network, and its tokens would cross it "
+            "in the clear: set http.tls_cert and http.tls_key, or http.insecure: true if a proxy "
+            "that speaks TLS, or a tunnel, is all that can reach it"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens on `host`."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 class LogConfig(Section):

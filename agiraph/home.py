@@ -8,6 +8,7 @@
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
     {home}/human/                   address.json questions.jsonl inbox.jsonl audit.jsonl
+                                    tokens.json
     {home}/system/                  lock token children.journal mailboxes.db usage.db logs/ run/
 
 Nothing here opens a file; each path has exactly one process that writes it.
@@ -303,8 +304,13 @@ class HumanHome:
 
     @property
     def audit(self) -> Path:
-        """Every call of the HTTP API that changed something."""
+        """Every call of the HTTP API; older ones in `audit.jsonl.1` and so on."""
         return self.path / "audit.jsonl"
+
+    @property
+    def tokens(self) -> Path:
+        """Named tokens, login links and sessions, as digests; mode 0600."""
+        return self.path / "tokens.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,10 @@ uvicorn, in the same loop): what the command line, the web and other programs ta
     entities.py        the rows of `ps`;  statuses.py  what each entity said last
     eventlog.py        paging through events.jsonl;  followers.py  following it live
     files.py           the confined file browser
-    access.py, gate.py who may come in: token, Host, Origin, size of bodies
-    routes/, app.py    the endpoints;  server.py  uvicorn inside our loop
+    access/            tokens, sessions, scopes, rates, the audit: who may do what
+    gate.py            asks them before every call;  exchange.py  bounds what then goes through
+    routes/, app.py    the endpoints
+    server.py          uvicorn inside our loop;  patience.py  its deadlines on slow clients
 
 Reading about agents never disturbs them: it reads their files.
 """

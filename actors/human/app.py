@@ -6,11 +6,17 @@ from fastapi import APIRouter, FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
-from actors.human.access import Names
-from actors.human.gate import App, Gate
+from actors.human.access.keys import Keys
+from actors.human.access.ledger import Ledger
+from actors.human.access.names import Names
+from actors.human.access.scopes import Rules, routes_of
+from actors.human.exchange import App
+from actors.human.gate import Gate, Guards
 from actors.human.gateway import Gateway
 from actors.human.routes import (
+    access,
     agents,
     conversation,
     dead,
@@ -23,7 +29,6 @@ from actors.human.routes import (
 from agiraph import __version__
 from agiraph.api import ApiError
 from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
-from agiraph.journal import append_lines
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
@@ -34,11 +39,12 @@ ROUTERS: tuple[APIRouter, ...] = (
     system.router,
     dead.router,
     triggers.router,
+    access.router,
 )
 
 
-def build_app(gateway: Gateway, token: str, host: str) -> App:
-    """Return the application; `host` is where it is configured to listen."""
+def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
+    """Return the application behind its gate."""
     app = FastAPI(
         title="Agiraph",
         version=__version__,
@@ -47,14 +53,20 @@ def build_app(gateway: Gateway, token: str, host: str) -> App:
         exception_handlers=HANDLERS,
     )
     app.state.gateway = gateway
+    app.state.keys = keys
     for router in ROUTERS:
         app.include_router(router)
-    audit_file = gateway.home.human.audit
-
-    def audit(record: dict[str, Any]) -> None:
-        append_lines(audit_file, [record])
-
-    return Gate(app, token=token, names=Names(host), audit=audit)
+    http = gateway.config.http
+    own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
+    guards = Guards(
+        keys=keys,
+        names=Names(http.host, *http.names),
+        rules=Rules([*own, *routes_of(ROUTERS)]),
+        ledger=ledger,
+        http=http,
+        clock=gateway.clock,
+    )
+    return Gate(app, guards)
 
 
 async def _refuse(connection: Any, error: Exception) -> JSONResponse | None:

@@ -1,156 +1,259 @@
-"""The gate before every endpoint: Host, Origin, token, size of the body, headers, audit.
+"""The gate before every endpoint: who calls, under which name, from where, how often, how much.
 
-Pure ASGI, so that nothing of a stranger's request is read or parsed before the gate has opened.
+Pure ASGI, so that nothing of a stranger's request is read or parsed before the gate has opened. The
+order: Host and Origin, the size of what is announced, a token in the URL, the key, its rate, its
+scope. Every call is in the audit, also one that was refused.
 """
 
-import json
-import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qsl
 
-from starlette.exceptions import HTTPException
-
-from actors.human.access import Names, bearer, cookie, header, is_same_token
+from actors.human.access.callers import STRANGER, Caller
+from actors.human.access.headers import (
+    bearer,
+    cookies,
+    declared_length,
+    header,
+    is_from_elsewhere,
+    size_of,
+)
+from actors.human.access.keys import NEEDED, Keys
+from actors.human.access.ledger import Call, Ledger
+from actors.human.access.names import Names
+from actors.human.access.rates import Rates
+from actors.human.access.scopes import READS, WEBSOCKET, Rules, is_open
+from actors.human.exchange import App, Exchange, Receive, Scope, Send, refuse, with_defaults
 from agiraph.api import ApiError
+from agiraph.clock import Clock
+from agiraph.config import HttpConfig
 
-BODY_LIMIT = 1024 * 1024
+STRANGERS_BURST: Final = 3
+POLICY_VIOLATION: Final = 1008
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
-Audit = Callable[[dict[str, Any]], None]
+SECRET_NAMES: Final = frozenset(
+    {"token", "access_token", "auth_token", "api_key", "apikey", "authorization", "auth", "bearer"}
+    | {"agiraph_token", "password", "secret"}
+)
+"""Names of a query under which people send tokens; none of our own routes takes one of these."""
 
-SAFE_METHODS = ("GET", "HEAD")
 
-OPEN_PREFIXES = ("/answer/",)
-"""Below these no token is asked for: the path itself carries what proves the right to one thing."""
+class TooMany(ApiError):
+    """One call too many: come back after so many seconds."""
 
-# A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
-# with `Origin: null`, which nothing lets in: hence `same-origin`.
-HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"referrer-policy", b"same-origin"),
-    (b"x-content-type-options", b"nosniff"),
-]
+    def __init__(self, detail: str, wait_seconds: float) -> None:
+        """Keep how long to wait."""
+        super().__init__(429, detail)
+        self.wait_seconds = wait_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What the gate asks: the keys, the names, the scopes, the rates, and whom it tells."""
+
+    keys: Keys
+    names: Names
+    rules: Rules
+    ledger: Ledger
+    http: HttpConfig
+    clock: Clock
 
 
 class Gate:
-    """Lets in who has the token and calls us by our name."""
+    """Lets in who has a key and calls us by our name."""
 
-    def __init__(self, app: App, *, token: str, names: Names, audit: Audit) -> None:
-        """Stand before `app`; `audit` is told of every call that may change something."""
+    def __init__(self, app: App, guards: Guards) -> None:
+        """Stand before `app`."""
         self._app = app
-        self._token = token
-        self._names = names
-        self._audit = audit
+        self._keys = guards.keys
+        self._names = guards.names
+        self._rules = guards.rules
+        self._ledger = guards.ledger
+        self._http = guards.http
+        self._clock = guards.clock
+        self._rates = Rates()
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or WebSocket, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        method = WEBSOCKET if scope["type"] == "websocket" else scope["method"]
+        call = self._ledger.open(method, scope["path"], _client(scope))
         try:
-            self._check(scope)
+            self._admit(scope, call)
+            if method not in READS or _stays_open(scope):
+                self._ledger.begun(call)
         except ApiError as refusal:
-            await _refuse(scope, send, refusal)
+            await refuse(scope["type"], send, refusal.status, refusal.detail, _headers_of(refusal))
+            self._ledger.ended(call, refusal.status, refusal.detail)
             return
-        if scope["type"] == "websocket":
-            await self._app(scope, receive, send)
-            return
-        await self._serve(scope, receive, send)
+        if method == WEBSOCKET:
+            await self._serve_socket(scope, receive, send, call)
+        else:
+            await self._serve(scope, receive, send, call)
 
-    def _check(self, scope: MutableMapping[str, Any]) -> None:
+    # --- who comes in ---
+
+    def _admit(self, scope: Scope, call: Call) -> None:
+        """Let a call pass, its caller known, or raise ApiError."""
         headers = scope["headers"]
+        self._check_names(headers)
+        if size_of(headers) + len(scope.get("raw_path", b"")) > self._http.header_bytes:
+            raise ApiError(431, f"the head is larger than {self._http.header_bytes} bytes")
+        if declared_length(headers) > self._http.body_bytes:
+            raise ApiError(413, f"the body is larger than {self._http.body_bytes} bytes")
+        self._check_query(scope["query_string"])
+        if is_open(call.method, call.path):
+            self._count_stranger(scope)
+            return
+        call.caller = self._caller(scope, call)
+        self._count(call.caller)
+        rule = self._rules.find(call.method, call.path)
+        if rule is not None and not call.caller.may(rule.scope):
+            raise ApiError(
+                403,
+                f"this needs the scope '{rule.scope}'; "
+                f"the token '{call.caller.name}' has '{call.caller.scope}'",
+            )
+        scope.setdefault("state", {})["caller"] = call.caller
+
+    def _check_names(self, headers: list[tuple[bytes, bytes]]) -> None:
         host = header(headers, b"host")
         if sum(key == b"host" for key, _ in headers) != 1 or not self._names.allow(host):
-            raise ApiError(403, f"host '{host}' is not this gateway's name")
+            raise ApiError(403, f"host '{host[:100]}' is not this gateway's name")
         origin = header(headers, b"origin")
         if origin and not self._names.allow_origin(origin, host):
-            raise ApiError(403, f"origin '{origin}' may not call this gateway")
-        if _declared_length(headers) > BODY_LIMIT:
-            raise _too_large()
-        if scope["type"] == "http" and scope["path"].startswith(OPEN_PREFIXES):
-            return
-        given = bearer(headers)
-        if given is None:
-            given = cookie(headers)
-            is_safe = scope["type"] == "http" and scope["method"] in SAFE_METHODS
-            if given is not None and not origin and not is_safe:
-                raise ApiError(403, "a call with a cookie needs an Origin")
-        if given is None or not is_same_token(given, self._token):
-            raise ApiError(401, "this needs the home's token: Authorization: Bearer TOKEN")
+            raise ApiError(403, f"origin '{origin[:100]}' may not call this gateway")
 
-    async def _serve(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        taken = 0
+    def _check_query(self, query: bytes) -> None:
+        if not query:
+            return
+        for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+            if name.lower() in SECRET_NAMES or self._keys.is_secret(value):
+                raise ApiError(
+                    400,
+                    "a token in a URL is refused, since URLs end up in logs and histories: send "
+                    "'Authorization: Bearer TOKEN'. If it was a real one, rotate it "
+                    "(agiraph tokens rotate)",
+                )
+
+    def _caller(self, scope: Scope, call: Call) -> Caller:
+        headers = scope["headers"]
+        try:
+            given = bearer(headers)
+            if given is not None:
+                return self._keys.caller(given)
+            return self._browser(headers, call)
+        except ApiError as refusal:
+            if refusal.status == 401:
+                self._count_stranger(scope)
+            raise
+
+    def _browser(self, headers: list[tuple[bytes, bytes]], call: Call) -> Caller:
+        """Return who comes with a session's cookie, from our own page and no other."""
+        given = cookies(headers, self._keys.cookie)
+        if not given:
+            raise ApiError(401, NEEDED)
+        if is_from_elsewhere(headers):
+            raise ApiError(403, "a page of another origin may not use this browser's session")
+        if not header(headers, b"origin") and (
+            call.method not in READS or call.method == WEBSOCKET
+        ):
+            raise ApiError(403, "a call with a cookie needs an Origin")
+        refusal: ApiError | None = None
+        for secret in given:
+            try:
+                return self._keys.caller(secret, is_cookie=True)
+            except ApiError as error:
+                refusal = error
+        assert refusal is not None
+        raise refusal
+
+    def _count(self, caller: Caller) -> None:
+        rate, burst = self._http.calls_per_second, float(self._http.burst)
+        if caller.calls_per_second is not None and caller.calls_per_second < rate:
+            rate = caller.calls_per_second
+            burst = max(1.0, min(burst, 2 * rate))
+        self._take(caller.key, rate, burst)
+
+    def _count_stranger(self, scope: Scope) -> None:
+        address = scope["client"][0] if scope.get("client") else ""
+        rate = self._http.strangers_per_second
+        self._take(f"stranger {address}", rate, max(1.0, STRANGERS_BURST * rate))
+
+    def _take(self, key: str, rate: float, burst: float) -> None:
+        wait = self._rates.wait_of(key, self._clock.monotonic(), rate, burst)
+        if wait:
+            raise TooMany(f"more than {rate:g} calls a second", wait)
+
+    # --- what goes on inside ---
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, call: Call) -> None:
+        exchange = Exchange(receive, send, scope["headers"])
+        exchange.bound(self._http.body_bytes, self._http.body_seconds)
+        try:
+            if call.method in READS and call.caller is not STRANGER:
+                await self._while_valid(scope, exchange.receive, exchange.send, call)
+            else:
+                await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            self._ledger.ended(call, exchange.status or 500)
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send, call: Call) -> None:
         status = 500
 
-        async def bounded() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > BODY_LIMIT:
-                # FastAPI takes any other error while it reads a body for malformed JSON.
-                raise HTTPException(413, _too_large().detail)
-            return message
-
-        async def with_headers(message: Message) -> None:
+        async def noting(message: Any) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
+            if message["type"] == "websocket.accept":
+                status = 101
+            elif message["type"] == "websocket.http.response.start":
                 status = message["status"]
-                message["headers"] = _with_defaults(list(message.get("headers", ())))
+                message["headers"] = with_defaults(list(message.get("headers", ())))
             await send(message)
 
         try:
-            await self._app(scope, bounded, with_headers)
+            if not await self._while_valid(scope, receive, noting, call):
+                await send(
+                    {
+                        "type": "websocket.close",
+                        "code": POLICY_VIOLATION,
+                        "reason": "the key that opened this has ended",
+                    }
+                )
         finally:
-            if scope["method"] not in SAFE_METHODS:
-                self._audit(_audit_record(scope, status))
+            self._ledger.ended(call, status)
+
+    async def _while_valid(self, scope: Scope, receive: Receive, send: Send, call: Call) -> bool:
+        """Serve for as long as the caller's key opens; return whether it did to the end."""
+        deadline = None
+        try:
+            async with self._keys.while_valid(call.caller) as deadline:
+                await self._app(scope, receive, send)
+        except TimeoutError:
+            if deadline is None or not deadline.expired():
+                raise
+            return False
+        return True
 
 
-def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    given = {name.lower() for name, _ in headers}
-    return [*headers, *((name, value) for name, value in HEADERS if name not in given)]
-
-
-def _too_large() -> ApiError:
-    return ApiError(413, f"the body is larger than {BODY_LIMIT} bytes")
-
-
-def _declared_length(headers: list[tuple[bytes, bytes]]) -> int:
-    declared = header(headers, b"content-length")
-    return int(declared) if declared.isdecimal() else 0
-
-
-def _audit_record(scope: MutableMapping[str, Any], status: int) -> dict[str, Any]:
+def _client(scope: Scope) -> str:
     client = scope.get("client")
-    return {
-        "ts": time.time(),
-        "method": scope["method"],
-        "path": _speakable(scope["path"]),
-        "status": status,
-        "client": f"{client[0]}:{client[1]}" if client else "",
-    }
+    return f"{client[0]}:{client[1]}" if client else ""
 
 
-def _speakable(path: str) -> str:
-    """Return a path for the audit; below an open prefix the rest is a secret."""
-    found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
-    return path if found is None else f"{found}..."
+def _stays_open(scope: Scope) -> bool:
+    """Whether the answer goes on for as long as the caller likes."""
+    return scope["type"] == "websocket" or "text/event-stream" in header(
+        scope["headers"], b"accept"
+    )
 
 
-async def _refuse(scope: MutableMapping[str, Any], send: Send, refusal: ApiError) -> None:
-    """Answer with the refusal; a WebSocket is refused before its handshake."""
-    kind = "http" if scope["type"] == "http" else "websocket.http"
-    body = json.dumps({"detail": refusal.detail}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        *HEADERS,
-    ]
+def _headers_of(refusal: ApiError) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers that tell a caller what to do about it."""
+    if isinstance(refusal, TooMany):
+        return ((b"retry-after", str(max(1, math.ceil(refusal.wait_seconds))).encode()),)
     if refusal.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": f"{kind}.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": f"{kind}.response.body", "body": body})
+        return ((b"www-authenticate", b"Bearer"),)
+    return ()

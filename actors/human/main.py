@@ -4,14 +4,18 @@ import asyncio
 import json
 import os
 from pathlib import Path
+from typing import Any
 
-from actors.human.access import load_token
+from actors.human.access.audit import AuditFile
+from actors.human.access.keys import Keys
+from actors.human.access.ledger import Ledger
 from actors.human.app import build_app
 from actors.human.desk import attend
 from actors.human.gateway import Gateway, open_gateway
-from actors.human.server import bind, serving, url_of
+from actors.human.server import bind, serving, tls_of, url_of
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
+from agiraph.config import HttpConfig, is_loopback
 from agiraph.journal import replace_file
 
 
@@ -36,12 +40,22 @@ async def serve(runtime: Runtime) -> None:
 
 async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     http, address = runtime.config.http, runtime.home.human.address
-    token = load_token(runtime.home.system.token)
+    tls = tls_of(http)
+    if tls is None and not is_loopback(http.host):
+        runtime.log.warning(
+            "THE API IS OPEN TO THE NETWORK WITHOUT TLS: whoever reads the traffic reads tokens",
+            host=http.host,
+            because="http.insecure is true",
+        )
+    keys = Keys(runtime.home, runtime.clock, runtime.log)
+    audit = AuditFile(runtime.home.human.audit, http.audit_bytes, http.audit_files)
+    ledger = Ledger(audit, keys, runtime.clock, runtime.log)
     listener = bind(http.host, http.port, _last_port(address))
-    app = build_app(gateway, token, http.host)
-    async with serving(app, listener) as server:
+    async with serving(build_app(gateway, keys, ledger), listener, http, tls) as server:
         try:
-            replace_file(address, json.dumps({"url": url_of(listener), "pid": os.getpid()}))
+            replace_file(
+                address, json.dumps(_address(url_of(listener, "https" if tls else "http"), http))
+            )
             await runtime.ready()
             async with asyncio.TaskGroup() as group:
                 group.create_task(attend(gateway))
@@ -50,6 +64,13 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
                 group.create_task(_watch(server))
         finally:
             gateway.bells.close()
+            audit.close()
+
+
+def _address(url: str, http: HttpConfig) -> dict[str, Any]:
+    """Return what clients on this machine need to know; `cert` is whom they will meet there."""
+    known: dict[str, Any] = {"url": url, "pid": os.getpid()}
+    return known | {"cert": os.path.abspath(http.tls_cert)} if http.tls_cert else known
 
 
 async def _watch(server: "asyncio.Task[None]") -> None:

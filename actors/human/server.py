@@ -1,19 +1,24 @@
-"""uvicorn inside our own loop: no signal handlers of its own, and an end that never drags."""
+"""uvicorn inside our own loop: no signal handlers of its own, and an end that never drags.
+
+It listens elsewhere than on loopback only with TLS, or when it was told so in as many words.
+"""
 
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 
-from actors.human.gate import App
+from actors.human.exchange import App
+from actors.human.patience import Patience, patient
+from agiraph.config import HttpConfig
 from agiraph.errors import Refused
 
 DRAIN_SECONDS = 0.6
 BACKLOG = 128
-MOST_CONNECTIONS = 512
 FRAME_LIMIT = 4096
 
 
@@ -69,28 +74,57 @@ def _bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def url_of(listener: socket.socket) -> str:
+def url_of(listener: socket.socket, scheme: str = "http") -> str:
     """Return the URL at which this machine reaches a listening socket."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def tls_of(http: HttpConfig) -> ssl.SSLContext | None:
+    """Return what TLS is spoken with, None without TLS; raise Refused naming what is wrong.
+
+    Refuses, too, what would open the API to the network in the clear.
+    """
+    refusal = http.why_refused()
+    if refusal is not None:
+        raise Refused(refusal)
+    if not http.tls_cert:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(http.tls_cert, http.tls_key)
+    except OSError as error:  # ssl.SSLError is one
+        raise Refused(
+            f"http.tls_cert '{http.tls_cert}' and http.tls_key '{http.tls_key}' cannot be used "
+            f"({error.strerror or error})"
+        ) from None
+    return context
 
 
 @asynccontextmanager
-async def serving(app: App, listener: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
+async def serving(
+    app: App, listener: socket.socket, http: HttpConfig, tls: ssl.SSLContext | None = None
+) -> AsyncIterator["asyncio.Task[None]"]:
     """Serve `app` on `listener` inside the block; yield the task, which ends only by a fault."""
+    patience = Patience.of(http)
+    http_protocol, websocket_protocol = patient(patience)
     server = _Server(
         uvicorn.Config(
             app,
+            http=http_protocol,
             lifespan="off",
             log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,
-            ws="websockets-sansio",
+            ws=websocket_protocol,
+            ssl_context_factory=(lambda *_: tls) if tls is not None else None,
+            h11_max_incomplete_event_size=patience.header_bytes,
             ws_max_size=FRAME_LIMIT,
             ws_per_message_deflate=False,
-            limit_concurrency=MOST_CONNECTIONS,
+            limit_concurrency=patience.connections,
             backlog=BACKLOG,
             proxy_headers=False,
             timeout_graceful_shutdown=1,

@@ -65,6 +65,7 @@ def command(
     folder = (home or default_home()).expanduser().absolute()
     try:
         settings = with_options(load(folder, config), http, json_logs)
+        check_listening(settings)
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
@@ -87,6 +88,13 @@ def with_options(config: Config, http: tuple[str, int] | None, json_logs: bool) 
         log = config.log.model_copy(update={"format": "json"})
         config = config.model_copy(update={"log": log})
     return config
+
+
+def check_listening(config: Config) -> None:
+    """Raise InvalidInput if the API would be open to the network in the clear, unasked."""
+    refusal = config.http.why_refused()
+    if refusal is not None:
+        raise InvalidInput(refusal)
 
 
 def live(options: Options) -> int:

@@ -5,6 +5,17 @@ Every error is `{"detail": text}`. Where JSON says `from`, Python says `sender`.
 arrays; what can grow without end comes in pages with a cursor: pass `next` as `after` to go on.
 """
 
+from agiraph.api.access import (
+    LoginView,
+    NewLogin,
+    NewToken,
+    NewTokenView,
+    RotateToken,
+    Scope,
+    SessionView,
+    TokenView,
+    WhoAmI,
+)
 from agiraph.api.agents import AgentSummary, Archived, CreateAgent, NewRun, RunRequest, RunView
 from agiraph.api.base import JsonObject, Request, View
 from agiraph.api.conversation import (
@@ -48,12 +59,16 @@ __all__ = [
     "Folder",
     "Health",
     "JsonObject",
+    "LoginView",
     "MemoryEntry",
     "MemoryHit",
     "MemoryQuery",
     "MessageView",
     "ModelsView",
+    "NewLogin",
     "NewRun",
+    "NewToken",
+    "NewTokenView",
     "NewTrigger",
     "NodeDetail",
     "NodeView",
@@ -62,13 +77,18 @@ __all__ = [
     "QuestionView",
     "Request",
     "Respond",
+    "RotateToken",
     "RunRequest",
     "RunView",
+    "Scope",
     "SendText",
     "Sent",
+    "SessionView",
     "StageView",
+    "TokenView",
     "TriggerView",
     "UsageView",
     "View",
+    "WhoAmI",
     "WorkerView",
 ]

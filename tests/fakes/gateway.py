@@ -235,9 +235,12 @@ class World:
 
 
 @contextmanager
-def gateway_world(path: Path) -> Iterator[World]:
-    """Yield a world whose gateway is up; it is stopped at the end."""
+def gateway_world(path: Path, **http: Any) -> Iterator[World]:
+    """Yield a world whose gateway is up, with these settings of `http`; stopped at the end."""
     world = World(path)
+    config = world.line.config
+    place = config.http.model_copy(update={"strangers_per_second": 1e6} | http)
+    world.line.config = config.model_copy(update={"http": place})
     world.add_child(SUPERVISOR, "supervisor")
     world.start()
     try:

@@ -14,8 +14,8 @@ from fastapi.routing import APIRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from actors.human.access.scopes import is_open
 from actors.human.app import ROUTERS
-from actors.human.gate import BODY_LIMIT
 from tests.fakes.gateway import AGENT, World, gateway_world
 
 
@@ -30,7 +30,7 @@ def endpoints(family: APIRouter) -> list[tuple[str, str]]:
 
 
 ROUTES = [
-    *((method, path) for family in ROUTERS for method, path in endpoints(family)),
+    *(one for family in ROUTERS for one in endpoints(family) if not is_open(*one)),
     ("GET", "/openapi.json"),
     ("GET", "/nothing/here"),
 ]
@@ -53,9 +53,28 @@ def token(world: World) -> str:
     return world.home.system.token.read_text().strip()
 
 
+@pytest.fixture
+def browser(world: World) -> str:
+    """Return the Cookie header of a browser that has logged in."""
+    return log_in(world, "control")
+
+
+def log_in(world: World, scope: str) -> str:
+    """Go the way of a login link; return the Cookie header that comes of it."""
+    url = str(json.loads(world.home.human.address.read_text())["url"])
+    own = bearer(world.home.system.token.read_text().strip())
+    link = call(url, "POST", "/logins", headers=own, json={"scope": scope}).json()
+    code = link["path"].partition("#")[2]
+    answer = call(url, "POST", "/login", json={"code": code}, headers={"Origin": url})
+    return answer.headers["set-cookie"].partition(";")[0]
+
+
+HTTP = httpx.Client(trust_env=False)
+
+
 def call(url: str, method: str = "GET", path: str = "/health", **named: object) -> httpx.Response:
-    with httpx.Client(trust_env=False) as http:
-        return http.request(method, url + path, **named)  # type: ignore[arg-type]
+    HTTP.cookies.clear()
+    return HTTP.request(method, url + path, **named)  # type: ignore[arg-type]
 
 
 def bearer(token: str, **others: str) -> dict[str, str]:
@@ -72,7 +91,7 @@ def test_every_route_needs_the_token(url: str, method: str, path: str) -> None:
 
 
 def test_the_whole_api_is_among_the_routes_that_were_tried() -> None:
-    assert len(ROUTES) > 25
+    assert len(ROUTES) > 35
     assert ("POST", "/entities/x/x") in ROUTES
 
 
@@ -88,9 +107,14 @@ def test_below_answer_no_token_is_asked_for_and_the_audit_keeps_no_link(
     assert "signed-secret" not in text
 
 
-def test_a_token_in_the_url_opens_nothing(url: str, token: str) -> None:
-    for name in ("token", "access_token", "agiraph_token"):
-        assert call(url, path=f"/health?{name}={token}").status_code == 401
+def test_a_token_in_the_url_is_refused_with_what_to_do(url: str, token: str) -> None:
+    for query in (f"token={token}", "access_token=x", f"x=1&anything={token}", "TOKEN="):
+        for headers in ({}, bearer(token)):
+            answer = call(url, path=f"/health?{query}", headers=headers)
+            assert answer.status_code == 400
+            assert "token in a URL is refused" in answer.json()["detail"]
+            assert "rotate" in answer.json()["detail"]
+            assert token not in answer.text
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost@evil", ""])
@@ -127,8 +151,8 @@ def test_our_own_origin_is_welcome_and_no_answer_invites_others(url: str, token:
     assert preflight.status_code == 401
 
 
-def test_a_cookie_opens_but_changes_nothing_without_our_origin(url: str, token: str) -> None:
-    cookie = {"Cookie": f"a=b; agiraph_token={token}"}
+def test_a_cookie_opens_but_changes_nothing_without_our_origin(url: str, browser: str) -> None:
+    cookie = {"Cookie": f"a=b; {browser}"}
     assert call(url, headers=cookie).status_code == 200
     body = {"message": "hello"}
     path = "/agents/survey/nudge"
@@ -138,7 +162,7 @@ def test_a_cookie_opens_but_changes_nothing_without_our_origin(url: str, token: 
 
 
 def test_a_body_that_is_too_large_is_refused_declared_or_not(url: str, token: str) -> None:
-    large = b'{"message": "' + b"x" * BODY_LIMIT + b'"}'
+    large = b'{"message": "' + b"x" * 1024 * 1024 + b'"}'
     path, headers = "/agents/survey/nudge", bearer(token, **{"Content-Type": "application/json"})
     assert call(url, "POST", path, headers=headers, content=large).status_code == 413
 
@@ -173,13 +197,14 @@ def test_two_host_headers_are_refused(url: str, token: str) -> None:
         ({}, 401),
         ({"Authorization": "Bearer wrong"}, 401),
         ({"Authorization": "Bearer {token}", "Origin": "http://evil.example"}, 403),
-        ({"Cookie": "agiraph_token={token}"}, 403),
+        ({"Cookie": "{browser}"}, 403),
+        ({"Cookie": "{browser}", "Origin": "http://evil.example"}, 403),
     ],
 )
 def test_a_websocket_is_refused_before_its_handshake(
-    url: str, token: str, headers: dict[str, str], status: int
+    url: str, token: str, browser: str, headers: dict[str, str], status: int
 ) -> None:
-    given = {name: value.format(token=token) for name, value in headers.items()}
+    given = {name: value.format(token=token, browser=browser) for name, value in headers.items()}
     with (
         pytest.raises(InvalidStatus) as refused,
         connect(
@@ -193,10 +218,10 @@ def test_a_websocket_is_refused_before_its_handshake(
     assert refused.value.response.status_code == status
 
 
-def test_a_websocket_opens_with_a_cookie_from_our_own_page(url: str, token: str) -> None:
+def test_a_websocket_opens_with_a_cookie_from_our_own_page(url: str, browser: str) -> None:
     with connect(
         f"ws{url[4:]}/agents/{AGENT}/events",
-        additional_headers={"Cookie": f"agiraph_token={token}", "Origin": url},
+        additional_headers={"Cookie": browser, "Origin": url},
         proxy=None,
     ):
         pass
@@ -214,18 +239,27 @@ def test_the_token_is_for_this_user_alone_and_stays_the_same(tmp_path: Path) -> 
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_every_change_is_in_the_audit_and_the_token_is_not(
-    world: World, url: str, token: str
+def test_every_call_is_in_the_audit_and_no_secret_is(
+    world: World, url: str, token: str, browser: str
 ) -> None:
+    before = len(world.home.human.audit.read_text().splitlines())
     call(url, "POST", "/agents/survey/nudge", headers=bearer(token), json={"message": "secret"})
-    call(url, "GET", "/agents", headers=bearer(token))
+    call(url, "GET", "/agents?after=words", headers={"Cookie": browser})
+    call(url, "GET", f"/agents/{token}", headers=bearer(token))
+    call(url, "GET", "/agents/x%0d%0ay", headers=bearer("wrong"))
     text = world.home.human.audit.read_text()
-    records = [json.loads(line) for line in text.splitlines()]
-    last = records[-1]
-    assert (last["method"], last["path"], last["status"]) == ("POST", "/agents/survey/nudge", 200)
-    assert {record["method"] for record in records} == {"POST"}
-    assert token not in text
-    assert "secret" not in text
+    begun, nudged, read, leaked, refused = (json.loads(line) for line in text.splitlines()[before:])
+    assert (begun["id"], begun["status"]) == (nudged["id"], None)
+    assert (nudged["method"], nudged["path"], nudged["status"], nudged["who"]) == (
+        *("POST", "/agents/survey/nudge", 200, "home"),
+    )
+    assert (read["path"], read["status"], read["who"]) == ("/agents", 200, "home")
+    assert len(read["session"]) == 8
+    assert leaked["path"] == "/agents/[redacted]"
+    assert (refused["path"], refused["status"], refused["who"]) == ("/agents/x\r\ny", 401, None)
+    for secret in (token, "secret", "words", browser.partition("=")[2]):
+        assert secret not in text
+    assert stat.S_IMODE(world.home.human.audit.stat().st_mode) == 0o600
 
 
 def test_no_answer_and_no_log_repeats_the_token(world: World, url: str, token: str) -> None:

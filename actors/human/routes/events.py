@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, WebSocket, WebSocketDisconnect
 
-from actors.human.followers import MOST_FOLLOWERS, follow
+from actors.human.followers import follow
 from actors.human.gateway import Gateway
 from actors.human.routes.asking import After, Door, Limit, Named
 from agiraph.api import ApiError, EventPage
@@ -60,8 +60,8 @@ async def live(
     socket: WebSocket, agent: Named, door: Door, wanted: Wanted, after: After = 0
 ) -> None:
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
-    if door.bells.listeners >= MOST_FOLLOWERS:
-        raise ApiError(503, f"{MOST_FOLLOWERS} follow already, no more can")
+    if door.bells.listeners >= door.config.http.followers:
+        raise ApiError(503, f"{door.bells.listeners} follow already, no more can (http.followers)")
     await socket.accept()
     sending = asyncio.ensure_future(
         follow(socket, door.events_of(agent), door.bells, agent.id, after, wanted)

@@ -1,0 +1,61 @@
+"""The audit: a line for every call, in files of bounded number and size.
+
+A line is written in one `write` behind the end of the file, without waiting for the disk: it
+outlives a kill of the gateway, of a power cut the last seconds may be missing. Nothing of a query
+or a body is in it, and of a path no part that opens anything.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class AuditFile:
+    """`audit.jsonl`, and the older `audit.jsonl.1` and so on."""
+
+    def __init__(self, path: Path, most_bytes: int, files: int) -> None:
+        """Write to `path`; begin a new file beyond `most_bytes`, keep `files` of them in all."""
+        self._path = path
+        self._most_bytes = most_bytes
+        self._files = files
+        self._fd: int | None = None
+        self._size = 0
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Append one record. Raises OSError."""
+        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        if self._fd is not None and self._size + len(line) > self._most_bytes:
+            self._turn_over()
+        if self._fd is None:
+            self._open()
+        assert self._fd is not None
+        os.write(self._fd, line)
+        self._size += len(line)
+
+    def close(self) -> None:
+        """Let the file go; a further write opens it again."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _open(self) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._fd = os.open(self._path, FLAGS, 0o600)
+        self._size = os.fstat(self._fd).st_size
+
+    def _turn_over(self) -> None:
+        """Move each file one number on; the last one is gone."""
+        self.close()
+        for number in range(self._files - 1, 0, -1):
+            older = self._numbered(number)
+            newer = self._numbered(number - 1)
+            if newer.exists():
+                os.replace(newer, older)
+        if self._files == 1:
+            self._path.unlink(missing_ok=True)
+
+    def _numbered(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}") if number else self._path

@@ -1,0 +1,231 @@
+"""The keys of a home: who opens with what, kept in `human/tokens.json`, changed here alone.
+
+A change is on disk before its secret is shown, and counts at once: what an ended key had open is
+cut off. The file holds digests only. One that cannot be read is moved aside, which ends every
+named token and session (fails closed); the home's own token, a file of its own, still opens.
+"""
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from actors.human.access.book import Book, Login, Session, Token, caller_of
+from actors.human.access.callers import Caller
+from actors.human.access.home_token import load_token, renew_token
+from actors.human.access.private import read_private, write_private
+from agiraph.api import ApiError
+from agiraph.api.access import HOME_TOKEN, NewToken, Scope
+from agiraph.clock import Clock
+from agiraph.home import Home
+
+TOKEN_MARK: Final = "agt_"
+"""How a named token begins, so that people and scanners know one when they see it."""
+
+NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
+
+
+def digest_of(secret: str) -> str:
+    """Return what is kept of a secret."""
+    return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class Keys:
+    """Everything that opens this home's API."""
+
+    def __init__(self, home: Home, clock: Clock, log: Any) -> None:
+        """Read the keys; the home's own token is made if there is none. Raises OSError."""
+        self._clock = clock
+        self._path = home.human.tokens
+        self._home_path = home.system.token
+        self._home_digest = digest_of(load_token(self._home_path))
+        self._used: dict[str, float] = {}
+        self._live: dict[asyncio.Timeout, Caller] = {}
+        self._by_digest: dict[str, Token | Session] = {}
+        self.cookie = f"agiraph_{digest_of(str(home.path))[:8]}"
+        self.book = Book()
+        self._take(_read(self._path, clock, log))
+
+    def now(self) -> float:
+        """Return the time by which keys end."""
+        return self._clock.now()
+
+    # --- who calls ---
+
+    def caller(self, secret: str, *, is_cookie: bool = False) -> Caller:
+        """Return who shows this token (or this session's cookie); ApiError 401."""
+        digest = digest_of(secret)
+        if digest == self._home_digest and not is_cookie:
+            found = Caller(HOME_TOKEN, "control", digest=digest)
+        else:
+            key = self._by_digest.get(digest)
+            if key is None or isinstance(key, Session) != is_cookie:
+                raise ApiError(401, NEEDED)
+            found = caller_of(key, digest, self._clock.now())
+        self._used[found.key] = self._clock.now()
+        return found
+
+    def is_secret(self, text: str) -> bool:
+        """Whether this text is a token, a session or an unused code of this home, ended or not."""
+        digest = digest_of(text)
+        return (
+            digest == self._home_digest
+            or digest in self._by_digest
+            or any(login.digest == digest for login in self.book.logins)
+        )
+
+    def last_used(self, caller: str) -> float | None:
+        """Return when a key was last shown to this process, by `Caller.key`."""
+        return self._used.get(caller)
+
+    @asynccontextmanager
+    async def while_valid(self, caller: Caller) -> AsyncIterator[asyncio.Timeout]:
+        """Do something only as long as the caller's key opens; TimeoutError when it ends."""
+        async with asyncio.timeout_at(self._end_of(caller)) as deadline:
+            self._live[deadline] = caller
+            try:
+                yield deadline
+            finally:
+                del self._live[deadline]
+
+    # --- tokens ---
+
+    def add(self, wanted: NewToken, by: str) -> tuple[Token, str]:
+        """Make a named token; return it and its secret, which is nowhere else."""
+        now, secret = self._clock.now(), TOKEN_MARK + secrets.token_urlsafe(32)
+        token = Token(
+            name=wanted.name,
+            scope=wanted.scope,
+            digest=digest_of(secret),
+            created_at=now,
+            created_by=by,
+            expires_at=now + wanted.expires_in_seconds if wanted.expires_in_seconds else None,
+            calls_per_second=wanted.calls_per_second,
+        )
+        self._write(self.book.with_token(token, now))
+        return token, secret
+
+    def rotate(self, name: str, grace_seconds: float) -> tuple[Token, str | None]:
+        """Change a token's secret; return it with the new one, None for the home's own.
+
+        The home's stands in its file, where the commands find it.
+        """
+        now = self._clock.now()
+        if name == HOME_TOKEN:
+            self._write(self.book.home_rotated(self._home_digest, now, grace_seconds))
+            self._home_digest = digest_of(renew_token(self._home_path))
+            self._cut_off()
+            return self.home_entry(), None
+        secret = TOKEN_MARK + secrets.token_urlsafe(32)
+        self._write(self.book.rotated(name, digest_of(secret), now, grace_seconds))
+        return self.book.token(name, now), secret
+
+    def revoke(self, name: str) -> Token:
+        """End a token, and the links and sessions that were made by it."""
+        if name == HOME_TOKEN:
+            raise ApiError(409, "the home's own token can be rotated, not revoked")
+        self._write(self.book.revoked(name, self._clock.now()))
+        return next(token for token in self.book.tokens if token.name == name)
+
+    def tokens(self) -> list[Token]:
+        """Return the home's own token and every named one, those that ended lately too."""
+        return [self.home_entry(), *(one for one in self.book.tokens if one.name != HOME_TOKEN)]
+
+    def home_entry(self) -> Token:
+        """Return the home's own token as an entry of the book."""
+        noted = next((one for one in self.book.tokens if one.name == HOME_TOKEN), None)
+        if noted is not None:
+            return noted
+        made_at = self._home_path.stat().st_mtime
+        return Token(
+            name=HOME_TOKEN, scope="control", digest="", created_at=made_at, created_by=HOME_TOKEN
+        )
+
+    # --- login links and sessions ---
+
+    def begin_login(
+        self, scope: Scope, by: str, within_seconds: float, session_seconds: float
+    ) -> tuple[Login, str]:
+        """Make a one-time link; return it and its code, which is nowhere else."""
+        code = secrets.token_urlsafe(32)
+        login = Login(
+            digest=digest_of(code),
+            scope=scope,
+            created_by=by,
+            expires_at=self._clock.now() + within_seconds,
+            session_seconds=session_seconds,
+        )
+        self._write(self.book.with_login(login))
+        return login, code
+
+    def enter(self, code: str, browser: str) -> tuple[Session, str]:
+        """Turn a link's code into a session; return it and its secret. ApiError 403."""
+        secret, id = secrets.token_urlsafe(32), secrets.token_hex(4)
+        now = self._clock.now()
+        self._write(self.book.entered(digest_of(code), id, digest_of(secret), browser, now))
+        return self.book.session(id), secret
+
+    def sessions(self) -> list[Session]:
+        """Return the browsers that are logged in, oldest first."""
+        return list(self.book.pruned(self.now()).sessions)
+
+    def end_session(self, id: str) -> Session:
+        """Log a browser out; ApiError 404."""
+        session = self.book.session(id)
+        self._write(self.book.without_session(id))
+        return session
+
+    # --- the file ---
+
+    def _write(self, book: Book) -> None:
+        """Put a changed book on disk, then let it count."""
+        kept = book.pruned(self._clock.now())
+        write_private(self._path, kept.model_dump_json(exclude_defaults=True) + "\n")
+        self._take(kept)
+        self._cut_off()
+
+    def _take(self, book: Book) -> None:
+        self.book = book
+        keys: dict[str, Token | Session] = {one.digest: one for one in book.sessions}
+        keys |= {one.old_digest: one for one in book.tokens if one.old_digest}
+        keys |= {one.digest: one for one in book.tokens if one.digest}
+        self._by_digest = keys
+
+    def _cut_off(self) -> None:
+        """Let what is open end when its key does, which may be now."""
+        for deadline, caller in list(self._live.items()):
+            if not deadline.expired():
+                deadline.reschedule(self._end_of(caller))
+
+    def _end_of(self, caller: Caller) -> float | None:
+        """Return the loop's time at which a caller's key ends, None if it does not."""
+        loop_now, now = asyncio.get_running_loop().time(), self._clock.now()
+        if caller.digest == self._home_digest:
+            return None
+        key = self._by_digest.get(caller.digest)
+        try:
+            found = caller_of(key, caller.digest, now) if key is not None else None
+        except ApiError:
+            return loop_now
+        if found is None:
+            return loop_now
+        return None if found.expires_at is None else loop_now + found.expires_at - now
+
+
+def _read(path: Path, clock: Clock, log: Any) -> Book:
+    data = read_private(path)
+    if data is None:
+        return Book()
+    try:
+        return Book.model_validate(json.loads(data))
+    except ValueError as error:
+        aside = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
+        path.rename(aside)
+        log.error(
+            "every named token and session is void", moved=str(aside), reason=str(error)[:200]
+        )
+        return Book()

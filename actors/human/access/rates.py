@@ -1,0 +1,42 @@
+"""How many calls a second: one bucket of calls for each key, filled at its rate.
+
+Pure: `now` is passed in. What has not been heard of for a while is forgotten, so that strangers
+with ever new addresses fill nothing.
+"""
+
+from dataclasses import dataclass
+
+MOST_BUCKETS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """So many calls were left at that time."""
+
+    left: float
+    at: float
+
+
+def take(bucket: Bucket, now: float, rate: float, burst: float) -> tuple[Bucket, float]:
+    """Take one call; return the bucket after it and how many seconds to wait (0: it may go on)."""
+    left = min(burst, bucket.left + max(0.0, now - bucket.at) * rate)
+    if left >= 1:
+        return Bucket(left - 1, now), 0.0
+    return Bucket(left, now), (1 - left) / rate
+
+
+class Rates:
+    """The buckets of all who call."""
+
+    def __init__(self) -> None:
+        """Begin with nobody."""
+        self._buckets: dict[str, Bucket] = {}
+
+    def wait_of(self, key: str, now: float, rate: float, burst: float) -> float:
+        """Take one call of `key`; return the seconds that it has to wait, 0 if it may go on."""
+        known = self._buckets.pop(key, None)
+        bucket, wait = take(known or Bucket(burst, now), now, rate, burst)
+        self._buckets[key] = bucket  # the latest stands last
+        if len(self._buckets) > MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+        return wait

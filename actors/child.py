@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from actors.environment import KEY_HOLDERS
+from actors.environment import KEY_HOLDERS, holds_secrets
 from actors.kinds import entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
@@ -56,7 +56,7 @@ def be_born(launch: Launch, supervisor_pid: int, lifeline: int | None = None) ->
         os._exit(EXIT_ORPHAN)
     if launch.kind in SUBREAPERS:
         adopt_orphans()
-    if launch.kind in KEY_HOLDERS:
+    if launch.kind in KEY_HOLDERS or holds_secrets(launch.kind, launch.config.get("channels", {})):
         hide_environment()
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)

@@ -1,9 +1,13 @@
 """The environment a child is given: built anew from a list, with keys for who uses them alone."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
+from agiraph.channels.settings import variables_in
 from agiraph.web.services import KEY_NAMES as SEARCH_KEYS
 
+NONE: Mapping[str, Any] = MappingProxyType({})
 PLAIN = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR"),
@@ -18,16 +22,30 @@ BROKER_NAMES = frozenset({"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "REQUESTS_CA_BUN
 SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 BROKER_KIND = "broker"
 WEB_KIND = "web"
+HUMAN_KIND = "human"
+SCREEN_NAMES = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"})
 KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND})
 
 
-def environment_for(kind: str, environ: Mapping[str, str]) -> dict[str, str]:
+def environment_for(
+    kind: str, environ: Mapping[str, str], channels: Mapping[str, Any] = NONE
+) -> dict[str, str]:
     """Return the variables of `environ` that a process of this kind may see.
 
     Provider keys and addresses reach the broker only, keys of search services the web process only;
     a variable that is named like a secret reaches nobody else, even if it begins with AGIRAPH_.
+    The person's gateway sees those that his `channels` name, and where his screen is.
     """
-    return {name: value for name, value in environ.items() if _may_see(kind, name)}
+    seen = {name: value for name, value in environ.items() if _may_see(kind, name)}
+    if kind == HUMAN_KIND and channels:
+        wanted = SCREEN_NAMES | variables_in(channels)
+        seen |= {name: value for name, value in environ.items() if name in wanted}
+    return seen
+
+
+def holds_secrets(kind: str, channels: Mapping[str, Any]) -> bool:
+    """Whether a process of this kind is given variables that nobody else should read."""
+    return kind == HUMAN_KIND and bool(variables_in(channels))
 
 
 def _may_see(kind: str, name: str) -> bool:

@@ -5,13 +5,16 @@ A wrong key or value is told with file, line, key and what was possible.
 
 import ipaddress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agiraph.channels.settings import ChannelConfig
 from agiraph.errors import InvalidInput
 from agiraph.models import CheckpointPolicy
+
+ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
 
 class Section(BaseModel):
@@ -211,6 +214,18 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
+class GatewayConfig(Section):
+    """How the person is told things outside, by the `channels`."""
+
+    public_url: str = Field(pattern=r"^(https?://[^\s/?#]+)?$")
+    answer_link_seconds: float = Field(gt=0)
+    while_away: Literal["wait", "send"]
+    delivery_attempts: int = Field(ge=1)
+    delivery_first_delay_seconds: float = Field(ge=0)
+    delivery_max_delay_seconds: float = Field(ge=0)
+    delivery_timeout_seconds: float = Field(gt=0)
+
+
 class LogConfig(Section):
     """What is logged."""
 
@@ -236,6 +251,8 @@ class Config(Section):
     router: RouterConfig
     bus: BusConfig
     http: HttpConfig
+    gateway: GatewayConfig
+    channels: dict[ChannelName, ChannelConfig]
     log: LogConfig
 
 
@@ -314,6 +331,8 @@ def _explain_one(problem: dict[str, Any], lines: dict[tuple[str, ...], str]) -> 
     key = ".".join(path)
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
+    if path[:1] == ("channels",):  # what was given there may be a secret
+        return f"{place}: {key}: {problem['msg'].removeprefix('Value error, ')}"
     return f"{place}: {key}: {problem['msg']} (got {problem['input']!r})"
 
 
@@ -322,6 +341,8 @@ def _possible(path: tuple[str, ...]) -> list[str]:
     for part in path:
         field = model.model_fields.get(part)
         inner = field.annotation if field else None
+        if inner == dict[ChannelName, ChannelConfig]:
+            return sorted(ChannelConfig.model_fields)
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             break
         model = inner

@@ -8,7 +8,7 @@
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
     {home}/human/                   address.json questions.jsonl inbox.jsonl audit.jsonl
-                                    tokens.json
+                                    tokens.json channels.jsonl answer.key
     {home}/system/                  lock token children.journal mailboxes.db usage.db logs/ run/
 
 Nothing here opens a file; each path has exactly one process that writes it.
@@ -296,6 +296,16 @@ class HumanHome:
     def dead(self) -> Path:
         """The journal of dead letters."""
         return self.path / "dead.jsonl"
+
+    @property
+    def channels(self) -> Path:
+        """The journal of what goes out by channels, and of who is away."""
+        return self.path / "channels.jsonl"
+
+    @property
+    def answer_key(self) -> Path:
+        """The key that signs answer links, mode 0600."""
+        return self.path / "answer.key"
 
     @property
     def inbox(self) -> Path:

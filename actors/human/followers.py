@@ -8,6 +8,7 @@ STALL_SECONDS is let go with the cursor to come back with.
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
@@ -44,12 +45,14 @@ class Bells:
         """Begin with nobody listening."""
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._gone: set[str] = set()
+        self.ear: Callable[[AgentId | str], None] = lambda _agent: None
         self.is_closing = False
 
     def ring(self, agent: AgentId | str) -> None:
         """Wake everyone who waits for this agent."""
         for bell in self._waiting.get(agent, ()):
             bell.set()
+        self.ear(agent)
 
     def say_gone(self, agent: AgentId | str) -> None:
         """Let the followers of an archived agent go."""

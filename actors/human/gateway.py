@@ -1,11 +1,16 @@
 """The gateway: all of its parts in one record, which every endpoint and the bus loop are handed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from actors.event_log import EventLog
 from actors.human.agents import Agents
 from actors.human.boards import Boards
+from actors.human.channels.courier import Courier
+from actors.human.channels.ledger import Ledger
+from actors.human.channels.links import Links
 from actors.human.dead import DeadLetters
 from actors.human.deadlines import Deadlines
 from actors.human.followers import Bells
@@ -20,6 +25,8 @@ from agiraph.config import Config
 from agiraph.home import Home
 from agiraph.ids import AgentId
 from agiraph.models import Agent
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -38,6 +45,7 @@ class Gateway:
     postman: Postman
     deadlines: Deadlines
     dead: DeadLetters
+    courier: Courier
     boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
@@ -60,15 +68,31 @@ class Gateway:
         self.thread.close()
         self.questions.close()
         self.dead.close()
+        self.courier.close()
 
 
-def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any) -> Gateway:
-    """Open the gateway of a home. Raises Corrupt, OSError."""
+def open_gateway(
+    line: Line,
+    home: Home,
+    config: Config,
+    clock: Clock,
+    log: Any,
+    environ: Mapping[str, str] = NOTHING,
+) -> Gateway:
+    """Open the gateway of a home. Raises Corrupt, OSError.
+
+    `environ` holds the variables that its channels name.
+    """
     agents = Agents(home)
     telling = Telling(line, agents, clock)
     questions = Questions(home.human.questions)
     thread = Thread(home.human.inbox)
     postman = Postman(line, questions, thread, telling, log)
+    links = Links(home.human.answer_key, config.gateway.answer_link_seconds)
+    ledger = Ledger(home.human.channels)
+    courier = Courier(ledger, links, config.channels, config.gateway, environ)
+    bells = Bells()
+    thread.when_added, bells.ear = courier.ring, courier.hear
     return Gateway(
         line=line,
         home=home,
@@ -77,6 +101,8 @@ def open_gateway(line: Line, home: Home, config: Config, clock: Clock, log: Any)
         log=log,
         agents=agents,
         thread=thread,
+        bells=bells,
+        courier=courier,
         questions=questions,
         telling=telling,
         postman=postman,

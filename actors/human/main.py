@@ -30,7 +30,9 @@ async def serve(runtime: Runtime) -> None:
     The address file is taken back at an orderly end; after a crash it stays, so that the next
     incarnation can listen on the same port.
     """
-    gateway = open_gateway(runtime, runtime.home, runtime.config, runtime.clock, runtime.log)
+    gateway = open_gateway(
+        runtime, runtime.home, runtime.config, runtime.clock, runtime.log, os.environ
+    )
     try:
         await _serve(gateway, runtime)
     finally:
@@ -51,16 +53,19 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     audit = AuditFile(runtime.home.human.audit, http.audit_bytes, http.audit_files)
     ledger = Ledger(audit, keys, runtime.clock, runtime.log)
     listener = bind(http.host, http.port, _last_port(address))
+    scheme = "https" if tls else "http"
+    gateway.courier.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)
     async with serving(build_app(gateway, keys, ledger), listener, http, tls) as server:
         try:
             replace_file(
-                address, json.dumps(_address(url_of(listener, "https" if tls else "http"), http))
+                address, json.dumps(_address(url_of(listener, scheme), http))
             )
             await runtime.ready()
             async with asyncio.TaskGroup() as group:
                 group.create_task(attend(gateway))
                 group.create_task(gateway.postman.run())
                 group.create_task(gateway.deadlines.run())
+                group.create_task(gateway.courier.run(gateway))
                 group.create_task(_watch(server))
         finally:
             gateway.bells.close()

@@ -83,6 +83,11 @@ class Questions:
         )
         return question
 
+    def get(self, id: str) -> Question | None:
+        """Return a question, None if there is none of this id."""
+        case = self._cases.get(id)
+        return case.question if case else None
+
     def asked_by(self, ask: str) -> Question | None:
         """Return the question that a message asked, None if it asked none."""
         for case in self._cases.values():

@@ -1,6 +1,7 @@
 """The journal of everything that was said to and by the person, over all agents."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ class Thread:
         """Open or create the journal. Raises Corrupt, OSError."""
         self._journal = Journal(path)
         self._ids: set[str] = set()
+        self._all: list[ConversationMessage] = []
+        self.when_added: Callable[[], None] = lambda: None
         self._by_agent: dict[str, list[ConversationMessage]] = defaultdict(list)
         for seq, record in enumerate(self._journal.records, start=1):
             self._take(seq, record)
@@ -56,7 +59,17 @@ class Thread:
         if question_id is not None:
             record["question_id"] = question_id
         self._take(self._journal.append(record), record)
+        self.when_added()
         return True
+
+    @property
+    def count(self) -> int:
+        """How many messages there are, over all agents."""
+        return len(self._all)
+
+    def since(self, seq: int) -> list[ConversationMessage]:
+        """Return the messages of all agents that stand after line `seq`."""
+        return self._all[seq:]
 
     def page(self, agent: str, after: int, limit: int) -> ConversationPage:
         """Return up to `limit` messages of one agent that stand after line `after`."""
@@ -71,4 +84,5 @@ class Thread:
     def _take(self, seq: int, record: JsonObject) -> None:
         message = ConversationMessage.model_validate({**record, "seq": seq})
         self._ids.add(message.id)
+        self._all.append(message)
         self._by_agent[message.agent].append(message)

@@ -47,6 +47,11 @@ class Spawned:
     ended: "asyncio.Future[Exit]"
 
 
+def environment_of(launch: Launch, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what of `environ` the process of a launch may see."""
+    return environment_for(launch.kind, environ, launch.config.get("channels", {}))
+
+
 class Launcher(Protocol):
     """Brings processes to life."""
 
@@ -71,7 +76,7 @@ class ExecLauncher:
             pid = run_inner(
                 "_actor",
                 for_child,
-                environment_for(launch.kind, self._environ),
+                environment_of(launch, self._environ),
                 log_file(launch.home, launch.address),
             )
         except OSError as error:
@@ -154,7 +159,7 @@ class ForkLauncher:
         request = {
             "id": self._count,
             "launch": launch.pack(),
-            "environ": environment_for(launch.kind, self._environ),
+            "environ": environment_of(launch, self._environ),
             "parent": os.getpid(),
         }
         writer.write(_frame(request))

@@ -1,0 +1,122 @@
+"""What `channels:` in agiraph.yaml says of each channel; secrets stand in variables, `${NAME}`."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+ChannelKind = Literal["webhook", "email", "desktop"]
+NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+BLOT = "[redacted]"
+SECRETS = ("secret", "password")
+FIELDS: Mapping[ChannelKind, frozenset[str]] = {
+    "webhook": frozenset({"url", "shape", "secret"}),
+    "email": frozenset({"to", "sender", "server", "security", "user", "password"}),
+    "desktop": frozenset(),
+}
+NEEDED: Mapping[ChannelKind, tuple[str, ...]] = {
+    "webhook": ("url",),
+    "email": ("to", "sender", "server"),
+    "desktop": (),
+}
+OF_ALL = frozenset({"kind", "notices", "urgent_only"})
+
+
+class ChannelConfig(BaseModel):
+    """One channel. `notices` are the kinds it takes; which other fields count depends on `kind`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: ChannelKind
+    notices: tuple[NoticeKind, ...] = (
+        "questions", "approvals", "finished", "failed", "out_of_budget",
+    )  # fmt: skip
+    urgent_only: bool = False
+    url: str = Field(default="", pattern=r"^(https?://\S+|\$\{\w+\})?$")
+    shape: Literal["generic", "slack", "discord"] = "generic"
+    secret: str = Field(default="", repr=False)
+    to: str = Field(default="", pattern=r"^([^\s@,<>]+@[^\s@,<>]+)?$")
+    sender: str = Field(default="", pattern=r"^([^\s@,<>]+@[^\s@,<>]+)?$")
+    server: str = Field(default="", pattern=r"^([^\s:/]+(:\d{1,5})?)?$")
+    security: Literal["starttls", "ssl", "none"] = "starttls"
+    user: str = ""
+    password: str = Field(default="", repr=False)
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "ChannelConfig":
+        own = FIELDS[self.kind]
+        foreign = sorted(self.model_fields_set - own - OF_ALL)
+        # What was read back from a launch names every field; only values that say something count.
+        foreign = [name for name in foreign if getattr(self, name) != _default_of(name)]
+        if foreign:
+            possible = ", ".join(sorted(own | OF_ALL))
+            raise ValueError(f"{self.kind} has no '{foreign[0]}' (possible: {possible})")
+        missing = [name for name in NEEDED[self.kind] if not getattr(self, name)]
+        if missing:
+            raise ValueError(f"{self.kind} needs '{missing[0]}'")
+        if self.password and not self.user:
+            raise ValueError("a password needs a 'user'")
+        return self
+
+
+def _default_of(name: str) -> Any:
+    return ChannelConfig.model_fields[name].default
+
+
+class MissingVariable(Exception):
+    """A channel names a variable that is not set where the supervisor was started."""
+
+
+def filled_in(settings: ChannelConfig, environ: Mapping[str, str]) -> ChannelConfig:
+    """Return the settings with every `${NAME}` replaced; raise MissingVariable naming it."""
+
+    def value_of(match: "re.Match[str]") -> str:
+        value = environ.get(match.group(1), "")
+        if not value:
+            raise MissingVariable(f"the variable {match.group(1)} is not set")
+        return value
+
+    texts = {name: value for name, value in settings if isinstance(value, str)}
+    changed = {name: VARIABLE.sub(value_of, text) for name, text in texts.items()}
+    return settings.model_copy(update=changed)
+
+
+def variables_in(channels: Mapping[str, Any]) -> frozenset[str]:
+    """Return the variables that these channels (as plain values) name."""
+    return frozenset(_variables(channels.values()))
+
+
+def _variables(values: Iterable[Any]) -> Iterable[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield from VARIABLE.findall(value)
+        elif isinstance(value, Mapping):
+            yield from _variables(value.values())
+
+
+def without_secrets(channels: Mapping[str, Any]) -> dict[str, Any]:
+    """Return channels (as plain values) with what is secret in them blotted out, for people."""
+    return {name: _blotted(settings) for name, settings in channels.items()}
+
+
+def _blotted(settings: Mapping[str, Any]) -> dict[str, Any]:
+    shown = dict(settings)
+    for name in SECRETS:
+        if shown.get(name) and not VARIABLE.fullmatch(str(shown[name])):
+            shown[name] = BLOT
+    if shown.get("url"):
+        shown["url"] = shown_url(str(shown["url"]))
+    return shown
+
+
+def shown_url(url: str) -> str:
+    """Return a URL without what may be secret in it: the path of a Slack or Discord hook is."""
+    if VARIABLE.fullmatch(url):
+        return url
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{place}/..." if parts.path.strip("/") or parts.query else url

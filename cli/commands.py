@@ -25,6 +25,11 @@ COMMANDS: dict[str, Entry] = {
     "console": Entry(TALK, "cli.console:console", "Talk with a running team."),
     "send": Entry(TALK, "cli.talk:send", "Send a message to an agent or one of its workers."),
     "questions": Entry(TALK, "cli.talk:questions", "List what the human was asked."),
+    "channels": Entry(TALK, "cli.channels:channels", "List how you are told things, or test one."),
+    "away": Entry(
+        TALK, "cli.channels:away", "Say that you are away, and where what is urgent goes."
+    ),
+    "back": Entry(TALK, "cli.channels:back", "Say that you are back."),
     "respond": Entry(TALK, "cli.talk:respond", "Answer a question."),
     "ps": Entry(LOOK, "cli.ps:ps", "List every entity: process, state, tokens, money."),
     "agents": Entry(LOOK, "cli.agents:agents", "List all agents."),

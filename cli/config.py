@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from agiraph.channels.settings import without_secrets
 from agiraph.config import Config, load_config
 from agiraph.home import Home
 from cli.listing import print_json
@@ -36,6 +37,7 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
     own = Home(home).config
     files = [path for path in (own, file) if path is not None and path.is_file()]
     settings = load_config(*files).model_dump(mode="json")
+    settings["channels"] = without_secrets(settings["channels"])
     if as_json:
         print_json(settings)
         return

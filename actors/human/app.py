@@ -1,6 +1,7 @@
 """The HTTP API as one ASGI application: the families of endpoints behind the gate."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
@@ -18,6 +19,8 @@ from actors.human.gateway import Gateway
 from actors.human.routes import (
     access,
     agents,
+    answer,
+    channels,
     conversation,
     dead,
     events,
@@ -40,6 +43,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     dead.router,
     triggers.router,
     access.router,
+    channels.router,
+    answer.router,
 )
 
 
@@ -60,13 +65,19 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
     own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
     guards = Guards(
         keys=keys,
-        names=Names(http.host, *http.names),
+        names=Names(http.host, *http.names, *_public_name(gateway)),
         rules=Rules([*own, *routes_of(ROUTERS)]),
         ledger=ledger,
         http=http,
         clock=gateway.clock,
     )
     return Gate(app, guards)
+
+
+def _public_name(gateway: Gateway) -> tuple[str, ...]:
+    """Return the name by which answer links call us, if it is another than our own."""
+    name = urlsplit(gateway.config.gateway.public_url).hostname
+    return (name,) if name else ()
 
 
 async def _refuse(connection: Any, error: Exception) -> JSONResponse | None:

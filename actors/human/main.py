@@ -57,9 +57,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     gateway.courier.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)
     async with serving(build_app(gateway, keys, ledger), listener, http, tls) as server:
         try:
-            replace_file(
-                address, json.dumps(_address(url_of(listener, scheme), http))
-            )
+            replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
             await runtime.ready()
             async with asyncio.TaskGroup() as group:
                 group.create_task(attend(gateway))

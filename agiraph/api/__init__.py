@@ -18,6 +18,7 @@ from agiraph.api.access import (
 )
 from agiraph.api.agents import AgentSummary, Archived, CreateAgent, NewRun, RunRequest, RunView
 from agiraph.api.base import JsonObject, Request, View
+from agiraph.api.channels import ChannelTest, ChannelView, DeliveryView, Presence, SetPresence
 from agiraph.api.conversation import (
     ConversationMessage,
     ConversationPage,
@@ -46,11 +47,14 @@ __all__ = [
     "ApiError",
     "Archived",
     "BoardView",
+    "ChannelTest",
+    "ChannelView",
     "ConsoleTicket",
     "ConversationMessage",
     "ConversationPage",
     "CreateAgent",
     "DeadLetterView",
+    "DeliveryView",
     "EntityAct",
     "EntityRow",
     "EventPage",
@@ -74,6 +78,7 @@ __all__ = [
     "NodeView",
     "NotReachable",
     "Nudge",
+    "Presence",
     "QuestionView",
     "Request",
     "Respond",
@@ -84,6 +89,7 @@ __all__ = [
     "SendText",
     "Sent",
     "SessionView",
+    "SetPresence",
     "StageView",
     "TokenView",
     "TriggerView",

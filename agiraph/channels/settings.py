@@ -118,5 +118,6 @@ def shown_url(url: str) -> str:
     if VARIABLE.fullmatch(url):
         return url
     parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{place}/..." if parts.path.strip("/") or parts.query else url
+    _, userinfo, place = parts.netloc.rpartition("@")
+    has_more = userinfo or parts.path.strip("/") or parts.query
+    return f"{parts.scheme}://{place}/..." if has_more else url

@@ -1,6 +1,7 @@
 """All calls of the HTTP API, family by family."""
 
 from agiraph.client.agents import AgentCalls
+from agiraph.client.channels import ChannelCalls
 from agiraph.client.conversation import ConversationCalls
 from agiraph.client.entities import EntityCalls
 from agiraph.client.files import FileCalls
@@ -13,6 +14,7 @@ class Calls(
     AgentCalls,
     ConversationCalls,
     QuestionCalls,
+    ChannelCalls,
     TriggerCalls,
     WorkCalls,
     FileCalls,

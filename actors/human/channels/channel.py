@@ -34,3 +34,7 @@ class Channel(Protocol):
     async def deliver(self, parcel: Parcel) -> None:
         """Hand a parcel over; raise Undelivered. Never blocks the loop."""
         ...
+
+    async def close(self) -> None:
+        """Let go of what is held open between deliveries."""
+        ...

@@ -108,10 +108,14 @@ class Courier:
         self._open(told)
         if not self.settings:
             return
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._read(told))
-            for name in self.settings:
-                group.create_task(self._serve(told, name))
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._read(told))
+                for name in self.settings:
+                    group.create_task(self._serve(told, name))
+        finally:
+            for channel in self._channels.values():
+                await channel.close()
 
     def _open(self, told: Told) -> None:
         """Write down which channels there are; the first ones begin with what comes from now on."""

@@ -55,6 +55,9 @@ class Desktop:
         if code != 0:
             raise Undelivered(f"{program} ended with status {code}")
 
+    async def close(self) -> None:
+        """Nothing is held open."""
+
 
 def _found() -> tuple[str, Callable[[str, str, bool], Command]]:
     for name, make in (("notify-send", _notify_send), ("osascript", _osascript)):

@@ -38,6 +38,9 @@ class Email:
         except (smtplib.SMTPException, ssl.SSLError, OSError) as error:
             raise Undelivered(f"{type(error).__name__}: {error}"[:300]) from None
 
+    async def close(self) -> None:
+        """Nothing is held open."""
+
     def _send(self, mail: EmailMessage) -> None:
         settings = self._settings
         host, _, port = settings.server.partition(":")

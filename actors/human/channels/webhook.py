@@ -51,6 +51,11 @@ class Webhook:
             wait = min(float(later), LONGEST_WAIT) if later.isdecimal() else 0.0
             raise Undelivered(f"the receiver answered {status}", wait)
 
+    async def close(self) -> None:
+        """Close the connections that are kept."""
+        if self._client is not None:
+            await self._client.aclose()
+
     def _make_client(self, httpx: Any) -> Any:
         return httpx.AsyncClient(
             timeout=self._timeout, follow_redirects=False, limits=httpx.Limits(max_connections=2)

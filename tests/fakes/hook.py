@@ -1,0 +1,97 @@
+"""A receiver of webhooks on this machine: keeps what it is sent, answers as it is told."""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+DEADLINE_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Post:
+    """One request: its path, headers (lower case) and body."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Return the body as a JSON object."""
+        value: dict[str, Any] = json.loads(self.body)
+        return value
+
+
+class Hook:
+    """Answers the first posts with `statuses`, all others with 200. Status 0: never answers."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.posts: list[Post] = []
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        """Return where to post."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/hook"
+
+    def take(self, post: Post) -> int:
+        """Keep a post and return the status to answer with."""
+        with self._changed:
+            self.posts.append(post)
+            status = self.statuses.pop(0) if self.statuses else 200
+            self._changed.notify_all()
+        if status == 0:
+            self._closing.wait(DEADLINE_SECONDS)
+        return status or 503
+
+    def until(self, is_so: Callable[[list[Post]], bool]) -> list[Post]:
+        """Wait until the posts are as wanted, and return them."""
+        with self._changed:
+            is_done = self._changed.wait_for(lambda: is_so(self.posts), DEADLINE_SECONDS)
+            assert is_done, [post.body for post in self.posts]
+            return list(self.posts)
+
+    def __enter__(self) -> "Hook":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _handler(hook: Hook) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            status = hook.take(Post(self.path, headers, body))
+            try:
+                self.send_response(status)
+                self.send_header("content-length", "0")
+                if status in (301, 302, 307):
+                    self.send_header("location", f"{hook.url}/elsewhere")
+                self.end_headers()
+            except OSError:
+                pass  # who posted has given up waiting
+
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    return Handler

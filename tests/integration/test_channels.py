@@ -1,0 +1,231 @@
+"""The person is told outside: by signed webhooks and mails that are tried again, and by links."""
+
+import base64
+import hmac
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from agiraph.api import ApiError, SetPresence
+from agiraph.config import load_config
+from agiraph.ids import AgentId, QuestionId
+from agiraph.messages import AskQuestion, EventAppended, Text
+from agiraph.models import Event
+from tests.fakes.gateway import AGENT, World
+from tests.fakes.hook import Hook, Post
+from tests.fakes.line import arrived
+from tests.fakes.mail import MailServer
+from tests.integration.house import until
+
+ADA = f"{AGENT}/ada-1"
+QUICK = {
+    "delivery_first_delay_seconds": 0.01,
+    "delivery_max_delay_seconds": 0.05,
+    "delivery_timeout_seconds": 0.3,
+}
+
+
+@contextmanager
+def gateway(path: Path, gateway: dict[str, Any] | None = None, **channels: Any) -> Iterator[World]:
+    """Yield a gateway with these channels and one agent."""
+    own = path / "channels.yaml"
+    own.write_text(yaml.safe_dump({"channels": channels, "gateway": QUICK | (gateway or {})}))
+    world = World(path / "home")
+    world.line.config = load_config(own)
+    if not world.home.agent(AGENT).record.exists():
+        world.add_agent()
+    world.start()
+    try:
+        yield world
+    finally:
+        world.stop()
+
+
+def webhook(hook: Hook, **more: Any) -> dict[str, Any]:
+    return {"kind": "webhook", "url": hook.url} | more
+
+
+def ask(world: World, id: str = "q-1", text: str = "Which?", **more: Any) -> None:
+    body = AskQuestion(
+        question_id=QuestionId(id), agent=AGENT, from_name="Ada", question=text, **more
+    )
+    world.arrive(arrived(body, ADA, sent_at=time.time()))
+
+
+def is_signed(post: Post, secret: str) -> bool:
+    """Check as a receiver would, by the Standard Webhooks."""
+    id, at = post.headers["webhook-id"], post.headers["webhook-timestamp"]
+    wanted = hmac.digest(secret.encode(), f"{id}.{at}.".encode() + post.body, sha256)
+    return post.headers["webhook-signature"] == f"v1,{base64.b64encode(wanted).decode()}"
+
+
+def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: Path) -> None:
+    with Hook() as hook, gateway(tmp_path, phone=webhook(hook, secret="hush")) as world:
+        ask(world)
+        post = hook.until(lambda posts: len(posts) == 1)[0]
+        assert is_signed(post, "hush")
+        assert (post.json["text"], post.json["sender"]) == ("Which?", "Ada")
+        link = post.json["answer_url"]
+        page = httpx.get(link)
+        assert (page.status_code, "<form" in page.text) == (200, True)
+        assert "form-action 'self'" in page.headers["content-security-policy"]
+        with world.client() as client:
+            assert client.questions()[0].status == "open"
+            first = httpx.post(link, data={"answer": "PostgreSQL"})
+            assert (first.status_code, "Thank you" in first.text) == (200, True)
+            assert client.questions()[0].answer == "PostgreSQL"
+        second = httpx.post(link, data={"answer": "SQLite"})
+        assert second.status_code == 409
+        assert "came second" in second.text
+        assert "PostgreSQL" in second.text
+        world.wait_until(lambda: bool(world.line.sent_to(ADA)))
+        assert [body.answer for body in world.line.sent_to(ADA)] == ["PostgreSQL"]
+
+
+def test_a_forged_or_foreign_link_shows_nothing_and_answers_nothing(tmp_path: Path) -> None:
+    with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as world:
+        ask(world)
+        link = hook.until(lambda posts: len(posts) == 1)[0].json["answer_url"]
+        for forged in (link[:-3] + "abc", link.rpartition("/")[0] + "/x", link + ".x"):
+            got = httpx.post(forged, data={"answer": "no"})
+            assert (got.status_code, "Which?" in got.text) == (404, False)
+        assert httpx.post(link, data={"answer": "  "}).status_code == 422
+        foreign = {"origin": "https://evil.example"}
+        assert httpx.post(link, data={"answer": "no"}, headers=foreign).status_code == 403
+        with world.client() as client:
+            assert client.questions()[0].status == "open"
+
+
+def test_a_receiver_that_fails_hangs_and_redirects_gets_the_same_delivery_again(
+    tmp_path: Path,
+) -> None:
+    with Hook(500, 0, 307) as hook, gateway(tmp_path, phone=webhook(hook)) as world:
+        ask(world)
+        posts = hook.until(lambda posts: len(posts) == 4)
+        assert len({post.headers["webhook-id"] for post in posts}) == 1
+        assert len({post.body for post in posts}) == 1
+        assert {post.path for post in posts} == {"/hook"}
+        with world.client() as client:
+            [row] = [one for one in client.channels() if one.name == "phone"]
+        assert row.where.startswith("http://127.0.0.1")
+
+
+def test_what_nobody_takes_is_set_aside_in_sight_and_tried_again_on_request(
+    tmp_path: Path,
+) -> None:
+    with Hook(500, 500) as hook:
+        with gateway(tmp_path, {"delivery_attempts": 2}, phone=webhook(hook)) as world:
+            ask(world)
+            world.wait_until(lambda: any(e.type == "channel.dead" for e in world.line.events()))
+            with world.client() as client:
+                [dead] = client.deliveries(status="dead")
+                assert (dead.error, dead.attempts) == ("the receiver answered 500", 1)
+                with pytest.raises(ApiError, match=r"no delivery 'x' .*known: dlv_"):
+                    client.retry_delivery("x")
+                client.retry_delivery(dead.id)
+                until(lambda: client.deliveries() == [], "the delivery")
+        with gateway(tmp_path, phone=webhook(hook)) as world, world.client() as client:
+            assert client.deliveries() == []
+            assert len(hook.posts) == 3
+
+
+def test_a_question_answered_before_it_went_out_is_not_told_any_more(tmp_path: Path) -> None:
+    away = SetPresence(status="away")
+    with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as world, world.client() as client:
+        client.set_me(away)
+        ask(world, "q-1", "first")
+        ask(world, "q-2", "second")
+        client.answer("q-1", "done")
+        assert [one.text for one in client.deliveries()] == ["first", "second"]
+        client.set_me(SetPresence(status="available"))
+        posts = hook.until(lambda posts: bool(posts))
+        assert [post.json["text"] for post in posts] == ["second"]
+
+
+def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path) -> None:
+    with Hook() as phone, Hook() as desk:
+        channels = {"phone": webhook(phone), "desk": webhook(desk)}
+        with gateway(tmp_path, **channels) as world, world.client() as client:
+            with pytest.raises(ApiError, match=r"unknown channel 'pager' \(known: desk, phone\)"):
+                client.set_me(SetPresence(status="away", channel="pager"))
+            with pytest.raises(ApiError, match="is over"):
+                client.set_me(SetPresence(status="away", until=1.0))
+            client.set_me(SetPresence(status="away", channel="desk"))
+        with gateway(tmp_path, **channels) as world, world.client() as client:
+            assert (client.me().status, client.me().channel) == ("away", "desk")
+            world.log_events("agent.failed", reason="no luck")
+            world.arrive(arrived(EventAppended(event=of_type("agent.failed")), "recorder"))
+            assert desk.until(lambda posts: len(posts) == 1)[0].json["text"] == "no luck"
+            assert phone.posts == []
+
+
+def of_type(type: str) -> Event:
+    return Event(type=type, agent_id=AgentId(AGENT), ts=1.0)
+
+
+def test_ends_and_messages_are_told_to_those_who_want_them(tmp_path: Path) -> None:
+    with Hook() as ends, Hook() as texts:
+        channels = {
+            "ends": webhook(ends, notices=["finished"], shape="slack"),
+            "texts": webhook(texts, notices=["messages"], shape="discord"),
+        }
+        with gateway(tmp_path, **channels) as world:
+            world.arrive(arrived(Text(content="half done", from_name="Ada"), ADA))
+            world.log_events("agent.completed", result="All done")
+            world.arrive(arrived(EventAppended(event=of_type("agent.completed")), "recorder"))
+            [end] = ends.until(lambda posts: len(posts) == 1)
+            [text] = texts.until(lambda posts: len(posts) == 1)
+            with world.client() as client:
+                until(lambda: client.deliveries() == [], "what came is written down")
+        assert "All done" in json.dumps(end.json["blocks"])
+        assert text.json["embeds"][0]["description"] == "half done"
+        with gateway(tmp_path, **channels) as world:
+            world.arrive(arrived(EventAppended(event=of_type("agent.completed")), "recorder"))
+            world.arrive(arrived(Text(content="more", from_name="Ada"), ADA))
+            texts.until(lambda posts: len(posts) == 2)
+        assert (len(ends.posts), len(texts.posts)) == (1, 2)
+
+
+def test_a_mail_comes_with_the_link_once_its_server_takes_it(tmp_path: Path) -> None:
+    with MailServer(busy=1) as server:
+        mail = {
+            "kind": "email",
+            "to": "me@example.org",
+            "sender": "agents@example.org",
+            "server": server.address,
+            "security": "none",
+        }
+        with gateway(tmp_path, {"public_url": "https://a.example"}, mail=mail) as world:
+            ask(world)
+            [letter] = server.until(lambda mails: len(mails) == 1)
+        assert letter["subject"] == "survey: Ada asks"
+        assert "https://a.example/answer/" in letter.get_content()
+        assert (server.attempts, letter["message-id"][:5]) == (2, "<dlv_")
+
+
+def test_a_channel_is_tested_on_request_and_one_whose_variable_is_not_set_says_so(
+    tmp_path: Path,
+) -> None:
+    with Hook(200, 503) as hook:
+        channels = {
+            "phone": webhook(hook),
+            "lost": {"kind": "webhook", "url": "${NO_SUCH_VARIABLE_HERE}"},
+        }
+        with gateway(tmp_path, **channels) as world, world.client() as client:
+            assert client.test_channel("phone").delivered
+            refused = client.test_channel("phone")
+            assert (refused.delivered, refused.error) == (False, "the receiver answered 503")
+            assert "NO_SUCH_VARIABLE_HERE is not set" in client.test_channel("lost").error
+            with pytest.raises(ApiError, match=r"unknown channel 'x' \(known: lost, phone\)"):
+                client.test_channel("x")
+            names = [one.name for one in client.channels()]
+            assert names == ["console", "web", "lost", "phone"]
+            assert client.deliveries() == []

@@ -99,7 +99,7 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("question_id", "question", "kind", "reason", "to")),
     EventType("human.nudge", "the human put an instruction into the running agent", "human",
               ("from", "to", "content", "mode", "id")),
-    EventType("channel.dead", "a channel did not take what the human should be told; it was set aside",
+    EventType("channel.dead", "a channel did not take what the human should be told",
               "human", ("channel", "notice", "delivery", "reason")),
     EventType("memory.written", "something was written to a memory", _ENTITY,
               ("path", "characters", "change", "shown")),

@@ -60,13 +60,11 @@ def became_of(question: Question) -> str:
     """Return in words what became of a question that is no longer open."""
     if question.status == "answered":
         when = f" at {iso(question.answered_at)}" if question.answered_at else ""
-        via = getattr(question, "answered_via", None)
-        where = f", by {via}" if via else ""
+        where = f", over {question.answered_via}" if question.answered_via else ""
         return f"It was answered by {question.answered_by}{when}{where}: {question.answer}"
     if question.status == "withdrawn":
         return "It was withdrawn: nobody waits for an answer any more."
-    default = getattr(question, "default", None)
-    otherwise = f" The default holds: {default}" if default else ""
+    otherwise = f" The default holds: {question.default}" if question.default else ""
     return f"Nobody answered in time.{otherwise}"
 
 
@@ -80,7 +78,7 @@ def _asked(question: Question, agent: str) -> str:
 def _form(question: Question) -> str:
     options = [
         f'<button name="option" value="{escape(text, quote=True)}">{escape(text)}</button>'
-        for text in getattr(question, "options", ())
+        for text in question.options
     ]
     choice = f"<p>{''.join(options)}</p>" if options else ""
     # The button that Enter presses is a form's first: an option must never be picked like that.

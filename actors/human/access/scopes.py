@@ -23,6 +23,7 @@ NEEDED: Final[dict[tuple[str, str], Scope]] = {
     ("POST", "/agents/{agent}/respond"): "talk",
     ("POST", "/questions/{question_id}/respond"): "talk",
     ("POST", "/agents/{agent}/memory/search"): "read",
+    ("PUT", "/me"): "talk",
     ("POST", "/logout"): "read",
     ("GET", "/tokens"): "control",
     ("GET", "/sessions"): "control",

@@ -19,6 +19,8 @@ def notice_of_message(
         return None
     if message.kind == "question":
         return None if question is None else _of_question(question, agent_name)
+    if message.kind not in ("text", "notice") or message.question_id is not None:
+        return None
     is_failure = message.kind == "notice"
     return Notice(
         id=f"message:{message.id}",
@@ -32,22 +34,20 @@ def notice_of_message(
     )
 
 
-def _of_question(question: Question, agent_name: str) -> Notice | None:
-    # What a question has besides its text came later than the question itself.
-    kind = getattr(question, "kind", "question")
+def _of_question(question: Question, agent_name: str) -> Notice:
     return Notice(
         id=f"question:{question.agent}:{question.id}",
-        kind="approvals" if kind == "approval" else "questions",
+        kind="approvals" if question.kind == "approval" else "questions",
         agent=question.agent,
         agent_name=agent_name,
         sender=question.from_id,
         text=question.question,
         ts=question.asked_at,
-        is_urgent=getattr(question, "urgency", "normal") == "urgent",
+        is_urgent=question.urgency == "urgent",
         question_id=question.id,
-        options=tuple(getattr(question, "options", ())),
-        deadline_at=getattr(question, "deadline_at", None),
-        default=getattr(question, "default", None),
+        options=question.options,
+        deadline_at=question.deadline_at,
+        default=question.default,
     )
 
 

@@ -47,7 +47,7 @@ async def take(token: str, request: Request, door: Door) -> HTMLResponse:
         problem = "There was no answer in it." if not text else f"At most {LONGEST} characters."
         return _html(question_page(question, name, problem), 422)
     try:
-        answered = answer(door, question.id, text)
+        answered = answer(door, question.id, text, via=VIA)
     except ApiError as error:
         second = "Your answer came second and was not taken."
         return _html(question_page(_question(door, token), name, second), error.status)

@@ -7,8 +7,8 @@
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
-    {home}/human/                   address.json questions.jsonl inbox.jsonl audit.jsonl
-                                    tokens.json channels.jsonl answer.key
+    {home}/human/                   address.json questions.jsonl inbox.jsonl repeats.jsonl
+                                    dead.jsonl audit.jsonl tokens.json channels.jsonl answer.key
     {home}/system/                  lock token children.journal mailboxes.db usage.db logs/ run/
 
 Nothing here opens a file; each path has exactly one process that writes it.
@@ -306,6 +306,11 @@ class HumanHome:
     def answer_key(self) -> Path:
         """The key that signs answer links, mode 0600."""
         return self.path / "answer.key"
+
+    @property
+    def repeats(self) -> Path:
+        """The journal of idempotency keys and what was answered to them."""
+        return self.path / "repeats.jsonl"
 
     @property
     def inbox(self) -> Path:

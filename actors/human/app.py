@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.human.access.keys import Keys
@@ -16,6 +16,8 @@ from actors.human.access.scopes import Rules, routes_of
 from actors.human.exchange import App
 from actors.human.gate import Gate, Guards
 from actors.human.gateway import Gateway
+from actors.human.once import Once
+from actors.human.problems import problem_response
 from actors.human.routes import (
     access,
     agents,
@@ -71,7 +73,8 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
         http=http,
         clock=gateway.clock,
     )
-    return Gate(app, guards)
+    once = Once(app, gateway.repeats, gateway.clock)
+    return Gate(once, guards)
 
 
 def _public_name(gateway: Gateway) -> tuple[str, ...]:
@@ -80,33 +83,56 @@ def _public_name(gateway: Gateway) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
-async def _refuse(connection: Any, error: Exception) -> JSONResponse | None:
+async def _refuse(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, AgiraphError)
-    return await _answer(connection, _status_of(error), str(error))
+    known = error if isinstance(error, ApiError) else ApiError(_status_of(error), str(error))
+    return await _answer(connection, known)
 
 
-async def _explain(connection: Any, error: Exception) -> JSONResponse | None:
+async def _explain(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
-    return await _answer(connection, 422, "; ".join(_complaint(part) for part in error.errors()))
+    wrong = [{"field": _place(part), "detail": part["msg"]} for part in error.errors()]
+    detail = "; ".join(f"{part['field']}: {part['detail']}" for part in wrong)
+    return await _answer(connection, ApiError(422, detail), errors=wrong)
 
 
-async def _say(connection: Any, error: Exception) -> JSONResponse | None:
+async def _say(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, HTTPException)
-    return await _answer(connection, error.status_code, str(error.detail))
+    refusal = ApiError(error.status_code, _said(connection, error))
+    return await _answer(connection, refusal, dict(error.headers or {}))
 
 
-async def _answer(connection: Request | WebSocket, status: int, detail: str) -> JSONResponse | None:
+def _said(connection: Any, error: HTTPException) -> str:
+    """Return what the framework refuses with, in words that name what was asked for."""
+    path = connection.url.path
+    match error.status_code:
+        case 404:
+            return f"there is no '{path}' (GET /openapi.json lists what there is)"
+        case 405:
+            possible = (error.headers or {}).get("Allow") or (error.headers or {}).get("allow")
+            return f"'{path}' takes no {connection.scope.get('method')} (possible: {possible})"
+        case _:
+            return str(error.detail)
+
+
+async def _answer(
+    connection: Request | WebSocket,
+    error: ApiError,
+    headers: dict[str, str] | None = None,
+    **more: Any,
+) -> Response | None:
     """Answer a request, or refuse a WebSocket before its handshake."""
-    response = JSONResponse({"detail": detail}, status)
+    response = problem_response(error, connection.url.path, headers, **more)
     if isinstance(connection, WebSocket):
         await connection.send_denial_response(response)
         return None
     return response
 
 
-async def _admit_fault(connection: Any, error: Exception) -> JSONResponse | None:
+async def _admit_fault(connection: Any, error: Exception) -> Response | None:
     """Answer a fault of ours; it is raised on, and logged with its traceback."""
-    return await _answer(connection, 500, "a fault in the gateway; its log has the traceback")
+    fault = ApiError(500, "a fault in the gateway; its log has the traceback")
+    return await _answer(connection, fault)
 
 
 HANDLERS: dict[Any, Any] = {
@@ -120,8 +146,6 @@ HANDLERS: dict[Any, Any] = {
 
 def _status_of(error: AgiraphError) -> int:
     match error:
-        case ApiError():
-            return error.status
         case OutOfScope():
             return 403
         case Refused():
@@ -132,7 +156,7 @@ def _status_of(error: AgiraphError) -> int:
             return 500
 
 
-def _complaint(part: Any) -> str:
-    """Return what is wrong with one field, without repeating its value."""
+def _place(part: Any) -> str:
+    """Return which field is wrong; its value is never repeated."""
     place = ".".join(str(name) for name in part["loc"] if name not in ("body", "query", "path"))
-    return f"{place or 'body'}: {part['msg']}"
+    return place or "body"

@@ -18,7 +18,8 @@ class Case:
     """One question. `asked_as` is the id its asker gave it, `asks` the messages that asked it.
 
     `question.id` differs from `asked_as` only if another asker used the same id before. `askers`
-    tells whose message it was where that is somebody else than `asker`.
+    tells whose message it was where that is somebody else than `asker`. `answered_as` is the cause
+    of the call that answered it.
     """
 
     question: Question
@@ -29,6 +30,7 @@ class Case:
     is_shared: bool = False
     askers: dict[str, str] = field(default_factory=dict)
     reason: str = ""
+    answered_as: str = ""
 
     @property
     def undelivered(self) -> tuple[str, ...]:
@@ -82,7 +84,7 @@ def case_after(case: Case, record: JsonObject) -> Case:
                 answered_at=record["at"],
                 answered_via=record.get("via"),
             )
-            return replace(case, question=answered)
+            return replace(case, question=answered, answered_as=record.get("cause", ""))
         case other:
             raise ValueError(f"unknown record '{other}'")
 

@@ -30,6 +30,7 @@ class DeadLetters:
         """Open or create the journal. Raises Corrupt, OSError."""
         self._journal = Journal(path)
         self._kept: dict[str, Kept] = {}
+        self._sent_by: dict[str, DeadLetterView] = {}
         for number, record in enumerate(self._journal.records, start=1):
             try:
                 self._apply(record)
@@ -52,9 +53,15 @@ class DeadLetters:
             raise ApiError(404, f"unknown dead letter '{id}' (known: {', '.join(self._kept)})")
         return kept.letter
 
-    def sent_back(self, id: str) -> None:
-        """Note that a letter is with its receiver again."""
-        self._write({"type": "sent_back", "id": id})
+    def sent_back(self, id: str, cause: str) -> DeadLetterView:
+        """Note that a letter is with its receiver again, because of this call; return it."""
+        view = _view(id, self._kept[id])
+        self._write({"type": "sent_back", "id": id, "cause": cause})
+        return view
+
+    def sent_by(self, cause: str) -> DeadLetterView | None:
+        """Return the letter that a call has sent back, None if it has sent none."""
+        return self._sent_by.get(cause)
 
     def views(self) -> list[DeadLetterView]:
         """Return every letter as the API shows it, oldest first."""
@@ -70,7 +77,9 @@ class DeadLetters:
 
     def _apply(self, record: dict[str, Any]) -> None:
         if record["type"] == "sent_back":
-            self._kept.pop(record["id"], None)
+            gone = self._kept.pop(record["id"], None)
+            if gone is not None and "cause" in record:
+                self._sent_by[record["cause"]] = _view(record["id"], gone)
             return
         values = msgpack.unpackb(bytes.fromhex(record["letter"]), raw=False)
         letter = DeadLetter.model_validate(values)

@@ -17,6 +17,7 @@ from actors.human.followers import Bells
 from actors.human.line import Line
 from actors.human.postman import Postman
 from actors.human.questions import Questions
+from actors.human.repeats import Repeats
 from actors.human.statuses import Statuses
 from actors.human.telling import Telling
 from actors.human.thread import Thread
@@ -46,6 +47,7 @@ class Gateway:
     deadlines: Deadlines
     dead: DeadLetters
     courier: Courier
+    repeats: Repeats
     boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
@@ -69,6 +71,7 @@ class Gateway:
         self.questions.close()
         self.dead.close()
         self.courier.close()
+        self.repeats.close()
 
 
 def open_gateway(
@@ -108,4 +111,5 @@ def open_gateway(
         postman=postman,
         deadlines=Deadlines(questions, postman, clock),
         dead=DeadLetters(home.human.dead),
+        repeats=Repeats(home.human.repeats, clock.now()),
     )

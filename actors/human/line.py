@@ -61,14 +61,15 @@ async def ask_for(
     *,
     within_seconds: float,
     refused: int = REFUSED,
+    id: bytes | None = None,
 ) -> Reply:
-    """Ask `to` and return its reply, which must be an `expected`.
+    """Ask `to` and return its reply, which must be an `expected`. `id` is the question's.
 
     If `to` is being restarted it is asked again, for a few seconds. Raises ApiError: `refused` with
     the reason if it was refused, 504 if no answer came in time, 503 if it cannot be reached now.
     """
     try:
-        received = await _ask_again(line, to, body, within_seconds)
+        received = await _ask_again(line, to, body, within_seconds, id)
     except TransportError as error:
         raise as_api_error(error, to) from error
     line.done(received)
@@ -79,13 +80,15 @@ async def ask_for(
     return received.body
 
 
-async def _ask_again(line: Line, to: str, body: BaseModel, within_seconds: float) -> Received:
+async def _ask_again(
+    line: Line, to: str, body: BaseModel, within_seconds: float, id: bytes | None
+) -> Received:
     """Ask until `to` lives to answer, or has been away for longer than a restart takes."""
     now = asyncio.get_running_loop().time
     give_up_at = now() + min(within_seconds, RESTART_SECONDS)
     while True:
         try:
-            return await line.ask(to, body, within_seconds=within_seconds)
+            return await line.ask(to, body, id=id, within_seconds=within_seconds)
         except PeerLost:
             if now() >= give_up_at:
                 raise

@@ -95,19 +95,27 @@ class Questions:
                 return case.question
         return None
 
-    def answer(self, id: str, answer: str, by: str, at: float, via: str = "") -> Question:
+    def answer(
+        self, id: str, answer: str, by: str, at: float, via: str = "", cause: str = ""
+    ) -> Question:
         """Write the answer down and return the question; raise ApiError 404 or 409.
 
-        Whoever comes second, or too late, is told what holds instead.
+        Whoever comes second, or too late, is told what holds instead. The same `cause` again is
+        the same answer.
         """
+        if cause and self._case(id).answered_as == cause:
+            return self._case(id).question
         self.expire(at)
         question = self._case(id).question
         if question.status != "open":
             raise ApiError(409, _too_late(question))
-        self._write(
-            {"type": "answered", "id": id, "answer": answer, "by": by, "at": at, "via": via}
-        )
+        record = {"type": "answered", "id": id, "answer": answer, "by": by, "at": at, "via": via}
+        self._write(record | ({"cause": cause} if cause else {}))
         return self._case(id).question
+
+    def answered_as(self, cause: str) -> str | None:
+        """Return the id of the question that a call has answered, None if it has answered none."""
+        return next((id for id, case in self._cases.items() if case.answered_as == cause), None)
 
     def expire(self, now: float) -> list[Question]:
         """Write down which questions have not been answered in time; return them."""

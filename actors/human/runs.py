@@ -3,6 +3,7 @@
 import asyncio
 
 from actors.human.acting import DOWN
+from actors.human.cause import Cause
 from actors.human.entities import children
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
@@ -15,7 +16,7 @@ from actors.human.starting import (
     coordinator_spec,
 )
 from agiraph.api import ApiError, NewRun, RunView
-from agiraph.ids import SUPERVISOR, AgentId, RunId, coordinator_address, new_run_id
+from agiraph.ids import SUPERVISOR, AgentId, RunId, coordinator_address
 from agiraph.messages import (
     BeginRun,
     ChildInfo,
@@ -28,7 +29,7 @@ from agiraph.messages import (
 from agiraph.models import Agent
 
 
-async def begin_run(gateway: Gateway, agent: Agent, request: NewRun) -> Agent:
+async def begin_run(gateway: Gateway, agent: Agent, request: NewRun, cause: Cause) -> Agent:
     """Give an agent another goal; return it once its coordinator is in the new run.
 
     A run that was stopped by its human is given up for it. Raises ApiError: 409 while a run is
@@ -38,7 +39,7 @@ async def begin_run(gateway: Gateway, agent: Agent, request: NewRun) -> Agent:
     for model in dict.fromkeys((request.model, request.worker_model)):
         if model is not None:
             await check_model(gateway, model)
-    run = RunId(request.run) if request.run else new_run_id(gateway.clock.now())
+    run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
         return agent
     child = await _coordinator(gateway, agent)

@@ -1,5 +1,6 @@
 """The person speaks: texts and nudges to an agent's entities, and answers to their questions."""
 
+from actors.human.cause import Cause
 from actors.human.gateway import Gateway
 from actors.human.line import deliver
 from actors.human.outcomes import write_outcome
@@ -11,7 +12,6 @@ from agiraph.ids import (
     HUMAN_NAME,
     Address,
     coordinator_address,
-    message_id,
     worker_address,
 )
 from agiraph.messages import Text
@@ -24,29 +24,43 @@ Receiver = tuple[str, Address]
 
 
 async def say(
-    gateway: Gateway, agent: Agent, message: str, to: str | None, mode: DeliveryMode
+    gateway: Gateway,
+    agent: Agent,
+    message: str,
+    to: str | None,
+    mode: DeliveryMode,
+    cause: Cause,
 ) -> Sent:
     """Send text to the coordinator, a worker or everyone; return when the router holds it all."""
     receivers = _receivers(gateway, agent, to)
-    return await _send(gateway, agent, receivers, message, mode, "text", "message.sent")
+    return await _send(gateway, agent, receivers, message, mode, "text", "message.sent", cause)
 
 
-async def nudge(gateway: Gateway, agent: Agent, message: str) -> Sent:
+async def nudge(gateway: Gateway, agent: Agent, message: str, cause: Cause) -> Sent:
     """Put an instruction into the running agent."""
     receivers = _receivers(gateway, agent, None)
-    return await _send(gateway, agent, receivers, message, "steer", "nudge", "human.nudge")
+    return await _send(gateway, agent, receivers, message, "steer", "nudge", "human.nudge", cause)
 
 
 def answer(
-    gateway: Gateway, question_id: str, text: str, *, by: str | None = None, via: str | None = None
+    gateway: Gateway,
+    question_id: str,
+    text: str,
+    *,
+    by: str | None = None,
+    via: str | None = None,
+    cause: Cause | None = None,
 ) -> Question:
     """Answer a question; the journal holds the answer when this returns, the postman brings it.
 
-    `by` is who answers, `via` over which channel. Raises ApiError 409 that tells who came first.
+    `by` is who answers, `via` over which channel; the same `cause` again is the same answer.
+    Raises ApiError 409 that tells who came first.
     """
+    known_as = cause.id if cause else ""
+    now = gateway.clock.now()
     try:
         question = gateway.questions.answer(
-            question_id, text, by or HUMAN_NAME, gateway.clock.now(), via or DEFAULT_CHANNEL
+            question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as
         )
     finally:  # also when it was too late: its asker has to be told
         gateway.postman.ring()
@@ -54,8 +68,13 @@ def answer(
     return question
 
 
-def only_open_question(gateway: Gateway, agent: Agent) -> str:
-    """Return the id of the agent's open question; raise ApiError 409 if there is not just one."""
+def only_open_question(gateway: Gateway, agent: Agent, cause: Cause) -> str:
+    """Return the id of the agent's open question, or of the one that this call has answered.
+
+    Raises ApiError 409 if there is not just one.
+    """
+    if (before := gateway.questions.answered_as(cause.id)) is not None:
+        return before
     waiting = gateway.questions.open(agent.id)
     if len(waiting) == 1:
         return waiting[0].id
@@ -95,15 +114,17 @@ async def _send(
     mode: DeliveryMode,
     kind: str,
     event: str,
+    cause: Cause,
 ) -> Sent:
     """Send to each receiver, then write down and tell what the router has taken."""
-    id, ts = message_id(), gateway.clock.now()
+    id, ts = cause.message(f"{kind} of {agent.id}"), cause.at
     reached: list[str] = []
     problem: ApiError | None = None
     for name, address in receivers:
         body = Text(content=message, from_name=HUMAN_NAME, to_name=name, mode=mode)
+        own = id if len(receivers) == 1 else cause.message(f"{kind} to {address}")
         try:
-            await deliver(gateway.line, address, body, id=id if not reached else message_id())
+            await deliver(gateway.line, address, body, id=own)
         except ApiError as error:
             problem = error
             continue

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from actors.human.cause import Cause
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
 from agiraph.api import ApiError, CreateAgent, RunRequest
@@ -16,7 +17,6 @@ from agiraph.ids import (
     RunId,
     coordinator_address,
     derived_id,
-    new_run_id,
     slug,
 )
 from agiraph.messages import (
@@ -40,15 +40,14 @@ BEGIN_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 
 
-async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
+async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> Agent:
     """Create an agent and return it once its coordinator has written its record.
 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
     check_orders(request)
-    now = gateway.clock.now()
-    run = RunId(request.run) if request.run else new_run_id(now)
+    run = RunId(request.run) if request.run else cause.run
     id = _new_id(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
         return begun
@@ -64,8 +63,8 @@ async def create_agent(gateway: Gateway, request: CreateAgent) -> Agent:
         run=run,
         input_dir=request.input,
         cycle_seconds=request.cycle_seconds,
-        created_at=now,
-        updated_at=now,
+        created_at=cause.at,
+        updated_at=cause.at,
     )
     await ask_for(
         gateway.line,

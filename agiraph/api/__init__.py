@@ -1,8 +1,8 @@
 """What the HTTP API takes and gives: one frozen record per request and per answer.
 
 The gateway (`actors/human`) and the client (`agiraph.client`) both speak these and nothing else.
-Every error is `{"detail": text}`. Where JSON says `from`, Python says `sender`. Lists come as JSON
-arrays; what can grow without end comes in pages with a cursor: pass `next` as `after` to go on.
+Every error is a `Problem` (RFC 9457). Where JSON says `from`, Python says `sender`. Lists come as
+JSON arrays; what can grow without end comes in pages with a cursor: pass `next` as `after`.
 """
 
 from agiraph.api.access import (
@@ -29,7 +29,7 @@ from agiraph.api.conversation import (
 )
 from agiraph.api.dead import DeadLetterView
 from agiraph.api.entities import ENTITY_ACTS, Acted, ActedOn, EntityAct, EntityRow
-from agiraph.api.errors import ApiError, NotReachable
+from agiraph.api.errors import ApiError, FieldProblem, NotReachable, Problem
 from agiraph.api.events import EventPage
 from agiraph.api.files import FileContent, FileEntry, Folder
 from agiraph.api.memory import MemoryEntry, MemoryHit, MemoryQuery
@@ -58,6 +58,7 @@ __all__ = [
     "EntityAct",
     "EntityRow",
     "EventPage",
+    "FieldProblem",
     "FileContent",
     "FileEntry",
     "Folder",
@@ -79,6 +80,7 @@ __all__ = [
     "NotReachable",
     "Nudge",
     "Presence",
+    "Problem",
     "QuestionView",
     "Request",
     "Respond",

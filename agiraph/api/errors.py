@@ -1,6 +1,16 @@
-"""What a caller of the API can run into: a gateway that is away, or one that refuses."""
+"""What a caller of the API can run into: a gateway that is away, or one that refuses.
 
+Every refusal comes as RFC 9457 problem details, `application/problem+json`; `Problem` is its shape.
+"""
+
+from agiraph.api.base import View
 from agiraph.errors import AgiraphError, Unavailable
+
+BLANK = "about:blank"
+"""The type of a problem that says no more than its status does."""
+
+KEY_REUSED = "urn:agiraph:problem:key-reused"
+"""An Idempotency-Key came again with another request."""
 
 
 class NotReachable(Unavailable):
@@ -8,10 +18,32 @@ class NotReachable(Unavailable):
 
 
 class ApiError(AgiraphError):
-    """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why."""
+    """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why.
 
-    def __init__(self, status: int, detail: str) -> None:
+    `type` is a URI that a program can tell problems of one status apart by.
+    """
+
+    def __init__(self, status: int, detail: str, type: str = BLANK) -> None:
         """Keep the status and the reason."""
         super().__init__(detail)
         self.status = status
         self.detail = detail
+        self.type = type
+
+
+class FieldProblem(View):
+    """What is wrong with one field of a request; `field` is its place, parts joined by dots."""
+
+    field: str
+    detail: str
+
+
+class Problem(View):
+    """Why a request was refused (RFC 9457). `errors` is there where fields of it were wrong."""
+
+    type: str = BLANK
+    title: str
+    status: int
+    detail: str
+    instance: str = ""
+    errors: tuple[FieldProblem, ...] = ()

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from agiraph.api.errors import ApiError, NotReachable
+from agiraph.api.errors import BLANK, ApiError, NotReachable
 from agiraph.client.call import Answer, Call
 
 TIMEOUT_SECONDS = 30.0
@@ -36,7 +36,7 @@ def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx
 def answer_of(call: Call[Answer], response: httpx.Response) -> Answer:
     """Return what the gateway answered; raise ApiError if it refused."""
     if response.status_code >= BAD:
-        raise ApiError(response.status_code, _detail(response))
+        raise refusal_of(response)
     return call.read(response.content)
 
 
@@ -45,8 +45,11 @@ def away(url: str, error: httpx.TransportError) -> NotReachable:
     return NotReachable(f"no gateway answers at {url} ({error})")
 
 
-def _detail(answer: httpx.Response) -> str:
+def refusal_of(response: httpx.Response) -> ApiError:
+    """Return the error that an answer tells of."""
+    status = response.status_code
     try:
-        return str(answer.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        return f"the gateway answered {answer.status_code}"
+        told = response.json()
+        return ApiError(status, str(told["detail"]), str(told.get("type", BLANK)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ApiError(status, f"the gateway answered {status}")

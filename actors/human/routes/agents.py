@@ -8,7 +8,7 @@ from actors.human.acting import act_on_agent, archive, shown_status
 from actors.human.agents import agent_summary
 from actors.human.entities import children
 from actors.human.gateway import Gateway
-from actors.human.routes.asking import Door, Named
+from actors.human.routes.asking import Caused, Door, Named
 from actors.human.runs import begin_run, run_views
 from actors.human.starting import create_agent
 from agiraph.api import (
@@ -27,9 +27,9 @@ router = APIRouter()
 
 
 @router.post("/agents", status_code=201)
-async def create(request: CreateAgent, door: Door) -> AgentSummary:
+async def create(request: CreateAgent, door: Door, cause: Caused) -> AgentSummary:
     """Create an agent and start it."""
-    agent = await create_agent(door, request)
+    agent = await create_agent(door, request, cause)
     return agent_summary(agent, agent.status, 0)
 
 
@@ -41,10 +41,10 @@ async def list_agents(door: Door) -> list[AgentSummary]:
 
 
 @router.post("/agents/{agent}/runs", status_code=201)
-async def begin(agent: Named, request: NewRun, door: Door) -> AgentSummary:
+async def begin(agent: Named, request: NewRun, door: Door, cause: Caused) -> AgentSummary:
     """Give an agent another goal; `last_event` is the cursor of the last event before it."""
     last_event = door.events_of(agent).last()
-    begun = await begin_run(door, agent, request)
+    begun = await begin_run(door, agent, request, cause)
     return agent_summary(begun, begun.status, 0, last_event)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Query
 from fastapi.requests import HTTPConnection
 
+from actors.human.cause import SCOPE_KEY, Cause, new_cause
 from actors.human.gateway import Gateway
 from agiraph.home import RunHome
 from agiraph.models import Agent
@@ -19,6 +20,15 @@ async def _gateway(connection: HTTPConnection) -> Gateway:
 
 
 Door = Annotated[Gateway, Depends(_gateway)]
+
+
+async def _cause(connection: HTTPConnection, door: Door) -> Cause:
+    """Return what this call is known by; a key that comes again brings the same cause."""
+    known: Cause | None = connection.scope.get(SCOPE_KEY)
+    return known if known is not None else new_cause(door.clock.now())
+
+
+Caused = Annotated[Cause, Depends(_cause)]
 
 
 async def _agent(agent: str, door: Door) -> Agent:

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from actors.human.cases import question_view
-from actors.human.routes.asking import After, Door, Limit, Named, RunNamed
+from actors.human.routes.asking import After, Caused, Door, Limit, Named, RunNamed
 from actors.human.speaking import answer, nudge, only_open_question, say
 from actors.message_log import read_message_log
 from agiraph.api import (
@@ -22,15 +22,15 @@ router = APIRouter()
 
 
 @router.post("/agents/{agent}/send")
-async def send_text(agent: Named, body: SendText, door: Door) -> Sent:
+async def send_text(agent: Named, body: SendText, door: Door, cause: Caused) -> Sent:
     """Send text to the coordinator, a worker or everyone."""
-    return await say(door, agent, body.message, body.to, body.mode)
+    return await say(door, agent, body.message, body.to, body.mode, cause)
 
 
 @router.post("/agents/{agent}/nudge")
-async def send_nudge(agent: Named, body: Nudge, door: Door) -> Sent:
+async def send_nudge(agent: Named, body: Nudge, door: Door, cause: Caused) -> Sent:
     """Put an instruction into the running agent."""
-    return await nudge(door, agent, body.message)
+    return await nudge(door, agent, body.message, cause)
 
 
 @router.get("/agents/{agent}/conversation")
@@ -49,10 +49,10 @@ async def messages(run: RunNamed, after: After = 0, limit: Limit = 1000) -> list
 
 
 @router.post("/agents/{agent}/respond")
-async def respond(agent: Named, body: Respond, door: Door) -> QuestionView:
+async def respond(agent: Named, body: Respond, door: Door, cause: Caused) -> QuestionView:
     """Answer an agent's question, by default its only open one."""
-    question_id = body.question_id or only_open_question(door, agent)
-    answered = answer(door, question_id, body.response, by=body.by, via=body.via)
+    question_id = body.question_id or only_open_question(door, agent, cause)
+    answered = answer(door, question_id, body.response, by=body.by, via=body.via, cause=cause)
     return question_view(answered, agent.name)
 
 
@@ -68,8 +68,8 @@ async def questions(door: Door, status: QuestionStatus | None = None) -> list[Qu
 
 
 @router.post("/questions/{question_id}/respond")
-async def respond_to(question_id: str, body: Answer, door: Door) -> QuestionView:
+async def respond_to(question_id: str, body: Answer, door: Door, cause: Caused) -> QuestionView:
     """Answer one question by its id."""
-    question = answer(door, question_id, body.answer, by=body.by, via=body.via)
+    question = answer(door, question_id, body.answer, by=body.by, via=body.via, cause=cause)
     agent = door.agents.get(question.agent)
     return question_view(question, agent.name if agent else "")

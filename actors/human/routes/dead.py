@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from actors.human.line import as_api_error
-from actors.human.routes.asking import Door
+from actors.human.routes.asking import Caused, Door
 from agiraph.api import DeadLetterView
 from agiraph.messages import RetryLetter
 from transport.errors import TransportError
@@ -18,13 +18,14 @@ async def dead(door: Door) -> list[DeadLetterView]:
 
 
 @router.post("/dead/{letter}/retry")
-async def retry(letter: str, door: Door) -> DeadLetterView:
+async def retry(letter: str, door: Door, cause: Caused) -> DeadLetterView:
     """Send a message back to its receiver; 404 lists the known."""
+    if (before := door.dead.sent_by(cause.id)) is not None:
+        return before
     found = door.dead.find(letter)
-    view = next(view for view in door.dead.views() if view.id == letter)
+    id = cause.message(f"retry of {letter}")
     try:
-        await door.line.send(found.to, RetryLetter(letter=found))
+        await door.line.send(found.to, RetryLetter(letter=found), id=id)
     except TransportError as error:
         raise as_api_error(error, found.to) from error
-    door.dead.sent_back(letter)
-    return view
+    return door.dead.sent_back(letter, cause.id)

@@ -48,7 +48,7 @@ def test_a_letter_is_kept_once_and_outlives_the_gateway(tmp_path: Path) -> None:
 def test_what_was_sent_back_is_gone_and_may_come_again(tmp_path: Path) -> None:
     book = DeadLetters(tmp_path / "dead.jsonl")
     book.keep(letter(1), 10.0)
-    book.sent_back(letter_id(letter(1)))
+    book.sent_back(letter_id(letter(1)), "c1")
     assert book.views() == []
     with pytest.raises(ApiError, match="unknown dead letter"):
         book.find(letter_id(letter(1)))

@@ -1,0 +1,145 @@
+"""Once: a call with an `Idempotency-Key` has its effect once, however often it is made.
+
+Pure ASGI, between the gate and the endpoints. The key is on disk before the call is carried out,
+and its answer before anyone gets it; made again, the call is answered from there. Two calls with
+one key at the same time: the second one waits for the first.
+"""
+
+import asyncio
+from hashlib import sha256
+from weakref import WeakValueDictionary
+
+from starlette.exceptions import HTTPException
+
+from actors.human.access.headers import header
+from actors.human.cause import SCOPE_KEY, cause_of_key
+from actors.human.exchange import App, Message, Receive, Scope, Send
+from actors.human.problems import MEDIA_TYPE, problem_bytes, problem_response
+from actors.human.repeats import Kept, Repeats
+from agiraph.api import ApiError
+from agiraph.clock import Clock
+
+NAME = b"idempotency-key"
+LONGEST = 255
+CONFLICT = 409
+SUCCESS = range(200, 300)
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+SECRETS = ("/tokens", "/logins", "/login", "/consoles")
+"""Where an answer holds a secret that stands nowhere on disk: done once, but told once too."""
+AGAIN = (b"idempotency-replayed", b"true")
+
+
+class Once:
+    """Stands before the endpoints."""
+
+    def __init__(self, app: App, repeats: Repeats, clock: Clock) -> None:
+        """Stand before `app`, with the keys that came so far."""
+        self._app = app
+        self._repeats = repeats
+        self._clock = clock
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one call."""
+        key = header(scope["headers"], NAME) if scope["type"] == "http" else ""
+        if not key or scope["method"] in SAFE_METHODS:
+            await self._app(scope, receive, send)
+            return
+        try:
+            _check(key)
+            body = await _whole_body(receive)
+            if body is None:
+                return
+            turn = self._turns.setdefault(key, asyncio.Lock())
+            async with turn:
+                is_again = key in self._repeats
+                kept = self._repeats.begin(key, _print(scope, body), self._clock.now())
+                if kept.body is not None:
+                    await _give_again(kept, kept.body, send)
+                    return
+                scope[SCOPE_KEY] = cause_of_key(key, kept.at, is_again=is_again)
+                await self._carry_out(key, scope, body, receive, send)
+        except ApiError as refusal:
+            await problem_response(refusal, scope["path"])(scope, receive, send)
+        except HTTPException as refusal:
+            told = ApiError(refusal.status_code, refusal.detail)
+            await problem_response(told, scope["path"])(scope, receive, send)
+
+    async def _carry_out(
+        self,
+        key: str,
+        scope: Scope,
+        body: bytes,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Let the endpoint do it; keep its answer, if it did, before it goes out."""
+        given = False
+        answer: list[Message] = []
+
+        async def again() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+            if message["type"] != "http.response.body" or message.get("more_body", False):
+                return
+            self._keep(key, scope["path"], answer)
+            for part in answer:
+                await send(part)
+
+        await self._app(scope, again, keep)
+
+    def _keep(self, key: str, path: str, answer: list[Message]) -> None:
+        start = answer[0]
+        status = start["status"]
+        if status not in SUCCESS:
+            return
+        text = b"".join(part.get("body", b"") for part in answer[1:]).decode()
+        media_type = header(start.get("headers", ()), b"content-type")
+        if path.startswith(SECRETS):
+            told = ApiError(CONFLICT, "this was done; its answer held a secret, shown only once")
+            text, media_type, status = problem_bytes(told, path).decode(), MEDIA_TYPE, CONFLICT
+        self._repeats.answered(key, status, media_type, text)
+
+
+def _check(key: str) -> None:
+    if len(key) > LONGEST or not (key.isascii() and key.isprintable()):
+        raise ApiError(422, f"an Idempotency-Key is 1 to {LONGEST} printable ASCII characters")
+
+
+async def _whole_body(receive: Receive) -> bytes | None:
+    """Return the body; None if the caller has gone."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _print(scope: Scope, body: bytes) -> str:
+    """Return the fingerprint of a call: the same call of the same caller, the same print."""
+    path = scope.get("raw_path") or scope["path"].encode()
+    caller = scope.get("state", {}).get("caller")
+    who = caller.key.encode() if caller is not None else b""
+    parts = (who, scope["method"].encode(), path, scope.get("query_string", b""), body)
+    return sha256(b"\0".join(sha256(part).digest() for part in parts)).hexdigest()
+
+
+async def _give_again(kept: Kept, body: str, send: Send) -> None:
+    data = body.encode()
+    headers = [
+        (b"content-type", kept.media_type.encode("latin-1")),
+        (b"content-length", str(len(data)).encode()),
+        AGAIN,
+    ]
+    await send({"type": "http.response.start", "status": kept.status, "headers": headers})
+    await send({"type": "http.response.body", "body": data})

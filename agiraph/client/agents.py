@@ -8,22 +8,24 @@ class AgentCalls:
     """What `/agents` offers. An agent is named by its id or its name."""
 
     @Verb
-    def create_agent(self, request: CreateAgent) -> Call[AgentSummary]:
+    def create_agent(self, request: CreateAgent, *, key: str | None = None) -> Call[AgentSummary]:
         """Create an agent and start it; returns when its coordinator has begun.
 
         422 for a bad goal, model, budget or input folder; 409 for a name that is taken.
         """
-        return post("/agents", request, AgentSummary, timeout_seconds=LONG_SECONDS)
+        return post("/agents", request, AgentSummary, timeout_seconds=LONG_SECONDS, key=key)
 
     @Verb
-    def begin_run(self, agent: str, request: NewRun) -> Call[AgentSummary]:
+    def begin_run(
+        self, agent: str, request: NewRun, *, key: str | None = None
+    ) -> Call[AgentSummary]:
         """Give an agent another goal; returns when its coordinator is in the new run.
 
         `last_event` of the answer is where to follow its events from. 409 while a run is running,
         422 for a bad model, plan or input folder.
         """
         path = of_agent(agent, "runs")
-        return post(path, request, AgentSummary, timeout_seconds=LONG_SECONDS)
+        return post(path, request, AgentSummary, timeout_seconds=LONG_SECONDS, key=key)
 
     @Verb
     def runs(self, agent: str) -> Call[list[RunView]]:

@@ -11,6 +11,7 @@ the same ones and gets a coroutine of it. Names, arguments and types stand in on
 """
 
 import functools
+import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
@@ -33,7 +34,11 @@ LONG_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """What to ask of the gateway, and how to read its answer (the body's bytes)."""
+    """What to ask of the gateway, and how to read its answer (the body's bytes).
+
+    `key` is its Idempotency-Key: the gateway does what it asks for once, however often it is made.
+    None for what only asks.
+    """
 
     method: str
     path: str
@@ -41,6 +46,7 @@ class Call(Generic[Answer]):
     query: Query | None = None
     content: bytes | None = None
     timeout_seconds: float | None = None
+    key: str | None = None
 
 
 class Caller:
@@ -99,15 +105,34 @@ def post(
     shape: type[Answer],
     *,
     timeout_seconds: float | None = None,
+    key: str | None = None,
+    method: str = "POST",
 ) -> Call[Answer]:
-    """Return a call that makes, sends or changes something."""
-    content = body.model_dump_json(exclude_none=True).encode() if body else None
-    return Call("POST", path, reader(shape), content=content, timeout_seconds=timeout_seconds)
+    """Return a call that makes, sends or changes something; without a key it gets a new one."""
+    return Call(
+        method,
+        path,
+        reader(shape),
+        content=body.model_dump_json(exclude_none=True).encode() if body else None,
+        timeout_seconds=timeout_seconds,
+        key=key or new_key(),
+    )
+
+
+def search(path: str, body: Request, shape: type[Answer]) -> Call[Answer]:
+    """Return a call that only asks, with more than a URL can hold."""
+    content = body.model_dump_json(exclude_none=True).encode()
+    return Call("POST", path, reader(shape), content=content)
 
 
 def delete(path: str, shape: type[Answer], *, timeout_seconds: float | None = None) -> Call[Answer]:
     """Return a call that takes something away."""
-    return Call("DELETE", path, reader(shape), timeout_seconds=timeout_seconds)
+    return post(path, None, shape, timeout_seconds=timeout_seconds, method="DELETE")
+
+
+def new_key() -> str:
+    """Return an Idempotency-Key that nobody used before."""
+    return secrets.token_hex(16)
 
 
 def reader(shape: type[Answer]) -> Callable[[bytes], Answer]:

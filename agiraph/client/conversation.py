@@ -10,19 +10,25 @@ class ConversationCalls:
 
     @Verb
     def send(
-        self, agent: str, message: str, *, to: str | None = None, mode: DeliveryMode = "steer"
+        self,
+        agent: str,
+        message: str,
+        *,
+        to: str | None = None,
+        mode: DeliveryMode = "steer",
+        key: str | None = None,
     ) -> Call[Sent]:
         """Send text to the coordinator (default), a worker, or `*`; returns once it is journaled.
 
         404 for an unknown receiver, naming the known.
         """
         body = SendText(message=message, to=to, mode=mode)
-        return post(of_agent(agent, "send"), body, Sent)
+        return post(of_agent(agent, "send"), body, Sent, key=key)
 
     @Verb
-    def nudge(self, agent: str, message: str) -> Call[Sent]:
+    def nudge(self, agent: str, message: str, *, key: str | None = None) -> Call[Sent]:
         """Put an instruction into the running agent."""
-        return post(of_agent(agent, "nudge"), Nudge(message=message), Sent)
+        return post(of_agent(agent, "nudge"), Nudge(message=message), Sent, key=key)
 
     @Verb
     def conversation(

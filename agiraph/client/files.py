@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pydantic import TypeAdapter
 
 from agiraph.api import ApiError, FileContent, Folder, MemoryEntry, MemoryHit, MemoryQuery
-from agiraph.client.call import Answer, Call, Verb, get, named, of_agent, parts, post
+from agiraph.client.call import Answer, Call, Verb, get, named, of_agent, parts, search
 
 CONFLICT = 409
 
@@ -48,7 +48,7 @@ class FileCalls:
     def search_memory(self, agent: str, query: str) -> Call[list[MemoryHit]]:
         """Return the sections of an agent's memory that fit a query, the best first."""
         path = of_agent(agent, "memory", "search")
-        return post(path, MemoryQuery(query=query), list[MemoryHit])
+        return search(path, MemoryQuery(query=query), list[MemoryHit])
 
 
 def _workspace(

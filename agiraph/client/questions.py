@@ -18,6 +18,7 @@ class QuestionCalls:
         question_id: str | None = None,
         by: str | None = None,
         via: str | None = None,
+        key: str | None = None,
     ) -> Call[QuestionView]:
         """Answer an agent's question, by default its only open one.
 
@@ -25,7 +26,7 @@ class QuestionCalls:
         """
         wanted = QuestionId(question_id) if question_id else None
         body = Respond(response=response, question_id=wanted, by=by, via=via)
-        return post(of_agent(agent, "respond"), body, QuestionView)
+        return post(of_agent(agent, "respond"), body, QuestionView, key=key)
 
     @Verb
     def questions(self, *, status: QuestionStatus | None = None) -> Call[list[QuestionView]]:
@@ -34,14 +35,20 @@ class QuestionCalls:
 
     @Verb
     def answer(
-        self, question_id: str, response: str, *, by: str | None = None, via: str | None = None
+        self,
+        question_id: str,
+        response: str,
+        *,
+        by: str | None = None,
+        via: str | None = None,
+        key: str | None = None,
     ) -> Call[QuestionView]:
         """Answer one question by its id; 409 names who answered it before, when and from where.
 
         `by` is who answers (default: human), `via` the channel it came over (default: api).
         """
         path = f"/questions/{part(question_id)}/respond"
-        return post(path, Answer(answer=response, by=by, via=via), QuestionView)
+        return post(path, Answer(answer=response, by=by, via=via), QuestionView, key=key)
 
     @Verb
     def dead_letters(self) -> Call[list[DeadLetterView]]:

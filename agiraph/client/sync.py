@@ -1,14 +1,17 @@
 """The client for a program that waits for each answer."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 import httpx
 
+from agiraph.api.errors import NotReachable
 from agiraph.client.call import Answer, Call, Caller, named, of_agent
 from agiraph.client.calls import Calls
-from agiraph.client.door import Door, read_door
+from agiraph.client.door import Door, is_supervised, read_door
+from agiraph.client.patience import PATIENCE_SECONDS, PAUSE_SECONDS, Patience
 from agiraph.client.wire import TIMEOUT_SECONDS, answer_of, away, request_of, settings
 from agiraph.following import Follower
 
@@ -16,27 +19,63 @@ from agiraph.following import Follower
 class Client(Calls, Caller):
     """One connection to one gateway. Not for sharing between threads; close it, or use `with`."""
 
-    def __init__(self, url: str, token: str, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Talk to the gateway at `url` (`http://127.0.0.1:PORT`) with its token."""
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Talk to the gateway at `url` (`http://127.0.0.1:PORT`) with its token.
+
+        A gateway that answered before and goes away is waited for, `patience_seconds` long; the
+        call is then made again, under the same Idempotency-Key, so it does nothing twice.
+        """
         self.url = url.rstrip("/")
         self._door: Door = lambda: (self.url, token)
+        self._patience = Patience(patience_seconds, lambda: True)
         self._http = httpx.Client(**settings(self.url, token, timeout_seconds))
 
     @classmethod
-    def for_home(cls, home: Path, *, timeout_seconds: float = TIMEOUT_SECONDS) -> "Client":
+    def for_home(
+        cls,
+        home: Path,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> "Client":
         """Return a client of the gateway that runs on `home`; raise NotReachable if none does."""
         url, token = read_door(home)
-        client = cls(url, token, timeout_seconds=timeout_seconds)
+        client = cls(url, token, timeout_seconds=timeout_seconds, patience_seconds=patience_seconds)
         client._door = lambda: read_door(home)
+        client._patience.is_expected = lambda: is_supervised(home)
         return client
 
     def make(self, call: Call[Answer]) -> Answer:
         """Make one call and return its answer. Raises NotReachable, ApiError."""
+        waiting = self._patience.begin()
+        while True:
+            try:
+                response = self._http.send(request_of(self._http, call))
+            except httpx.TransportError as error:
+                if waiting.is_over(error):
+                    raise away(self.url, error) from error
+                time.sleep(PAUSE_SECONDS)
+                self._look_for_the_door()
+                continue
+            self._patience.has_met = True
+            return answer_of(call, response)
+
+    def _look_for_the_door(self) -> None:
+        """Talk to where the gateway is now; it may have another port after a restart."""
         try:
-            response = self._http.send(request_of(self._http, call))
-        except httpx.TransportError as error:
-            raise away(self.url, error) from error
-        return answer_of(call, response)
+            url, token = self._door()
+        except NotReachable:
+            return
+        self.url = url.rstrip("/")
+        self._http.base_url = self.url
+        self._http.headers["Authorization"] = f"Bearer {token}"
 
     def follow_events(
         self,

@@ -15,9 +15,11 @@ class TriggerCalls:
         return get(of_agent(agent, "triggers"), list[TriggerView])
 
     @Verb
-    def add_trigger(self, agent: str, trigger: NewTrigger) -> Call[TriggerView]:
+    def add_trigger(
+        self, agent: str, trigger: NewTrigger, *, key: str | None = None
+    ) -> Call[TriggerView]:
         """Make a trigger; 422 with the reason if it cannot be made like that."""
-        return post(of_agent(agent, "triggers"), trigger, TriggerView)
+        return post(of_agent(agent, "triggers"), trigger, TriggerView, key=key)
 
     @Verb
     def cancel_trigger(self, agent: str, trigger: str) -> Call[TriggerView]:

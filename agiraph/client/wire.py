@@ -23,12 +23,15 @@ def settings(url: str, token: str, timeout_seconds: float) -> dict[str, Any]:
 
 def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
     """Return a call as the request that goes out."""
+    headers = {"Content-Type": "application/json"} if call.content is not None else {}
+    if call.key is not None:
+        headers["Idempotency-Key"] = call.key
     return http.build_request(
         call.method,
         call.path,
         params=dict(call.query) if call.query else None,
         content=call.content,
-        headers={"Content-Type": "application/json"} if call.content is not None else None,
+        headers=headers,
         timeout=call.timeout_seconds or httpx.USE_CLIENT_DEFAULT,
     )
 

@@ -50,12 +50,14 @@ setup: $(DEVELOPS)
 run: $(RUNS)
 	@$(BIN)/agiraph run "$$GOAL" --input "$$INPUT" $(ARGS)
 
-# A file stays with one process: its tests share a supervisor. They start many processes, which
-# need not compile the same sources again, whatever the environment says of bytecode.
+# A file stays with one process: its tests share a supervisor. Files come in the order of their
+# names: those that wait for real processes first, the quick ones (unit/) fill the end. They start
+# many processes, which need not compile the same sources again, whatever the environment says of
+# bytecode.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 test: $(DEVELOPS)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(DEVELOPS)
 	$(BIN)/ruff format --check .

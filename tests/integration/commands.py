@@ -13,6 +13,7 @@ from typing import Any
 
 from agiraph.home import Home
 from cli.checkup import is_held
+from tests.fakes.front_door import run_here
 
 DEADLINE_SECONDS = 60.0
 KEYS = ("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "MOONSHOT_", "MINIMAX_", "AGIRAPH_")
@@ -63,9 +64,14 @@ class Commands:
             raise AssertionError(f"{args} did not end:\n{out}\n{err}") from None
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
+    def here(self, *args: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        """Run a command to its end in this process."""
+        cwd = self.home if self.home.exists() else Path.cwd()
+        return run_here(args, cwd=cwd, environ=self.environ, stdin=stdin)
+
     def json(self, *args: str) -> Any:
-        """Run a command with --json and return its one value."""
-        done = self.run(*args, "--json")
+        """Run a command with --json in this process and return its one value."""
+        done = self.here(*args, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -78,8 +78,8 @@ def test_board_workers_messages_and_files(place: Place) -> None:
     ]
     names = {row["name"] for row in commands.json("files", "summer")}
     assert {"_output.md", "nodes", "workers"} <= names
-    assert commands.run("files", "summer", "_output.md").stdout == "# Report\nfour\n"
-    outside = commands.run("files", "summer", "../../../../system/token")
+    assert commands.here("files", "summer", "_output.md").stdout == "# Report\nfour\n"
+    outside = commands.here("files", "summer", "../../../../system/token")
     assert outside.returncode == 1
     assert outside.stdout == ""
 
@@ -109,11 +109,11 @@ def test_unknown_names_list_the_known(place: Place) -> None:
         ("stop", "nobody"),
         ("send", "nobody", "x"),
     ):
-        done = place.commands.run(*args)
+        done = place.commands.here(*args)
         assert (done.returncode, done.stdout) == (1, ""), args
         assert place.agent in done.stderr
         assert "Traceback" not in done.stderr
-    done = place.commands.run("send", "summer", "x", "--to", "nobody")
+    done = place.commands.here("send", "summer", "x", "--to", "nobody")
     assert (done.returncode, "ada" in done.stderr) == (1, True)
 
 
@@ -145,7 +145,7 @@ def test_a_killed_broker_is_back_under_a_new_number(place: Place) -> None:
         return dict(row)
 
     before = broker()
-    assert commands.run("kill", "broker").returncode == 0
+    assert commands.here("kill", "broker").returncode == 0
     after = until(lambda: row if (row := broker())["pid"] != before["pid"] else None, "a restart")
     assert after["incarnation"] > before["incarnation"]
 
@@ -168,7 +168,7 @@ def test_without_a_supervisor_every_command_says_so(tmp_path: Path) -> None:
         ("console", "a"),
         ("run", "x", "--detach"),
     ):
-        done = commands.run(*args)
+        done = commands.here(*args)
         assert (done.returncode, done.stdout) == (4, ""), args
         assert "agiraph-supervisor" in done.stderr
     assert not os.path.exists(tmp_path / "none")

@@ -29,6 +29,7 @@ class HostilePlace(Place):
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[HostilePlace]:
+    (tmp_path / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
     place = HostilePlace(tmp_path)
     try:
         yield place
@@ -77,7 +78,8 @@ def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
     out, errors = victim.communicate(timeout=60)
     assert json.loads(out)["status"] == "completed", errors
     assert "Traceback" not in place.traces()
-    assert {*begun(place.home).values()} == {1}, "somebody had to begin again"
+    again = {address: count for address, count in begun(place.home).items() if count > 1}
+    assert not again, "somebody had to begin again"
     assert_untouched(agent)
 
 

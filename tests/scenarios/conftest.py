@@ -26,7 +26,9 @@ def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
 
 @pytest.fixture(scope="session")
 def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("common")) as place:
+    home = tmp_path_factory.mktemp("common")
+    (home / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
+    with placed(home) as place:
         yield place
 
 
@@ -40,7 +42,7 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def place(_common: Place) -> Iterator[Place]:
-    """Return a place with the usual settings, where other files have been before.
+    """Return a place whose entities never park, where other files have been before.
 
     Stop each agent at a test's end, and give no two agents of this folder the same name.
     """

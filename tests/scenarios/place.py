@@ -2,16 +2,13 @@
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
-from cli.main import agiraph
+from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Brain, Reply, Script, call
 from tests.integration.house import until
 from tests.scenarios.house import (
@@ -95,19 +92,11 @@ class Place(House):
     def command(
         self, *args: str, stdin: str = "", **environ: str
     ) -> "subprocess.CompletedProcess[str]":
-        """Run `agiraph ARGS...` to its end, in this process if it can run in any.
-
-        A process of its own spends most of its time on imports: `process` starts one, where that
-        is what a test is about.
-        """
+        """Run `agiraph ARGS...` to its end: in this process, if it needs none of its own."""
         if args[0] in OF_THEIR_OWN:
             return self.process(*args, stdin=stdin, **environ)
-        variables: dict[str, str | None] = {**self.environ, "PYTHONPATH": str(ROOT), **environ}
-        hidden = {name: None for name in os.environ if name not in variables}
-        with contextlib.chdir(self.home):
-            runner = CliRunner(env=hidden | variables)
-            done = runner.invoke(agiraph, args, input=stdin, prog_name="agiraph")
-        return subprocess.CompletedProcess(args, done.exit_code, done.stdout, done.stderr)
+        variables = {**self.environ, "PYTHONPATH": str(ROOT), **environ}
+        return run_here(args, cwd=self.home, environ=variables, stdin=stdin)
 
     def process(
         self, *args: str, stdin: str = "", **environ: str

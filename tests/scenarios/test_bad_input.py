@@ -157,7 +157,8 @@ def test_settings_that_cannot_be_read(
 ) -> None:
     settings = tmp_path / "agiraph.yaml"
     settings.write_text(text)
-    for args in (("run", "x", *MODEL), ("config", "show"), ("_supervisor",)):
+    others = () if text.startswith("run:") else (("_supervisor",),)
+    for args in (("run", "x", *MODEL), ("config", "show"), *others):
         line = told(place, *args, "--home", str(tmp_path), code=2)
         assert [word for word in (str(settings), *words) if word not in line] == []
     assert [path.name for path in tmp_path.iterdir()] == ["agiraph.yaml"]
@@ -175,8 +176,9 @@ def test_prices_that_cannot_be_read(place: Place, tmp_path: Path) -> None:
 
 def test_a_wrong_key_and_no_key_at_all(place: Place, tmp_path: Path) -> None:
     home = ("--home", str(tmp_path))
-    line = told(place, "run", "x", *MODEL, *home, code=1, ANTHROPIC_API_KEY="wrong")
+    line = told(place, "run", "x", *MODEL, *home, code=1, ANTHROPIC_API_KEY="sk-wrong-0123456789")
     assert "bad_key" in line
+    assert "sk-wrong-0123456789" not in line
     assert "ANTHROPIC_API_KEY" in line
     line = told(place, "run", "x", *MODEL, *home, code=2, ANTHROPIC_API_KEY="")
     assert line == "agiraph: model anthropic/fake cannot be called: ANTHROPIC_API_KEY is not set"
@@ -271,18 +273,6 @@ def test_a_worker_whose_model_falls_silent_fails_its_node(place: Place) -> None:
     reason = "the model answered without a tool call, also after a reminder"
     assert failed["data"]["reason"] == reason
     assert reason in outcome.result["result"]
-
-
-def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place, tmp_path: Path) -> None:
-    (tmp_path / "agiraph.yaml").write_text("run:\n  max_iterations: 3\n")
-    place.plays(
-        coordinator=[*one_worker("fay")[:3], after_failure("fay")],
-        fay=lambda seen: call("bash", command=f"echo {seen.step}"),
-    )
-    done = place.command("run", "x", *MODEL, "--home", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "the node's 3 model turns are used up" in done.stdout
-    assert len(place.server.seen_by("fay")) == 3
 
 
 def running(word: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import call
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place, one_worker, placed
 
 CONFIG = "run:\n  max_iterations: 3\n  deadline_warning_seconds: 100000\n"
 
@@ -82,3 +82,16 @@ def test_what_a_worker_leaves_at_its_end_is_named(place: Place) -> None:
     row = outcome.result["result"]
     assert "its last turn published nothing" in row
     assert "/scratch/: draft.md, more.md; to go on" in row
+
+
+def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            *one_worker("fay")[:3],
+            lambda seen: call("finish", summary=seen.result("wait")),
+        ],
+        fay=lambda seen: call("bash", command=f"echo {seen.step}"),
+    )
+    outcome = place.lead("Go on for ever", "--name", "endless")
+    assert "the node's 3 model turns are used up" in outcome.result["result"]
+    assert len(place.server.seen_by("fay")) == 3

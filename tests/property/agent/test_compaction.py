@@ -50,7 +50,7 @@ def short(transcript: Transcript, budget: int, summary: str = "", notes: str = "
     return shorten(transcript, belongings, intro="Anew.", summary=summary, budget=budget)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(STEPS, max_size=12), BUDGETS, LONG_TEXTS, LONG_TEXTS)
 def test_the_new_conversation_is_never_over_and_its_pairs_are_whole(
     steps: list[tuple[str, object, str]], budget: int, summary: str, notes: str

@@ -257,5 +257,5 @@ def _may_repeat(command: c.Command) -> bool:
     return not isinstance(command, c.ExpireStage)
 
 
-BoardMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+BoardMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestBoardMachine = BoardMachine.TestCase

@@ -75,7 +75,7 @@ def shops(draw: st.DrawFn) -> Shop:
     return shop
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(shop=shops(), data=st.data())
 def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObject) -> None:
     for _ in range(len(shop.board.nodes) + 1):
@@ -93,7 +93,7 @@ def test_all_work_is_done_once_and_within_the_limit(shop: Shop, data: st.DataObj
     assert len({node for node, _ in shop.given}) == len(shop.given)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(shop=shops(), data=st.data())
 def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.DataObject) -> None:
     unlucky = data.draw(st.sampled_from([n.name for n in shop.board.nodes.values()]))
@@ -113,7 +113,7 @@ def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.Dat
         assert any(f"'{name}'" in (node.reason or "") for name in names)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(shop=shops())
 def test_a_worker_with_the_nodes_role_goes_before_the_others(shop: Shop) -> None:
     for action in plan(shop.board, Limits(100)):

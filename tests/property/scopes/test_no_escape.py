@@ -78,7 +78,7 @@ def may_coordinator_read(house: House, name: str) -> bool:
     return name in own or name.startswith((f"{agent}runs/r1/", f"{agent}memory/", "files"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     paths=st.lists(PATHS | ANYTHING | PATHS.map(lambda path: f"/{path}"), min_size=5, max_size=20),
     link_to=st.lists(PARTS.filter(lambda part: part != "link"), max_size=5).map("/".join),

@@ -60,4 +60,4 @@ class Boxes(RuleBasedStateMachine):
 
 
 TestBoxes = Boxes.TestCase
-TestBoxes.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBoxes.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

@@ -145,4 +145,4 @@ class Stored(RuleBasedStateMachine):
 
 
 TestStored = Stored.TestCase
-TestStored.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestStored.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)

@@ -1,0 +1,24 @@
+"""What all tests stand on: how long properties are searched, and how children are interrupted."""
+
+import os
+import signal
+
+from hypothesis import settings
+
+settings.register_profile("quick", max_examples=50, deadline=None)
+settings.register_profile("thorough", max_examples=1000, deadline=None)
+settings.load_profile("quick")
+
+
+def pytest_configure() -> None:
+    """Let children be interrupted as at a terminal, also where the suite runs in the background.
+
+    A shell lets what it starts with `&` ignore SIGINT, and so would every process below it.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are processors: many tests wait for other processes."""
+    return (os.cpu_count() or 1) + 1

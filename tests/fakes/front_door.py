@@ -1,0 +1,26 @@
+"""The command line's front door, gone through in the test's own process.
+
+A process of its own spends most of its time on imports, so it is kept for tests that are about one.
+"""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from cli.main import agiraph
+
+
+def run_here(
+    args: tuple[str, ...], *, cwd: Path, environ: Mapping[str, str], stdin: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Run `agiraph ARGS...` to its end with these variables and no others."""
+    hidden: dict[str, str | None] = {name: None for name in os.environ if name not in environ}
+    with contextlib.chdir(cwd):
+        done = CliRunner(env=hidden | dict(environ)).invoke(
+            agiraph, args, input=stdin, prog_name="agiraph"
+        )
+    return subprocess.CompletedProcess(args, done.exit_code, done.stdout, done.stderr)

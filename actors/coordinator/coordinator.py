@@ -432,7 +432,9 @@ class CoordinatorActor:
         return is_at_rest and self.inbox.is_empty and is_quiet
 
     def _is_work_under_way(self) -> bool:
-        return any(not node.has_ended for node in self.office.board.nodes.values())
+        return bool(self.transcript.pending) or any(
+            not node.has_ended for node in self.office.board.nodes.values()
+        )
 
     def _was_reminded(self) -> bool:
         last_heard = [turn for turn in self.transcript.turns if isinstance(turn, UserTurn)][-1:]

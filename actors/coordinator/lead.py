@@ -1,6 +1,7 @@
 """CoordinatorLead: what the coordinator's tools do, on the board that stands in this process."""
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 from actors.coordinator.cycles import Cycles
@@ -17,7 +18,7 @@ from agiraph.board.view import board_view, waited_row
 from agiraph.errors import IllegalTransition
 from agiraph.ids import NodeId
 from agiraph.models import DeliveryMode
-from agiraph.tools.ports import NewNode, NewStage, NewWorker, WaitOutcome
+from agiraph.tools.ports import NewNode, NewQuestion, NewStage, NewWorker, WaitOutcome
 from agiraph.turns import JsonObject
 
 
@@ -48,7 +49,7 @@ class CoordinatorLead(Timing):
 
     def take_effects(self) -> Effects:
         """Return what the last call has told the model, and forget it."""
-        effects = Effects(covers=tuple(self._covered), messages=self._talk.take_effects().messages)
+        effects = replace(self._talk.take_effects(), covers=tuple(self._covered))
         self._covered.clear()
         return effects
 
@@ -60,10 +61,12 @@ class CoordinatorLead(Timing):
         """Return the messages that have arrived."""
         return await self._talk.check_messages(call_id)
 
-    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
-        """Ask the human and wait; meanwhile the agent waits for the human."""
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask the human; while its answer is waited for, the agent waits for the human."""
+        if not question.waits:
+            return await self._talk.ask_human(call_id, question)
         with self._coordinator.waiting_for_human():
-            return await self._talk.ask_human(call_id, question, channel)
+            return await self._talk.ask_human(call_id, question)
 
     async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
         """Put a node on the board."""
@@ -89,18 +92,18 @@ class CoordinatorLead(Timing):
         """Wait until the nodes have ended (default: the open stage's) or a message arrives."""
         board = self._office.board
         ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
-        if not ids:
+        if not ids and not self._coordinator.transcript.pending:
             raise IllegalTransition("there is nothing to wait for: no node is open")
         self._office.execute(c.LaunchStage())
         named = [board.nodes[node].name for node in ids]
         self._coordinator.show("waiting_for_nodes", waiting_for(named))
         if not self._coordinator.transcript.has_unread:
             await self._coordinator.patience.first_of(
-                self._office.changes.until(lambda: self._have_ended(ids)),
+                self._office.changes.until(lambda: bool(ids) and self._have_ended(ids)),
                 self._coordinator.inbox.arrived.wait(),
                 self._office.changes.until(self._coordinator.has_alarm),
             )
-        interrupted = not self._have_ended(ids)
+        interrupted = not ids or not self._have_ended(ids)
         board = self._office.board
         self._covered.extend(node for node in ids if board.nodes[node].has_ended)
         rows = tuple(waited_row(board, board.nodes[node]) for node in ids)

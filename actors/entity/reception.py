@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from actors.entity.mind import BrokerMind
-from actors.entity.questions import ASK_HUMAN, Answers, question_id
+from actors.entity.questions import ASK_HUMAN, Answers, Arrived, approval_id, question_id
 from actors.entity.talk import Speaker
 from actors.entity.trust import may_say, shown_name
+from agiraph.agent.answers import late_answer_in_words
 from agiraph.agent.inbox import Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
-from agiraph.ids import coordinator_address
+from agiraph.ids import QuestionId, coordinator_address
 from agiraph.messages import Body, ModelDelta, Pause, QuestionAnswered, Resume, Text
 from transport.endpoint import Received
 
@@ -48,9 +49,9 @@ class Reception:
         match body:
             case ModelDelta():
                 self._mind.hear_delta(body)
-            case Text(content=content, mode=mode, from_name=claimed):
+            case Text(from_name=claimed):
                 name = shown_name(sender, claimed)
-                self._hear(received, Text(content=content, mode=mode, from_name=name))
+                self._hear(received, body.model_copy(update={"from_name": name}))
             case QuestionAnswered():
                 self._take_answer(received, body)
             case Pause():
@@ -63,21 +64,34 @@ class Reception:
                 await self._handler(received)
 
     def _take_answer(self, received: Received, answered: QuestionAnswered) -> None:
-        """Give an answer to the call that waits for it; if that was cut off, it is a message."""
-        waiting = {
-            question_id(self._runtime.address, opened.key)
-            for opened in self._speaker.transcript.open_calls
-            if opened.call.name == ASK_HUMAN
-        }
-        if answered.question_id in waiting:
-            self._answers.put(answered, lambda: self._runtime.done(received))
-            return
-        content = f"(answer to your question {answered.question_id}) {answered.answer}"
-        self._hear(
-            received, Text(content=content, from_name=shown_name(received.header.sender, ""))
-        )
+        """Give an answer to the call that waits for it; if none does, it is a message.
 
-    def _hear(self, received: Received, text: Text) -> None:
+        What became of an approval that nobody waits for any more is of no use to anybody.
+        """
+        id, message = answered.question_id, received.header.id.hex()
+        if id in self._waiting_for() or self._answers.is_awaited(id):
+            self._answers.put(Arrived(answered, message, lambda: self._runtime.done(received)))
+            return
+        if answered.kind == "approval" or answered.outcome == "withdrawn":
+            now = self._runtime.clock.now()
+            self._speaker.conversation.append(Noted(what="dropped", message=message, ts=now))
+            self._runtime.done(received)
+            return
+        content = late_answer_in_words(answered, self._runtime.config.questions.unanswered)
+        name = shown_name(received.header.sender, "")
+        self._hear(received, Text(content=content, from_name=name), answers=id)
+
+    def _waiting_for(self) -> set[QuestionId]:
+        """Return the questions that the open calls wait for, or will when they are run again."""
+        address, waiting = self._runtime.address, set[QuestionId]()
+        for opened in self._speaker.transcript.open_calls:
+            if opened.call.name == ASK_HUMAN:
+                waiting.add(question_id(address, opened.key))
+            if not opened.was_started:
+                waiting.add(approval_id(address, opened.key))
+        return waiting
+
+    def _hear(self, received: Received, text: Text, answers: str = "") -> None:
         self._speaker.inbox.put(
             Incoming(
                 id=received.header.id.hex(),
@@ -85,6 +99,9 @@ class Reception:
                 content=text.content,
                 mode=text.mode,
                 done=lambda: self._runtime.done(received),
+                quoted=text.quoted,
+                answers=answers,
+                facts={"in_reply_to": text.in_reply_to} if text.in_reply_to else {},
             )
         )
 

@@ -1,14 +1,23 @@
 """Talk: the part of a team that coordinator and workers share: messages and questions."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from actors.entity.patience import Patience
-from actors.entity.questions import Answers, ask_human
+from actors.entity.questions import (
+    ASK_HUMAN,
+    Answers,
+    Arrived,
+    ask,
+    question_id,
+    withdraw,
+)
 from actors.runtime import Runtime
+from agiraph.agent.answers import answer_in_words, asked_in_words
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.agent.loop import Effects
+from agiraph.agent.replies import Link, key_of
 from agiraph.agent.transcript import Transcript
 from agiraph.errors import InvalidInput, Refused, unknown
 from agiraph.ids import (
@@ -17,16 +26,19 @@ from agiraph.ids import (
     HUMAN_NAME,
     Address,
     AgentId,
+    QuestionId,
     coordinator_address,
     derived_message_id,
     slug,
 )
-from agiraph.messages import Text
+from agiraph.messages import AskQuestion, QuestionAnswered, Text
 from agiraph.models import DeliveryMode
+from agiraph.tools.ports import NewQuestion
 from agiraph.turns import JsonObject
 from transport.errors import Nacked
 
 SHOWN_CHARACTERS = 2000
+NOTHING = Link()
 
 
 class Speaker(Protocol):
@@ -72,13 +84,23 @@ class Talk:
         self._inbox = speaker.inbox
         self._answers = answers
         self._shown: list[Incoming] = []
+        self._asked: QuestionId | None = None
+        self._heard_answer: str | None = None
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
         """Send text; return once the router holds it. Raises Refused for an unknown name."""
         if not content.strip():
             raise InvalidInput("content is empty: there is nothing to send")
         for number, (name, address) in enumerate(await self._recipients(to)):
-            text = Text(content=content, from_name=self._speaker.name, to_name=name, mode=mode)
+            link = self._speaker.transcript.unanswered.get(key_of(name), NOTHING)
+            text = Text(
+                content=content,
+                from_name=self._speaker.name,
+                to_name=name,
+                mode=mode,
+                in_reply_to=link.message,
+                quoted=link.quoted,
+            )
             message = derived_message_id(self._runtime.address, call_id, number)
             try:
                 await self._runtime.send(address, text, id=message)
@@ -86,6 +108,7 @@ class Talk:
                 raise Refused(f"{name} did not get it: {error}") from None
             shown = content[:SHOWN_CHARACTERS]
             data = {"from": self._speaker.name, "to": name, "content": shown}
+            data |= {"in_reply_to": link.message} if link.message else {}
             self._speaker.report("message.sent", data, message.hex())
 
     async def check_messages(self, call_id: str) -> list[str]:
@@ -102,32 +125,70 @@ class Talk:
             self._speaker.report("message.received", told, incoming.id)
         return [incoming.shown for incoming in taken]
 
-    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
-        """Ask and wait for the answer, however long it takes."""
-        if not question.strip():
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask; wait for the answer, however long it takes, unless the question need not wait.
+
+        One that waits and is interrupted stays open: its answer comes as a message.
+        """
+        if not question.question.strip():
             raise InvalidInput("question is empty")
-        self._speaker.show("waiting_for_human", question[:80])
+        identity = question_id(self._runtime.address, call_id)
+        body = AskQuestion(
+            question_id=identity,
+            agent=self._speaker.agent,
+            from_name=self._speaker.name,
+            question=question.question,
+            channel=question.channel,
+            options=question.options,
+            deadline_seconds=question.deadline_seconds,
+            default=question.default,
+            urgency=question.urgency,
+        )
+        await ask(self._runtime, body, call_id)
+        self._asked = identity
+        if not question.waits:
+            return asked_in_words(identity)
+        answered = await self.answer_to(identity, f"asks: {question.question[:80]}")
+        self._asked = None
+        return answer_in_words(answered, self._runtime.config.questions.unanswered)
+
+    async def answer_to(self, question: QuestionId, shown: str) -> QuestionAnswered:
+        """Wait for what becomes of a question; it counts as heard once the next record stands."""
+        self._speaker.show("waiting_for_human", shown)
         with self._speaker.standing_still():
-            asking = ask_human(
-                self._runtime,
-                self._conversation,
-                self._answers,
-                agent=self._speaker.agent,
-                from_name=self._speaker.name,
-                key=call_id,
-                question=question,
-                channel=channel,
-            )
-            [answered] = await self._speaker.patience.first_of(asking)
-            return str(answered.result())
+            [taken] = await self._speaker.patience.first_of(self._answers.take(question))
+        arrived: Arrived = taken.result()
+        self._conversation.when_recorded(arrived.done)
+        self._heard_answer = arrived.message
+        return arrived.answered
+
+    async def until_message(self) -> None:
+        """Wait for a message; the deadline stands still if it is the human that is waited for."""
+        is_for_human = bool(self._speaker.transcript.pending)
+        if is_for_human:
+            self._speaker.show("waiting_for_human", "for an answer")
+        with self._speaker.standing_still() if is_for_human else nullcontext():
+            await self._speaker.patience.first_of(self._inbox.arrived.wait())
+
+    async def withdraw_all(self, reason: str) -> None:
+        """Withdraw every question of this entity that is still open: nobody needs its answer."""
+        address, transcript = self._runtime.address, self._speaker.transcript
+        asking = [o.key for o in transcript.open_calls if o.call.name == ASK_HUMAN]
+        open_ids = [QuestionId(id) for id in transcript.pending]
+        open_ids += [question_id(address, key) for key in asking]
+        for id in dict.fromkeys(open_ids):
+            await withdraw(self._runtime, id, reason)
 
     def take_effects(self) -> Effects:
         """Return the messages that the last call has shown, and forget them."""
+        answer = () if self._heard_answer is None else (self._heard_answer,)
         effects = Effects(
-            messages=tuple(incoming.id for incoming in self._shown),
+            messages=(*answer, *(incoming.id for incoming in self._shown)),
             human=tuple(i.shown for i in self._shown if i.from_name == HUMAN_NAME),
+            asked=self._asked,
         )
         self._shown.clear()
+        self._asked = self._heard_answer = None
         return effects
 
     async def _recipients(self, to: str) -> list[tuple[str, Address]]:

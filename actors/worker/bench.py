@@ -32,7 +32,7 @@ from agiraph.messages import (
 from agiraph.models import Assignment, DeliveryMode, WorkNode
 from agiraph.scopes.publishing import publish_files
 from agiraph.shared.context import as_text
-from agiraph.tools.ports import NewNode, WaitOutcome
+from agiraph.tools.ports import NewNode, NewQuestion, WaitOutcome
 from agiraph.turns import JsonObject
 
 
@@ -63,9 +63,9 @@ class WorkerBench(Timing):
         """Return the messages that have arrived."""
         return await self._talk.check_messages(call_id)
 
-    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
         """Ask the human and wait."""
-        return await self._talk.ask_human(call_id, question, channel)
+        return await self._talk.ask_human(call_id, question)
 
     async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
         """Put a sub-node on the board."""
@@ -103,7 +103,7 @@ class WorkerBench(Timing):
             ended = asking.result()
             assert isinstance(ended, NodesEnded)
             if not ended.nodes:
-                await self._worker.patience.first_of(arrived.wait())
+                await self._talk.until_message()
             return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
         wait = derived_message_id(self._runtime.address, key)
         await self._send(f"{call_id}.leave", LeaveWait(waiter=waiter, wait=wait))

@@ -233,6 +233,7 @@ class WorkerActor:
         await self._close(assignment, status, reason)
 
     async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
+        await self._talk.withdraw_all(f"its node has {status}")
         now = self.runtime.clock.now()
         answer_open_calls(self.conversation, f"The node has {status} meanwhile.", now)
         self._forget_closed_calls()
@@ -362,6 +363,9 @@ class WorkerActor:
         """Remind a silent model once; give the node up if it stays silent."""
         if self._one_shot:
             await self._one_shot.publish()
+            return
+        if self.transcript.pending:
+            await self._talk.until_message()
             return
         if self.transcript.silences > SILENCES_ALLOWED:
             raise GiveUp("the model answered without a tool call, also after a reminder")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from agiraph.agent.replies import header
 from agiraph.ids import BOARD_NAME
 from agiraph.models import DeliveryMode
 from agiraph.turns import JsonObject
@@ -14,6 +15,7 @@ class Incoming:
     """A message on its way into a conversation; `done` tells the bus that it is recorded.
 
     `trigger` is the id of the trigger whose firing it is, and its content then says so itself;
+    `quoted` is how the message begins that it replies to, `answers` the question that it settles;
     `facts` are told with the event that it was received.
     """
 
@@ -23,6 +25,8 @@ class Incoming:
     mode: DeliveryMode
     done: Callable[[], None]
     trigger: str = ""
+    quoted: str = ""
+    answers: str = ""
     facts: JsonObject = field(default_factory=dict)
 
     @property
@@ -32,7 +36,7 @@ class Incoming:
             return f"[Board]: {self.content}"
         if self.trigger:
             return self.content
-        return f"[Message from {self.from_name}]: {self.content}"
+        return header(self.from_name, self.quoted) + self.content
 
 
 class Inbox:

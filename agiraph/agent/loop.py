@@ -57,12 +57,14 @@ class Rest:
 class Effects:
     """What a call's result has shown: nodes that ended, messages by their bus ids.
 
-    `human` are those of the messages that the human wrote, as they are shown.
+    `human` are those of the messages that the human wrote, as they are shown; `asked` is a question
+    to the human that is still open.
     """
 
     covers: tuple[NodeId, ...] = ()
     messages: tuple[str, ...] = ()
     human: tuple[str, ...] = ()
+    asked: str | None = None
 
 
 def next_step(transcript: Transcript) -> Think | Act | Rest:
@@ -246,6 +248,7 @@ class AgentLoop:
                 ts=self._clock.now(),
                 message=incoming.id,
                 trigger=incoming.trigger or None,
+                answers=incoming.answers or None,
             )
             facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
             told[incoming.id] = facts
@@ -345,6 +348,7 @@ class AgentLoop:
                 covers=effects.covers,
                 messages=effects.messages,
                 human=effects.human,
+                asked=effects.asked,
                 ts=self._clock.now(),
             )
         )

@@ -14,7 +14,7 @@ class Heard(Record):
     """Text that entered the conversation: from a person, an entity or the runtime.
 
     `message` is the bus id of what brought it, `board_seq` the last board event it tells of,
-    `trigger` the trigger whose firing it is.
+    `trigger` the trigger whose firing it is, `answers` the question to the human that it settles.
     """
 
     kind: Literal["heard"] = "heard"
@@ -25,6 +25,7 @@ class Heard(Record):
     message: str | None = None
     board_seq: int | None = None
     trigger: str | None = None
+    answers: str | None = None
 
 
 class Said(Record):
@@ -47,11 +48,12 @@ class Said(Record):
 
 
 class CallStarted(Record):
-    """A tool is about to run."""
+    """A tool is about to run. `message` is the bus id of the human's word that allowed it."""
 
     kind: Literal["tool.started"] = "tool.started"
     call_id: str
     name: str
+    message: str | None = None
     ts: float
 
 
@@ -59,7 +61,8 @@ class CallFinished(Record):
     """A tool's outcome.
 
     `covers` are the nodes whose end this result has told the model, `messages` the bus ids of
-    messages that it shows, `human` those of them that the human wrote, as they are shown.
+    messages that it shows, `human` those of them that the human wrote, as they are shown, `asked`
+    a question to the human whose answer will come as a message.
     """
 
     kind: Literal["tool.finished"] = "tool.finished"
@@ -71,6 +74,7 @@ class CallFinished(Record):
     covers: tuple[NodeId, ...] = ()
     messages: tuple[str, ...] = ()
     human: tuple[str, ...] = ()
+    asked: str | None = None
     ts: float
 
 

@@ -31,6 +31,7 @@ from agiraph.agent.records import (
     Said,
     StepSetAside,
 )
+from agiraph.agent.replies import NOBODY, Link, body_of, key_of, quote
 from agiraph.ids import HUMAN_NAME, NodeId, RunId
 from agiraph.models import Assignment
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -38,7 +39,8 @@ from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTu
 PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
-FOLD = 2
+SEND_MESSAGE = "send_message"
+FOLD = 3
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -95,6 +97,9 @@ class Transcript:
     learned: str = ""
     is_cut_off: bool = False
     position: int = 0
+    pending: dict[str, str] = field(default_factory=dict)
+    unanswered: dict[str, Link] = field(default_factory=dict)
+    spoke_to: Link = field(default_factory=Link)
     _held_back: list[UserTurn] = field(default_factory=list)
 
     @classmethod
@@ -136,6 +141,9 @@ class Transcript:
                     self.human.append(record.content)
                 if record.message is not None:
                     self.woken_by = record.trigger or ""
+                    self._note_writer(record.from_name, record.message, record.content)
+                if record.answers is not None:
+                    self.pending.pop(record.answers, None)
                 self.board_seq = max(self.board_seq, record.board_seq or 0)
                 self.is_set_aside = self.is_set_aside and record.message is None
                 if record.from_name != RUNTIME_NAME:
@@ -144,6 +152,7 @@ class Transcript:
                 self._say(record)
             case CallStarted():
                 self._open(record.call_id).was_started = True
+                self._see(record.message)
             case CallFinished():
                 self._answer(record)
             case Assigned():
@@ -178,6 +187,7 @@ class Transcript:
                 self.summary = record.summary
             case NodeClosed():
                 self.assignment = None
+                self.pending.clear()
                 self._see(record.message)
             case StepSetAside():
                 self.is_set_aside = True
@@ -229,6 +239,8 @@ class Transcript:
         self.window = record.window or self.window
         if record.usage.input_tokens:
             self.counted_tokens, self.counted_turns = record.usage.tokens, len(self.turns)
+        if record.text and not calls and not record.interrupted:
+            self.spoke_to = self.unanswered.pop(HUMAN_NAME, Link())
         if self.is_flushing:  # a turn that only saves things is none of the node's
             self.flush_turns += 1
             return
@@ -274,7 +286,11 @@ class Transcript:
         self.covered.update(record.covers)
         self.seen.update(record.messages)
         self.human.extend(record.human)
-        if record.name == ASK_HUMAN and not record.is_error:
+        if record.asked is not None:
+            self.pending[record.asked] = str(opened.call.arguments.get("question", ""))
+        if record.name == SEND_MESSAGE and not record.is_error:
+            self.unanswered.pop(key_of(str(opened.call.arguments.get("to", ""))), None)
+        if record.name == ASK_HUMAN and record.asked is None and not record.is_error:
             question = opened.call.arguments.get("question", "")
             self.human.append(
                 f"[Your question]: {question}\n[The human's answer]: {record.content}"
@@ -282,6 +298,11 @@ class Transcript:
         if not self.open_calls:
             self.turns.extend(self._held_back)
             self._held_back.clear()
+
+    def _note_writer(self, name: str, message: str, shown: str) -> None:
+        """Remember the last thing that somebody wrote: what is written to them answers it."""
+        if key_of(name) not in NOBODY:
+            self.unanswered[key_of(name)] = Link(message, quote(body_of(shown)))
 
     def _note(self, record: Noted) -> None:
         self._see(record.message)

@@ -5,7 +5,10 @@ from agiraph.models import DeliveryMode
 
 
 class Text(Body):
-    """Free text between entities. `from_name` is how the receiver shows the sender."""
+    """Free text between entities. `from_name` is how the receiver shows the sender.
+
+    A reply names the message that it answers (its id in hexadecimal) and quotes how that begins.
+    """
 
     TYPE = "text"
     DURABLE = True
@@ -13,3 +16,5 @@ class Text(Body):
     from_name: str
     to_name: str = ""
     mode: DeliveryMode = "steer"
+    in_reply_to: str = ""
+    quoted: str = ""

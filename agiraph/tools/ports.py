@@ -14,7 +14,7 @@ from agiraph.config import Config
 from agiraph.errors import Refused
 from agiraph.ids import Address
 from agiraph.memory.skills import Skill
-from agiraph.models import DeliveryMode, WorkerType, WorkMode
+from agiraph.models import DeliveryMode, Urgency, WorkerType, WorkMode
 from agiraph.scopes.scope import Scope
 
 EntityKind = Literal["worker", "coordinator"]
@@ -59,6 +59,19 @@ class NewStage:
 
 
 @dataclass(frozen=True, slots=True)
+class NewQuestion:
+    """What `ask_human` asks for. `waits`: the asker goes on only when it knows what came of it."""
+
+    question: str
+    channel: str = "cli"
+    options: tuple[str, ...] = ()
+    deadline_seconds: float | None = None
+    default: str | None = None
+    urgency: Urgency = "normal"
+    waits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class WaitOutcome:
     """Why a wait came back: `nodes` are the rows of the awaited nodes, `message` if one arrived."""
 
@@ -77,8 +90,8 @@ class Team(Protocol):
         """Return the messages that arrived and are not yet in the conversation."""
         ...
 
-    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
-        """Ask and wait for the answer, however long it takes."""
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask; return what came of it, however long it takes, or at once if it need not wait."""
         ...
 
     async def create_node(self, call_id: str, node: NewNode) -> JsonObject:

@@ -1,10 +1,13 @@
 """Talking tools: messages to other entities and questions to the human."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from agiraph.models import DeliveryMode
-from agiraph.tools.base import NoParams, Params, Tool
-from agiraph.tools.ports import ToolContext
+from agiraph.tools.base import Names, NoParams, Params, Tool
+from agiraph.tools.ports import NewQuestion, ToolContext
+from agiraph.triggers.parsing import seconds_of
 
 
 class SendMessage(Params):
@@ -20,11 +23,33 @@ class SendMessage(Params):
     )
 
 
+def _as_text(value: object) -> object:
+    """Take a bare number, which models write too, for seconds."""
+    return str(value) if isinstance(value, int | float) else value
+
+
+Deadline = Annotated[str, BeforeValidator(_as_text)]
+
+
 class AskHuman(Params):
     """Parameters of `ask_human`."""
 
     question: str = Field(min_length=1, description="the question, with what is needed to answer")
     channel: str = Field(default="cli", description="where to ask: cli, webhook or email")
+    options: Names = Field(
+        default=(), max_length=9, description="up to nine short ready answers to choose from"
+    )
+    deadline: Deadline | None = Field(
+        default=None,
+        description="how long to wait for the answer, as 90s, 10m, 2h (none: for ever)",
+    )
+    default: str | None = Field(
+        default=None, description="what holds if nobody answers by the deadline"
+    )
+    urgent: bool = Field(default=False, description="whether the human should be disturbed for it")
+    wait: bool = Field(
+        default=True, description="false: go on at once, the answer comes as a message"
+    )
 
 
 async def send_message(context: ToolContext, params: SendMessage) -> str:
@@ -40,8 +65,18 @@ async def check_messages(context: ToolContext, params: NoParams) -> str:
 
 
 async def ask_human(context: ToolContext, params: AskHuman) -> str:
-    """Return the human's answer, however long it takes."""
-    answer: str = await context.team.ask_human(context.call_id, params.question, params.channel)
+    """Return the human's answer, or what holds because there was none."""
+    seconds = None if params.deadline is None else seconds_of(params.deadline, "deadline")
+    question = NewQuestion(
+        question=params.question,
+        channel=params.channel,
+        options=params.options,
+        deadline_seconds=seconds,
+        default=params.default,
+        urgency="urgent" if params.urgent else "normal",
+        waits=params.wait,
+    )
+    answer: str = await context.team.ask_human(context.call_id, question)
     return answer
 
 
@@ -61,7 +96,8 @@ CHECK_MESSAGES = Tool(
 )
 ASK_HUMAN = Tool(
     name="ask_human",
-    description="Ask the human a question; your work pauses until the answer comes.",
+    description="Ask the human a question; your work pauses until the answer comes, unless `wait` "
+    "is false.",
     params=AskHuman,
     run=ask_human,
     idempotent=True,

@@ -183,7 +183,7 @@ def test_an_answer_to_a_call_that_was_interrupted_is_a_message(place: Place) -> 
     gate.set()
     assert answered.returncode == 0, answered.stderr
     seen = place.server.wait_for(of("gus", 3))
-    assert f"(answer to your question {question['id']}) 2026" in seen.said
+    assert f"(answer to your question {question['id']}: Which year?) 2026" in seen.said
     await_end(agent)
     place.command("stop", "impatient")
 

@@ -9,7 +9,15 @@ from agiraph.errors import InvalidInput
 from agiraph.home import AgentHome, NodeHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.scopes.scope import Scope
-from agiraph.tools.ports import EntityKind, NewNode, NewStage, NewWorker, ToolContext, WaitOutcome
+from agiraph.tools.ports import (
+    EntityKind,
+    NewNode,
+    NewQuestion,
+    NewStage,
+    NewWorker,
+    ToolContext,
+    WaitOutcome,
+)
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import ToolCall, ToolTurn
 
@@ -32,8 +40,8 @@ class RecordingTeam:
             raise self.fault
         return self.arrived
 
-    async def ask_human(self, call_id: str, question: str, channel: str) -> str:
-        self.asked.append(("ask_human", call_id, question, channel))
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        self.asked.append(("ask_human", call_id, question))
         return "blue"
 
     async def create_node(self, call_id: str, node: NewNode) -> dict[str, Any]:

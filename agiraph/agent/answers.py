@@ -1,0 +1,53 @@
+"""Answers: what became of a question to the human, in the words that its asker reads; pure.
+
+Not answered is not refused: who asked is told which of the two it was, and what holds now.
+"""
+
+from typing import Literal
+
+from agiraph.clock import iso
+from agiraph.ids import HUMAN_NAME
+from agiraph.messages import QuestionAnswered
+
+Unanswered = Literal["decide", "leave"]
+
+ADVICE: dict[Unanswered, str] = {
+    "decide": "Decide by what you know, and say in your result what you assumed.",
+    "leave": "Leave out what depends on it, and say in your result that it is left out.",
+}
+QUOTED_CHARACTERS = 200
+
+
+def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
+    """Return what the asker reads as the result of its question.
+
+    `unanswered` is the house's word for a question that has neither answer nor default.
+    """
+    match answered.outcome:
+        case "answered" if answered.by == HUMAN_NAME:
+            return answered.answer
+        case "answered":
+            return f"{answered.answer}\n(answered by {answered.by})"
+        case "expired":
+            when = "" if answered.at is None else f" by {iso(answered.at)}"
+            nobody = f"[unanswered] Nobody answered{when}; that is no refusal. "
+            if answered.default is None:
+                return nobody + ADVICE[unanswered]
+            return f"{nobody}Your default holds: {answered.default}"
+        case "withdrawn":
+            return "[withdrawn] This question is no longer asked; there will be no answer."
+
+
+def late_answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
+    """Return it as a message, for one who did not wait for it."""
+    asked = answered.question[:QUOTED_CHARACTERS]
+    named = f"{answered.question_id}: {asked}" if asked else answered.question_id
+    return f"(answer to your question {named}) {answer_in_words(answered, unanswered)}"
+
+
+def asked_in_words(question_id: str) -> str:
+    """Return what an asker reads that does not wait."""
+    return (
+        f"Asked (question {question_id}). Go on meanwhile: the answer will come to you as a "
+        "message. When nothing can be done without it, call `wait`."
+    )

@@ -1,0 +1,35 @@
+"""What an asker reads: an answer, or what holds without one; never a no that nobody has said."""
+
+import pytest
+
+from agiraph.agent.answers import answer_in_words, late_answer_in_words
+from agiraph.ids import QuestionId
+from agiraph.messages import QuestionAnswered
+
+
+def outcome(**fields: object) -> QuestionAnswered:
+    known = {"question_id": QuestionId("q1"), "answer": "", "by": "human", "question": "Which?"}
+    return QuestionAnswered.model_validate(known | fields)
+
+
+def test_the_humans_answer_is_read_as_it_was_given() -> None:
+    assert answer_in_words(outcome(answer="this"), "decide") == "this"
+    assert late_answer_in_words(outcome(answer="this"), "decide") == (
+        "(answer to your question q1: Which?) this"
+    )
+
+
+def test_who_answered_is_named_if_it_is_not_simply_the_human() -> None:
+    assert answer_in_words(outcome(answer="this", by="Alice"), "decide").endswith("by Alice)")
+
+
+@pytest.mark.parametrize("policy", ["decide", "leave"])
+def test_nobody_having_answered_is_not_a_refusal(policy: str) -> None:
+    told = answer_in_words(outcome(outcome="expired", at=0.0), policy)  # type: ignore[arg-type]
+    assert "Nobody answered by 1970-01-01T00:00:00Z; that is no refusal." in told
+    assert ("assumed" in told) == (policy == "decide")
+
+
+def test_a_default_holds_if_nobody_answered() -> None:
+    told = answer_in_words(outcome(outcome="expired", default="SQLite"), "decide")
+    assert told.endswith("Your default holds: SQLite")

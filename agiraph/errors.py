@@ -55,4 +55,13 @@ class Corrupt(AgiraphError):
 def unknown(kind: str, name: str, known: list[str] | tuple[str, ...]) -> InvalidInput:
     """Return the error for a name that does not exist, listing the ones that do."""
     listing = ", ".join(sorted(known)) if known else "none"
-    return InvalidInput(f"unknown {kind} '{name}' (known: {listing})")
+    return InvalidInput(f"unknown {kind} '{name}'{_meant(name, known)} (known: {listing})")
+
+
+def _meant(name: str, known: list[str] | tuple[str, ...]) -> str:
+    """Return the guess at what was meant by a name that is nearly right, '' if there is none."""
+    from difflib import get_close_matches  # only who mistyped pays for it
+
+    by_folded = {one.strip().casefold(): one for one in known}
+    close = get_close_matches(name.strip().casefold(), by_folded, n=1, cutoff=0.7)
+    return f", did you mean '{by_folded[close[0]]}'?" if close else ""

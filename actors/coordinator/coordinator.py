@@ -32,7 +32,7 @@ from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
 from actors.entity.reception import Reception
-from actors.entity.talk import Talk
+from actors.entity.talk import NOTHING, Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from agiraph.agent.compaction import Belongings
@@ -47,6 +47,7 @@ from agiraph.agent.prompts import (
     coordinator_system,
 )
 from agiraph.agent.records import Heard, StepSetAside
+from agiraph.agent.replies import Link
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
 from agiraph.board import events as e
@@ -310,7 +311,7 @@ class CoordinatorActor:
         """Pass on what was said; then wait for news, remind once, or give the run up."""
         said = self.transcript.turns[-1]
         if isinstance(said, AssistantTurn) and said.text and not said.interrupted:
-            await self._say_to_human(said.text)
+            await self._say_to_human(said.text, self.transcript.spoke_to)
         is_running = self.office.board.is_running and not self._cycles.is_asleep
         if not is_running or self._is_work_under_way():
             self.office.execute(c.LaunchStage())
@@ -440,11 +441,18 @@ class CoordinatorActor:
         last_heard = [turn for turn in self.transcript.turns if isinstance(turn, UserTurn)][-1:]
         return bool(last_heard) and last_heard[0].content in REMINDERS
 
-    async def _say_to_human(self, text: str) -> None:
+    async def _say_to_human(self, text: str, link: Link = NOTHING) -> None:
         message = derived_message_id(self.runtime.address, f"say.{self.transcript.position}")
-        body = Text(content=text, from_name=self.name, to_name="human")
+        body = Text(
+            content=text,
+            from_name=self.name,
+            to_name="human",
+            in_reply_to=link.message,
+            quoted=link.quoted,
+        )
         await self.runtime.send(HUMAN, body, id=message)
         told = {"from": self.name, "to": "human", "content": text[:2000]}
+        told |= {"in_reply_to": link.message} if link.message else {}
         self.report("message.sent", told, message.hex())
 
     def _tell(self, text: str) -> None:

@@ -66,9 +66,11 @@ async def _take_text(gateway: Gateway, received: Received, body: Text) -> None:
         to=HUMAN_NAME,
         content=body.content,
         ts=header.sent_at,
+        in_reply_to=body.in_reply_to,
     )
     if agent:
         data = {"from": sender, "to": HUMAN_NAME, "content": body.content, "id": header.id.hex()}
+        data |= {"in_reply_to": body.in_reply_to} if body.in_reply_to else {}
         await gateway.telling.tell("message.received", agent, header.id, data)
 
 

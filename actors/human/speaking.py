@@ -4,6 +4,7 @@ from actors.human.cause import Cause
 from actors.human.gateway import Gateway
 from actors.human.line import deliver
 from actors.human.outcomes import write_outcome
+from agiraph.agent.replies import Link, quote
 from agiraph.api import ApiError, Sent
 from agiraph.board.names import find_worker
 from agiraph.errors import InvalidInput, unknown
@@ -19,6 +20,7 @@ from agiraph.models import Agent, DeliveryMode, Question
 
 EVERYONE = "*"
 DEFAULT_CHANNEL = "api"
+NOTHING = Link()
 
 Receiver = tuple[str, Address]
 
@@ -30,10 +32,22 @@ async def say(
     to: str | None,
     mode: DeliveryMode,
     cause: Cause,
+    in_reply_to: str | None = None,
 ) -> Sent:
-    """Send text to the coordinator, a worker or everyone; return when the router holds it all."""
+    """Send text to the coordinator, a worker or everyone; return when the router holds it all.
+
+    What it replies to, if that is not named, follows from who wrote to whom last.
+    """
+    answered = None if in_reply_to is None else gateway.thread.find(agent.id, in_reply_to)
+    if answered is not None and to is None:
+        to = answered.to if answered.sender == HUMAN_NAME else answered.sender
     receivers = _receivers(gateway, agent, to)
-    return await _send(gateway, agent, receivers, message, mode, "text", "message.sent", cause)
+    if answered is None and len(receivers) == 1:
+        answered = gateway.thread.unanswered(agent.id, receivers[0][0])
+    link = Link(answered.id, quote(answered.content)) if answered is not None else Link()
+    return await _send(
+        gateway, agent, receivers, message, mode, "text", "message.sent", cause, link
+    )
 
 
 async def nudge(gateway: Gateway, agent: Agent, message: str, cause: Cause) -> Sent:
@@ -115,13 +129,21 @@ async def _send(
     kind: str,
     event: str,
     cause: Cause,
+    link: Link = NOTHING,
 ) -> Sent:
     """Send to each receiver, then write down and tell what the router has taken."""
     id, ts = cause.message(f"{kind} of {agent.id}"), cause.at
     reached: list[str] = []
     problem: ApiError | None = None
     for name, address in receivers:
-        body = Text(content=message, from_name=HUMAN_NAME, to_name=name, mode=mode)
+        body = Text(
+            content=message,
+            from_name=HUMAN_NAME,
+            to_name=name,
+            mode=mode,
+            in_reply_to=link.message,
+            quoted=link.quoted,
+        )
         own = id if len(receivers) == 1 else cause.message(f"{kind} to {address}")
         try:
             await deliver(gateway.line, address, body, id=own)
@@ -140,7 +162,9 @@ async def _send(
         content=message,
         ts=ts,
         kind=kind,
+        in_reply_to=link.message,
     )
     data = {"from": HUMAN_NAME, "to": shown, "content": message, "mode": mode, "id": id.hex()}
+    data |= {"in_reply_to": link.message} if link.message else {}
     await gateway.telling.tell(event, agent.id, id, data)
     return Sent(id=id.hex(), to=tuple(reached), ts=ts)

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agiraph.api import ConversationMessage, ConversationPage
+from agiraph.agent.replies import key_of, quote
+from agiraph.api import ApiError, ConversationMessage, ConversationPage
+from agiraph.ids import HUMAN_NAME
 from agiraph.journal import Journal
 
 JsonObject = dict[str, Any]
@@ -43,6 +45,7 @@ class Thread:
         ts: float,
         kind: str = "text",
         question_id: str | None = None,
+        in_reply_to: str | None = None,
     ) -> bool:
         """Write a message down and wait until it is on disk; return False if it stood there."""
         if id in self._ids:
@@ -58,6 +61,8 @@ class Thread:
         }
         if question_id is not None:
             record["question_id"] = question_id
+        if in_reply_to:
+            record["in_reply_to"] = in_reply_to
         self._take(self._journal.append(record), record)
         self.when_added()
         return True
@@ -70,6 +75,29 @@ class Thread:
     def since(self, seq: int) -> list[ConversationMessage]:
         """Return the messages of all agents that stand after line `seq`."""
         return self._all[seq:]
+
+    def find(self, agent: str, id: str) -> ConversationMessage:
+        """Return an agent's message by its id or the beginning of it; ApiError 404, or 409."""
+        known = self._by_agent.get(agent, [])
+        found = [message for message in known if message.id.startswith(id)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ApiError(409, f"several messages begin with '{id}': name more of the id")
+        last = [m for m in known if m.kind == "text" and m.sender != HUMAN_NAME][-3:]
+        listing = "; ".join(f"{m.id[:8]} {m.sender}: {quote(m.content)}" for m in last) or "none"
+        raise ApiError(404, f"unknown message '{id}' (the last to you: {listing})")
+
+    def unanswered(self, agent: str, name: str) -> ConversationMessage | None:
+        """Return the last text of somebody that the person has not written to them since."""
+        for message in reversed(self._by_agent.get(agent, [])):
+            if message.kind not in ("text", "nudge"):
+                continue
+            if message.sender == HUMAN_NAME and key_of(message.to) == key_of(name):
+                return None
+            if message.sender != HUMAN_NAME and key_of(message.sender) == key_of(name):
+                return message
+        return None
 
     def page(self, agent: str, after: int, limit: int) -> ConversationPage:
         """Return up to `limit` messages of one agent that stand after line `after`."""

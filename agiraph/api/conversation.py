@@ -7,11 +7,17 @@ from agiraph.models import DeliveryMode
 
 
 class SendText(Request):
-    """POST /agents/{a}/send. `to` is a worker's name or id, `coordinator` (default) or `*`."""
+    """POST /agents/{a}/send. `to` is a worker's name or id, `coordinator` (default) or `*`.
+
+    `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
+    it then goes to who wrote that. Without it, what is written to somebody answers the last they
+    wrote, if that is not answered yet.
+    """
 
     message: str = Field(min_length=1)
     to: str | None = None
     mode: DeliveryMode = "steer"
+    in_reply_to: str | None = Field(default=None, min_length=4, max_length=64)
 
 
 class Nudge(Request):
@@ -32,6 +38,7 @@ class ConversationMessage(View):
     """One entry of the thread between a person and an agent's entities.
 
     `seq` is its cursor. `kind`: text, nudge, question, answer, or notice (from the machinery).
+    `in_reply_to` is the id of the message that it answers.
     """
 
     seq: int
@@ -43,6 +50,7 @@ class ConversationMessage(View):
     ts: float
     kind: str = "text"
     question_id: str | None = None
+    in_reply_to: str | None = None
 
 
 class ConversationPage(View):

@@ -17,12 +17,14 @@ class ConversationCalls:
         to: str | None = None,
         mode: DeliveryMode = "steer",
         key: str | None = None,
+        in_reply_to: str | None = None,
     ) -> Call[Sent]:
         """Send text to the coordinator (default), a worker, or `*`; returns once it is journaled.
 
-        404 for an unknown receiver, naming the known.
+        `in_reply_to` is the id of the message that it answers; it then goes to who wrote that. 404
+        for an unknown receiver, naming the known.
         """
-        body = SendText(message=message, to=to, mode=mode)
+        body = SendText(message=message, to=to, mode=mode, in_reply_to=in_reply_to)
         return post(of_agent(agent, "send"), body, Sent, key=key)
 
     @Verb

@@ -24,7 +24,7 @@ router = APIRouter()
 @router.post("/agents/{agent}/send")
 async def send_text(agent: Named, body: SendText, door: Door, cause: Caused) -> Sent:
     """Send text to the coordinator, a worker or everyone."""
-    return await say(door, agent, body.message, body.to, body.mode, cause)
+    return await say(door, agent, body.message, body.to, body.mode, cause, body.in_reply_to)
 
 
 @router.post("/agents/{agent}/nudge")

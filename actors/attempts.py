@@ -6,6 +6,9 @@ leaves it there, and its next incarnation counts that against the message. A ste
 same way, by the position in the conversation at which the process begins: no progress between two
 deaths is the same step. LIMIT deaths make a message or a step poison. The file need not survive the
 machine.
+
+Behind the id stands what the process is doing, in words, so that its supervisor can name it when the
+process is dead or hangs. A word on the bus could still lie in a queue that dies with it.
 """
 
 import json
@@ -18,6 +21,7 @@ LIMIT = 3
 REMEMBERED = 64
 ID_BYTES = 16
 IDLE = bytes(ID_BYTES)
+STEP_BYTES = 256
 
 
 class Attempts:
@@ -46,6 +50,11 @@ class Attempts:
         """Note that a message is done with."""
         if id == self._taken:
             self._write(IDLE)
+
+    def doing(self, incarnation: int, step: str) -> None:
+        """Note in words what this incarnation is doing."""
+        note = f"{incarnation} {step}".encode("utf-8", "replace")[:STEP_BYTES]
+        os.pwrite(self._file(), note.ljust(STEP_BYTES, b"\0"), ID_BYTES)
 
     def is_poison(self, id: bytes) -> bool:
         """Whether a message has ended this actor LIMIT times."""
@@ -81,15 +90,33 @@ class Attempts:
 
     def _write(self, id: bytes) -> None:
         self._taken = id
+        os.pwrite(self._file(), id, 0)
+
+    def _file(self) -> int:
         if self._fd is None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        os.pwrite(self._fd, id, 0)
+        return self._fd
+
+
+def file_name(address: str) -> str:
+    """Return what the files of an address are called."""
+    return address.replace("/", ".")
+
+
+def last_step(folder: Path, address: str, incarnation: int) -> str | None:
+    """Return what an incarnation noted last that it was doing, None if it noted nothing."""
+    try:
+        noted = (folder / f"{file_name(address)}.taking").read_bytes()[ID_BYTES:]
+    except OSError:
+        return None
+    number, _, step = noted.rstrip(b"\0").decode("utf-8", "replace").partition(" ")
+    return step if number == str(incarnation) else None
 
 
 def _read_marker(file: Path) -> bytes | None:
     try:
-        marked = file.read_bytes()
+        marked = file.read_bytes()[:ID_BYTES]
     except OSError:
         return None
     return marked if len(marked) == ID_BYTES and marked != IDLE else None

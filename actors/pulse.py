@@ -1,7 +1,8 @@
 """Pulse: shows the supervisor that an actor's event loop turns, and reaps what the actor adopted.
 
 Beats come from the loop itself, so a loop that is stuck in a call, spins or was stopped beats no
-more. Each carries the step that the actor is in: if it dies there, the cause can name it.
+more. What the actor does is told to the supervisor, and to people, once it has lasted a moment: a
+step that is over sooner is no news to anybody, and there may be a hundred of them a second.
 
 An actor that runs shells is the parent of every process that they leave behind. Those that end
 become zombies which nobody awaits, for asyncio waits for its own children by their number. A zombie
@@ -10,29 +11,53 @@ seen at two beats running is such a one: the loop has turned in between, and wou
 
 import asyncio
 import os
+from collections.abc import Callable
 
 import psutil
 
-from agiraph.ids import SUPERVISOR
-from agiraph.messages import ChildBeat
+from agiraph.ids import HUMAN, SUPERVISOR
+from agiraph.messages import ChildBeat, Status
 from transport.endpoint import Endpoint
+
+SETTLE_SECONDS = 0.05
 
 
 class Pulse:
     """The beat of one actor."""
 
-    def __init__(self, endpoint: Endpoint, every_seconds: float) -> None:
-        """Beat over `endpoint`; the caller runs `run` as a task."""
+    def __init__(
+        self, endpoint: Endpoint, every_seconds: float, note: Callable[[str], None]
+    ) -> None:
+        """Beat over `endpoint`; `note` keeps each step at once. The caller runs `run` as a task."""
         self._endpoint = endpoint
         self._every = every_seconds
+        self._note = note
         self._step = ""
+        self._status: Status | None = None
+        self._told: tuple[str, Status | None] = ("", None)
+        self._told_at = 0.0
+        self._settling: asyncio.TimerHandle | None = None
         self._zombies: frozenset[int] = frozenset()
 
-    def step(self, step: str) -> None:
-        """Note what the actor does now, and tell at once if that is something else."""
+    def step(self, step: str, status: Status) -> None:
+        """Note what the actor does now, and tell it soon: the latest, if it is news or long ago."""
         if step != self._step:
-            self._step = step
+            self._note(step)
+        self._step, self._status = step, status
+        if self._settling is None:
+            loop = asyncio.get_running_loop()
+            self._settling = loop.call_later(SETTLE_SECONDS, self._tell, loop)
+
+    def _tell(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._settling = None
+        is_old = loop.time() - self._told_at >= self._every
+        step, status = self._told
+        if step != self._step:
             self._beat(0.0)
+        if self._status is not None and (is_old or status != self._status):
+            self._endpoint.post(HUMAN, self._status)
+            self._told_at = loop.time()
+        self._told = (self._step, self._status)
 
     async def run(self) -> None:
         """Beat for as long as the actor lives."""

@@ -2,8 +2,8 @@
 
 It is the only writer of two things: each agent's `events.jsonl`, from the reports of all actors,
 and each run's `_messages/`, from the router's copies (marked TAP) of the texts between entities.
-What arrives together is written together: one fsync per agent and batch. A message is done only
-when it is on disk, and one that is delivered again leaves no second trace.
+What arrives within a moment is written together: one fsync per agent and batch. A message is done
+only when it is on disk, and one that is delivered again leaves no second trace.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from agiraph.models import Agent, Event
 from transport.endpoint import Received
 
 BATCH = 256
+GATHER_SECONDS = 0.02
 OPEN_FILES = 128
 ARCHIVE = ".archive"
 
@@ -44,12 +45,11 @@ async def serve(runtime: Runtime) -> None:
         await runtime.ready()
         while True:
             batch = await arrived.take(BATCH)
-            new = recorder.record(batch)
-            for event in new:
+            last = {event.agent_id: event for event in recorder.record(batch)}
+            for event in last.values():
                 await runtime.send(HUMAN, EventAppended(event=event))
-            if new:
-                agents = dict.fromkeys(event.agent_id for event in new)
-                runtime.post(CLOCK, EventsGrew(agents=tuple(agents)))
+            if last:
+                runtime.post(CLOCK, EventsGrew(agents=tuple(last)))
             for received in batch:
                 runtime.done(received)
     finally:
@@ -73,12 +73,12 @@ class Arrivals:
             self._bell.set()
 
     async def take(self, most: int) -> list[Received]:
-        """Wait for a message; return it with those that wait behind it, `most` in all."""
-        # One turn of the loop lets everything that has come over the socket join the batch.
-        await asyncio.sleep(0)
+        """Wait for a message; return it with what comes soon after it, `most` in all."""
         while not self._waiting:
             self._bell.clear()
             await self._bell.wait()
+        if len(self._waiting) < most:
+            await asyncio.sleep(GATHER_SECONDS)
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 
 

@@ -1,6 +1,10 @@
-"""Reporter: an actor's events on their way to the recorder: batched, in order, none lost."""
+"""Reporter: an actor's events on their way to the recorder: batched, in order, none lost.
+
+What happens within a moment goes as one message: a step of an agent is several events.
+"""
 
 import asyncio
+import contextlib
 from collections import deque
 from typing import Any
 
@@ -11,6 +15,7 @@ from transport.endpoint import Endpoint
 from transport.errors import Nacked, TransportError
 
 BATCH = 64
+GATHER_SECONDS = 0.05
 RETRY_SECONDS = 0.5
 
 
@@ -28,6 +33,7 @@ class Reporter:
         self._waiting: deque[Event] = deque()
         self._batch: tuple[MessageId, tuple[Event, ...]] | None = None
         self._has_work = asyncio.Event()
+        self._is_hurried = asyncio.Event()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
 
@@ -40,6 +46,8 @@ class Reporter:
 
     async def flush(self, within_seconds: float | None = None) -> None:
         """Wait until the router has accepted everything reported so far; raises TimeoutError."""
+        if not self._is_idle.is_set():
+            self._is_hurried.set()
         async with asyncio.timeout(within_seconds):
             await self._is_idle.wait()
 
@@ -47,10 +55,18 @@ class Reporter:
         """Send batch after batch, for as long as the actor lives."""
         while True:
             await self._has_work.wait()
+            await self._gather()
             while self._waiting or self._batch:
                 await self._send_batch()
             self._has_work.clear()
+            self._is_hurried.clear()
             self._is_idle.set()
+
+    async def _gather(self) -> None:
+        """Let what follows soon join the batch, unless somebody waits for it to go."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_SECONDS):
+                await self._is_hurried.wait()
 
     async def _send_batch(self) -> None:
         if self._batch is None:

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
-from actors.attempts import Attempts
+from actors.attempts import Attempts, file_name
 from actors.inbox import Inbox, is_durable
 from actors.launch import Launch
 from actors.pulse import Pulse
@@ -31,7 +31,7 @@ from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
 from agiraph.errors import Corrupt, Refused
 from agiraph.home import Home
-from agiraph.ids import HUMAN, SUPERVISOR, NodeId
+from agiraph.ids import SUPERVISOR, NodeId
 from agiraph.log import logger, set_up_logging
 from agiraph.messages import MESSAGES, ChildReady, Status, Stop
 from agiraph.models import Event
@@ -80,9 +80,11 @@ class Runtime:
         self._inbox = Inbox()
         self._background: list[asyncio.Task[None]] = []
         self._reporter = Reporter(endpoint, self.log)
-        self.attempts = Attempts(self.home.system.attempts, _file_name(launch), launch.last_end)
+        self.attempts = Attempts(
+            self.home.system.attempts, file_name(launch.address), launch.last_end
+        )
         self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
-        self._pulse = Pulse(endpoint, config.supervisor.beat_seconds)
+        self._pulse = Pulse(endpoint, config.supervisor.beat_seconds, self._note_step)
 
     @property
     def address(self) -> str:
@@ -168,8 +170,11 @@ class Runtime:
 
     def status(self, state: str, step: str = "", node_id: NodeId | None = None) -> None:
         """Show people what this actor is doing; the latest wins."""
-        self._pulse.step(f"{state}: {step}" if step else "")
-        self.endpoint.post(HUMAN, Status(state=state, step=step, node_id=node_id))
+        doing = f"{state}: {step}" if step else ""
+        self._pulse.step(doing, Status(state=state, step=step, node_id=node_id))
+
+    def _note_step(self, step: str) -> None:
+        self.attempts.doing(self.launch.incarnation, step)
 
     async def pump(self) -> None:
         """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox."""
@@ -207,10 +212,6 @@ class Runtime:
         for task in self._background:
             task.cancel()
         self.attempts.close()
-
-
-def _file_name(launch: Launch) -> str:
-    return launch.address.replace("/", ".")
 
 
 def run_actor(launch: Launch, serve: Serve) -> int:

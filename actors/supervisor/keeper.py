@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, assert_never
 
+from actors.attempts import last_step
 from actors.child import log_file
 from actors.supervisor.causes import Trouble, cause_of, oom_kills, size_of, tail_of
 from actors.supervisor.launcher import Spawned, SpawnFailed
@@ -28,6 +29,7 @@ from actors.supervisor.restarts import (
 )
 from actors.supervisor.stopping import end_process, kill_process, terminate
 from actors.supervisor.table import Desired
+from agiraph.home import Home
 from agiraph.messages import Cause, ChildSpec, ChildState
 
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
@@ -302,7 +304,14 @@ class Keeper:
         await self._see_ready(process)
         ended = await spawned.ended
         tail = tail_of(log, offset)
-        return self._told(ended, process.trouble, oom_kills() - killed, process.step, tail), process
+        step = self.last_step(process)
+        return self._told(ended, process.trouble, oom_kills() - killed, step, tail), process
+
+    def last_step(self, process: Process) -> str:
+        """Return what a process was doing last: what it noted itself, else what it told."""
+        folder = Home(self._house.home).system.attempts
+        noted = last_step(folder, self.address, process.incarnation)
+        return process.step if noted is None else noted
 
     def _told(
         self,

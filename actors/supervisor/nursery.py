@@ -248,8 +248,9 @@ class Nursery:
 
     def _suspect(self, keeper: Keeper, process: Process, seconds: float) -> None:
         """Have a process write its stack into its log; the handler needs no turn of the loop."""
-        self.log.warning("suspect", child=keeper.address, seconds=seconds, step=process.step)
-        told = {"seconds": round(seconds, 1), "step": process.step}
+        step = keeper.last_step(process)
+        self.log.warning("suspect", child=keeper.address, seconds=seconds, step=step)
+        told = {"seconds": round(seconds, 1), "step": step}
         self._report(keeper, "entity.suspect", told)
         dump_stack(process.spawned.pid)
 

@@ -101,10 +101,9 @@ class ChildReady(Body):
 
 
 class ChildBeat(Body):
-    """My event loop turns. Every actor to the supervisor, every few seconds and at each new step.
+    """My event loop turns. Every actor to the supervisor, every few seconds and at steps that last.
 
-    `lag` is by how many seconds the loop was late; `step` what it is doing, kept for the case that
-    it dies in it.
+    `lag` is by how many seconds the loop was late; `step` what it is doing.
     """
 
     TYPE = "child.beat"

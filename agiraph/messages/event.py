@@ -14,7 +14,10 @@ class ReportEvents(Body):
 
 
 class EventAppended(Body):
-    """An event stands in the log. Recorder to the human gateway, which shows it to followers."""
+    """An event stands in the log, with all before it.
+
+    Recorder to the human gateway, for followers.
+    """
 
     TYPE = "event.appended"
     event: Event

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from actors.attempts import Attempts
+from actors.attempts import Attempts, file_name, last_step
 from actors.supervisor.causes import own_fault
 from agiraph.messages import Cause
 
@@ -67,3 +67,31 @@ def test_own_faults_are_told_from_kills_and_orderly_ends() -> None:
     assert end("ordered", signal=9) == end("no_space", exit_code=74) == ""
     assert end("signal", signal=11) == end("exit", exit_code=1) == "x"
     assert end("hung", signal=9) == end("out_of_memory", signal=9) == "x"
+
+
+def test_what_an_incarnation_does_can_be_read_when_it_is_dead(tmp_path: Path) -> None:
+    assert last_step(tmp_path, "shop/ada", 2) is None
+    attempts = Attempts(tmp_path, file_name("shop/ada"), "")
+    attempts.doing(2, "busy: bash")
+    assert last_step(tmp_path, "shop/ada", 2) == "busy: bash"
+    assert last_step(tmp_path, "shop/ada", 3) is None
+    attempts.doing(2, "ü" * 400)
+    noted = last_step(tmp_path, "shop/ada", 2)
+    assert noted is not None
+    assert noted.startswith("üüü")
+    attempts.doing(2, "")
+    assert last_step(tmp_path, "shop/ada", 2) == ""
+
+
+def test_a_step_that_was_noted_does_not_hide_which_message_was_taken(tmp_path: Path) -> None:
+    first = Attempts(tmp_path, "shop.ada", "")
+    first.doing(1, "busy: bash")
+    first.taking(POISON)
+    first.doing(1, "busy: grep")
+    second = Attempts(tmp_path, "shop.ada", "it broke down")
+    assert second._counts == {POISON.hex(): 1}
+
+
+def test_a_process_that_only_noted_steps_has_taken_no_message(tmp_path: Path) -> None:
+    Attempts(tmp_path, "shop.ada", "").doing(1, "busy: bash")
+    assert Attempts(tmp_path, "shop.ada", "it broke down")._counts == {}

@@ -7,7 +7,7 @@ same way, by the position in the conversation at which the process begins: no pr
 deaths is the same step. LIMIT deaths make a message or a step poison. The file need not survive the
 machine.
 
-Behind the id stands what the process is doing, in words, so that its supervisor can name it when the
+Behind the id stands what the process is doing, in words: its supervisor can name that when the
 process is dead or hangs. A word on the bus could still lie in a queue that dies with it.
 """
 

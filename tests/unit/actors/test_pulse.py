@@ -23,7 +23,8 @@ class Line:
 
 def told(acts: Callable[[Pulse], None], every_seconds: float = 60.0) -> tuple[Line, list[str]]:
     """Return what was told, and noted, of what `acts` does with a pulse."""
-    line, noted = Line(), []
+    line = Line()
+    noted: list[str] = []
 
     async def scenario() -> None:
         pulse = Pulse(line, every_seconds, noted.append)  # type: ignore[arg-type]

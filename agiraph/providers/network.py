@@ -7,10 +7,6 @@ from urllib.request import getproxies
 
 CONNECT_SECONDS = 10.0
 
-# What HTTP clients read from HTTP_PROXY and its kin, overruled (`mounts` of their constructors; the
-# SDKs heed it, but not all of them `trust_env`).
-PAST_PROXIES: dict[str, None] = {"http://": None, "https://": None, "all://": None}
-
 
 def is_loopback(url: str) -> bool:
     """Whether a service is on this machine, where no proxy of the environment can reach it."""
@@ -28,12 +24,7 @@ def client_options(url: str) -> dict[str, Any]:
     Imports the HTTP library of the SDKs.
     """
     if not is_loopback(url) and any(getproxies().get(kind) for kind in ("http", "https", "all")):
-        return {"mounts": mounts_for(url)}
+        return {}
     from agiraph.providers.connections import Connections
 
     return {"transport": Connections()}
-
-
-def mounts_for(url: str) -> dict[str, None]:
-    """Return the `mounts` with which an HTTP client goes to `url`."""
-    return PAST_PROXIES if is_loopback(url) else {}

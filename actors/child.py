@@ -5,16 +5,17 @@ Both launchers end here: `fork` in a grandchild of the spawner, `exec` in a fres
 
 import faulthandler
 import gc
+import importlib
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from actors.environment import KEY_HOLDERS, holds_secrets
-from actors.kinds import entry_named, resolve
+from actors.kinds import PREPARATIONS, entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
 
@@ -65,7 +66,10 @@ def be_born(launch: Launch, supervisor_pid: int, lifeline: int | None = None) ->
 def live(launch: Launch) -> int:
     """Run the actor's entry; return its exit code, 1 with a traceback if it raised."""
     try:
-        return resolve(launch.entry or entry_named(launch.kind))(launch)
+        entry = resolve(launch.entry or entry_named(launch.kind))
+        gc.freeze()
+        gc.enable()
+        return entry(launch)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_CRASHED
     except BaseException:
@@ -83,8 +87,14 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-def exec_main(launch_fd: int = LAUNCH_FD) -> None:
-    """Entry of a fresh interpreter: read the launch from an inherited pipe and live it."""
+def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
+    """Entry of a fresh interpreter: read the launch from an inherited pipe and live it.
+
+    `words`, if any, are the kind of actor that it will be and what else is known of it: what that
+    kind needs is imported while its launch is on the way.
+    """
+    if words:
+        prepare(words[0], words[1:])
     supervisor_pid, launch = read_launch(launch_fd)
     be_born(launch, supervisor_pid, launch_fd)
     leave(live(launch))
@@ -97,10 +107,19 @@ def forked_main(launch: Launch, environ: Mapping[str, str], supervisor_pid: int)
         os.environ.clear()
         os.environ.update(environ)
         be_born(launch, supervisor_pid)
-        gc.enable()
         code = live(launch)
     finally:
         leave(code)
+
+
+def prepare(kind: str, hints: Sequence[str]) -> None:
+    """Import what an actor of this kind needs; nothing else happens."""
+    if kind in KEY_HOLDERS:
+        hide_environment()
+    resolve(entry_named(kind))
+    if kind in PREPARATIONS:
+        module, _, function = PREPARATIONS[kind].partition(":")
+        getattr(importlib.import_module(module), function)(*hints)
 
 
 def read_launch(fd: int) -> tuple[int, Launch]:

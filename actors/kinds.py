@@ -19,6 +19,9 @@ KINDS: Mapping[str, str] = {
     "web": "actors.web.main:main",
 }
 
+PREPARATIONS: Mapping[str, str] = {"broker": "actors.broker.warming:begin"}
+"""What an interpreter of a kind does, beside importing its entry, before its launch has come."""
+
 
 def entry_named(kind: str, kinds: Mapping[str, str] = KINDS) -> str:
     """Return the "module:function" of a kind; raises InvalidInput listing the known ones."""

@@ -8,7 +8,7 @@ to know, sees to it that no command of a model is left on that home, and ends.
 Each actor is forked twice: the one between ends at once, so that the supervisor, a
 subreaper, becomes the actor's parent and learns how it ends, also when the spawner is dead.
 
-    supervisor -> spawner   {"id", "launch", "environ", "parent"}
+    supervisor -> spawner   {"log": file}, then {"id", "launch", "environ", "parent"}
     spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
 
 Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger
@@ -22,25 +22,28 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgpack
 
-from actors.child import forked_main, set_title
+from actors.child import forked_main, redirect_output, set_title
 from actors.launch import Launch
 from actors.shells import LINGER_SECONDS, end_shells
-from agiraph.agent import prompts
-from agiraph.tools.table import TOOLS
 
-PRELOAD = (
-    *("asyncio", "msgpack", "zmq", "pydantic", "structlog", "yaml", "setproctitle", "ctypes"),
+FIRST = (
+    *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
     *("agiraph.messages", "agiraph.config", "agiraph.journal", "agiraph.home", "agiraph.log"),
     *("transport.codec", "transport.endpoint", "actors.runtime"),
-    *("actors.recorder", "actors.clock.main", "actors.worker.main", "actors.coordinator.main"),
+    *("actors.recorder", "actors.clock.main", "agiraph.api", "agiraph.plans.plan"),
 )
-PAUSE_SECONDS = 0.2
+"""What the services of a house need; the spawner is ready with it."""
+
+LATER = ("actors.coordinator.main", "actors.worker.main")
+"""What the agents need; imported as soon as nobody asks for anything."""
+
 SPAWNER_FD = 3
 
 
@@ -50,9 +53,12 @@ def main(fd: int = SPAWNER_FD) -> int:
     supervisor_pid = os.getppid()
     link = socket.socket(fileno=fd)
     gc.disable()
-    modules = preload(PRELOAD)
-    gc.collect()
+    modules = preload(FIRST)
     gc.freeze()
+    log = receive_frame(link)
+    if log is None:
+        return 0
+    redirect_output(Path(log["log"]))
     send_frame(link, {"ready": modules})
     homes: set[Path] = set()
     try:
@@ -68,14 +74,15 @@ def main(fd: int = SPAWNER_FD) -> int:
 def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
     """Yield what is asked for, until the other end is closed.
 
-    In the first pause everything is made that each child would else have to make for itself:
-    before it, the house is being opened, and nobody should have to wait for that.
+    While nothing is, what the children would else have to make for themselves is made, piece by
+    piece: nobody who asks should have to wait for more than one of them.
     """
-    is_prepared = False
+    pieces: list[Callable[[], object]] = [*(partial(preload, (name,)) for name in LATER), prepare]
     while True:
-        if not is_prepared and not select.select([link], [], [], PAUSE_SECONDS)[0]:
-            prepare()
-            is_prepared = True
+        if pieces and not select.select([link], [], [], 0)[0]:
+            pieces.pop(0)()
+            gc.freeze()
+            continue
         request = receive_frame(link)
         if request is None:
             return
@@ -84,15 +91,18 @@ def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
 
 def prepare() -> None:
     """Compile the prompts and write the tools' schemas; children share them."""
+    from agiraph.agent import prompts
+    from agiraph.tools.table import TOOLS
+
     prompts.prepare()
     for tool in TOOLS:
         tool.schema()
-    gc.collect()
-    gc.freeze()
 
 
-def clean_up(homes: Iterable[Path], supervisor_pid: int) -> None:
+def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:
     """End the commands that dead actors left; a supervisor that lives does it by itself."""
+    if not homes:
+        return
     time.sleep(LINGER_SECONDS)
     if os.getppid() != supervisor_pid:
         for home in homes:

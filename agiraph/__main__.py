@@ -5,29 +5,56 @@ plain names never land in site-packages; in a checkout they stand beside this pa
 imported by name, because the domain knows nothing of the folders above it.
 """
 
+import gc
 import importlib
+import os
 import sys
 from pathlib import Path
 
 
 def main() -> None:
     """Run the command line, or the inner process that the first argument names."""
+    _be_quick()
     _find_folders()
-    inner = {"_actor": _actor, "_spawner": _spawner, "_supervisor": _supervisor}
+    inner = {
+        "_actor": _actor,
+        "_spawner": _spawner,
+        "_supervisor": _supervisor,
+        "_ahead": _ahead,
+    }
     if len(sys.argv) > 1 and sys.argv[1] in inner:
         inner[sys.argv.pop(1)]()
     else:
-        importlib.import_module("cli.main").main()
+        _command_line()
+
+
+def _be_quick() -> None:
+    """Import without what only costs time: each process turns the collector on when it begins.
+
+    A quarter of an import goes to a collector that finds nothing. pydantic looks through everything
+    that is installed for plugins of its own, in every process.
+    """
+    gc.disable()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
+def _command_line() -> None:
+    """Run a command; the supervisor that a run brings along begins before we import ours."""
+    words, begun = sys.argv[1:], None
+    if words[:1] == ["run"]:
+        begun = importlib.import_module("cli.head_start").foresee(words, os.environ)
+    importlib.import_module("cli.main").main(begun)
 
 
 def supervisor_main() -> None:
     """Run `agiraph-supervisor`."""
+    _be_quick()
     _find_folders()
     _supervisor()
 
 
 def _actor() -> None:
-    importlib.import_module("actors.child").exec_main()
+    importlib.import_module("actors.child").exec_main(sys.argv[1:])
 
 
 def _spawner() -> None:
@@ -36,6 +63,10 @@ def _spawner() -> None:
 
 def _supervisor() -> None:
     importlib.import_module("actors.supervisor.main").main()
+
+
+def _ahead() -> None:
+    importlib.import_module("actors.supervisor.ahead").main()
 
 
 def _find_folders() -> None:

@@ -1,12 +1,15 @@
-"""Logs: one line an event on stderr, for people or as JSON, with every secret blotted out."""
+"""Logs: one line an event on stderr, for people or as JSON, with every secret blotted out.
 
+It stands on the standard library alone: every process of a house writes logs, and what they import
+for it, each of them waits for.
+"""
+
+import json
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+import time
 from typing import Any, Literal, TextIO
-
-import structlog
 
 BLOT = "[redacted]"
 SECRET_NAME = re.compile(
@@ -20,7 +23,11 @@ SECRET_VALUE = re.compile(
     """
 )
 
-EventDict = MutableMapping[str, Any]
+Style = Literal["text", "json"]
+OURS = "agiraph"
+EVENT_WIDTH = 30
+PLAIN = re.compile(r"[^\s\"'=]+")
+COLORS = {"debug": 2, "info": 32, "warning": 33, "error": 31, "critical": 31}
 
 
 def redact(value: Any) -> Any:
@@ -37,69 +44,98 @@ def redact(value: Any) -> Any:
     return value
 
 
-def _redact_event(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    cleaned: EventDict = redact(dict(event))
-    return cleaned
+class Logger:
+    """Says events, each with fields, and with every one of them what is `bound`."""
+
+    def __init__(self, **bound: Any) -> None:
+        """Make one that says `bound` with every line."""
+        self._bound = bound
+        self._to = logging.getLogger(OURS)
+
+    def debug(self, event: str, **fields: Any) -> None:
+        """Say what only helps to find a fault."""
+        self._say(logging.DEBUG, event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        """Say what happened."""
+        self._say(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Say what went wrong and was dealt with."""
+        self._say(logging.WARNING, event, fields)
+
+    def error(self, event: str, *, exc_info: Any = None, **fields: Any) -> None:
+        """Say what went wrong; `exc_info` is an exception, or True for the one that is handled."""
+        self._say(logging.ERROR, event, fields, exc_info)
+
+    def exception(self, event: str, **fields: Any) -> None:
+        """Say what went wrong, with the exception that is being handled."""
+        self._say(logging.ERROR, event, fields, True)
+
+    def _say(self, level: int, event: str, fields: dict[str, Any], exc_info: Any = None) -> None:
+        if self._to.isEnabledFor(level):
+            extra = {"fields": self._bound | fields}
+            self._to.log(level, event, exc_info=exc_info, extra=extra)
 
 
-class Lines:
+class _Lines(logging.StreamHandler[TextIO]):
     """Writes lines to a stream. One that cannot be written is lost: a full disk stops nobody."""
 
-    def __init__(self, out: TextIO) -> None:
-        """Write to `out`."""
-        self._out = out
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
+        """Lose it."""
 
-    def msg(self, line: str) -> None:
-        """Write a line."""
-        try:
-            self._out.write(f"{line}\n")
-            self._out.flush()
-        except (OSError, ValueError):
-            pass
 
-    debug = info = warning = error = critical = msg
+class _Formatter(logging.Formatter):
+    """Turns a record, ours or a library's, into a line."""
+
+    def __init__(self, style: Style, *, colors: bool) -> None:
+        super().__init__()
+        self._is_json = style == "json"
+        self._colors = colors
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, and under it in text the traceback."""
+        level = record.levelname.lower()
+        fields = redact(getattr(record, "fields", {}))
+        event = redact(record.getMessage() if record.args else str(record.msg))
+        told = redact(self.formatException(record.exc_info)) if record.exc_info else ""
+        if self._is_json:
+            row = {**fields, "level": level, "timestamp": _stamp(record), "event": event}
+            return json.dumps(row | ({"exception": told} if told else {}), default=str)
+        shown = " ".join(f"{key}={_shown(value)}" for key, value in fields.items())
+        title = event.ljust(EVENT_WIDTH) if shown else event
+        mark = f"\x1b[{COLORS.get(level, 0)}m{level:9}\x1b[0m" if self._colors else f"{level:9}"
+        line = f"{_stamp(record)} [{mark}] {title} {shown}".rstrip()
+        return f"{line}\n{told}" if told else line
+
+
+def _stamp(record: logging.LogRecord) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{whole}.{int(record.created % 1 * 1e6):06}Z"
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if PLAIN.fullmatch(text) else repr(value)
 
 
 def set_up_logging(
-    level: str = "info",
-    style: Literal["text", "json"] = "text",
-    stream: TextIO | None = None,
+    level: str = "info", style: Style = "text", stream: TextIO | None = None
 ) -> None:
-    """Send structlog's and the standard library's records to `stream` (stderr) from now on.
+    """Send our own and the standard library's records to `stream` (stderr) from now on.
 
     Libraries' own records are shown from warnings up, ours from `level` up.
     """
     out = stream if stream is not None else sys.stderr
-    shared: list[Any] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-        _redact_event,
-    ]
-    renderer: Any = (
-        structlog.processors.JSONRenderer(default=str)
-        if style == "json"
-        else structlog.dev.ConsoleRenderer(colors=out.isatty())
-    )
-    structlog.configure(
-        processors=[*shared, renderer],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
-        logger_factory=lambda *_args: Lines(out),
-        cache_logger_on_first_use=False,
-    )
-    handler = logging.StreamHandler(out)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
+    handler = _Lines(out)
+    handler.setFormatter(_Formatter(style, colors=out.isatty()))
+    lowest = logging.getLevelName(level.upper())
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
+    root.setLevel(max(logging.WARNING, lowest))
+    logging.getLogger(OURS).setLevel(lowest)
 
 
-def logger(**bound: Any) -> Any:
+def logger(**bound: Any) -> Logger:
     """Return a logger that says `bound` with every line."""
-    return structlog.get_logger(**bound)
+    return Logger(**bound)

@@ -22,7 +22,7 @@ LONGEST_SOCKET_PATH: Final = 107 if sys.platform == "linux" else 103
 LOW_DISK: Final = 1_000_000_000
 FULL_DISK: Final = 50_000_000
 PACKAGES: Final = (
-    *("zmq", "msgpack", "anthropic", "openai", "httpx", "pydantic", "click", "structlog", "yaml"),
+    *("zmq", "msgpack", "anthropic", "openai", "httpx", "pydantic", "click", "yaml"),
     *("jinja2", "fastapi", "uvicorn", "websockets", "rich", "psutil", "setproctitle"),
     *("bs4", "markdownify", "protego"),
 )

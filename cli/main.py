@@ -1,15 +1,19 @@
 """The `agiraph` command: finds the command's module, runs it, and turns errors into exit codes."""
 
+import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module, metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cli.commands import COMMANDS, FAMILIES
+
+if TYPE_CHECKING:
+    from cli.head_start import HeadStart
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 
@@ -29,6 +33,9 @@ class Agiraph(click.Group):
         module, _, attribute = entry.place.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
+        if not gc.isenabled():  # as the front door left it, for the imports
+            gc.freeze()
+            gc.enable()
         return command
 
     def resolve_command(
@@ -122,6 +129,18 @@ def agiraph() -> None:
     """
 
 
-def main() -> None:
-    """Run the command line of this process; exits."""
-    agiraph.main(prog_name="agiraph")
+def main(begun: "HeadStart | None" = None) -> None:
+    """Run the command line of this process; exits. `begun` is a supervisor that it may use."""
+    if begun is None:
+        agiraph.main(prog_name="agiraph")
+    else:
+        _main_with(begun)
+
+
+def _main_with(begun: "HeadStart") -> None:
+    from cli.options import Face
+
+    try:
+        agiraph.main(prog_name="agiraph", obj=Face.with_head_start(begun))
+    finally:
+        begun.drop()

@@ -14,6 +14,7 @@ from agiraph.home import HOME_VARIABLE, default_home
 
 if TYPE_CHECKING:
     from agiraph.client import Client
+    from cli.head_start import HeadStart
     from cli.own_supervisor import OwnSupervisor
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -25,10 +26,10 @@ def _connect(home: Path) -> "Client":
     return Client.for_home(home)
 
 
-def _supervisor(home: Path) -> "OwnSupervisor":
+def _supervisor(home: Path, begun: "HeadStart | None" = None) -> "OwnSupervisor":
     from cli.own_supervisor import OwnSupervisor
 
-    return OwnSupervisor(home)
+    return OwnSupervisor(home, begun if begun and begun.home == str(home) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Face:
 
     connect: Callable[[Path], "Client"] = _connect
     supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
+
+    @classmethod
+    def with_head_start(cls, begun: "HeadStart") -> "Face":
+        """Return the usual face, whose supervisor has been started already for one home."""
+        return cls(supervisor=lambda home: _supervisor(home, begun))
 
 
 def connect(home: Path) -> "Client":

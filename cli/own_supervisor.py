@@ -9,8 +9,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import IO, Final
 import psutil
 
 from agiraph.errors import Unavailable
+from cli.head_start import HeadStart, begin, command
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
@@ -31,32 +30,21 @@ class SupervisorFailed(Unavailable):
     """The supervisor did not come up; the text ends with what it said."""
 
 
-def command(home: Path) -> list[str]:
-    """Return the command line that starts a supervisor which ends with us."""
-    module = [sys.executable, "-P", "-m", "agiraph"]
-    return [*module, "_supervisor", "--home", str(home), "--until-eof"]
-
-
 class OwnSupervisor:
     """One supervisor process; `start` returns when everything on it is ready."""
 
-    def __init__(self, home: Path, argv: list[str] | None = None) -> None:
-        """Make one for `home`; `argv` is another command line, for tests."""
+    def __init__(self, home: Path, begun: HeadStart | None = None) -> None:
+        """Make one for `home`; `begun` is one that was started already and waits for a word."""
         self.home = home
-        self._argv = argv or command(home)
+        self._begun = begun
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
     def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
-        self._process = subprocess.Popen(
-            self._argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            start_new_session=True,
-        )
+        begun, self._begun = self._begun or begin(str(self.home), command(str(self.home))), None
+        self._process, self._stderr = begun.process, begun.stderr
+        begun.go()
         try:
             self._wait_until_ready(time.monotonic() + within_seconds)
         except BaseException:

@@ -1,14 +1,16 @@
 """Services: the providers, connected when first needed, and the patience their callers share."""
 
 import asyncio
+import sys
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from agiraph.config import Config, configs_folder
 from agiraph.errors import InvalidInput
 from agiraph.providers.base import Provider, ProviderError
-from agiraph.providers.connect import connect, warm_up
+from agiraph.providers.connect import connect, first_of_each
 from agiraph.providers.playbook import load_playbook
 from agiraph.providers.registry import ModelName, Preset, parse_model, pick_default, usable
 
@@ -56,8 +58,16 @@ class Services:
             return self._open[name]
 
     async def warm_up(self) -> None:
-        """Import the SDKs that will be needed, so that the first call need not wait for them."""
-        await asyncio.to_thread(warm_up, self._presets, self._environ)
+        """Connect a provider of each SDK that will be needed: the first call need not wait for it.
+
+        A process that was started for one run has begun with the SDK of its model already
+        (`warming`); the others wait until somebody asks for them.
+        """
+        names = first_of_each(self._presets, self._environ)
+        begun = [name for name in names if self._presets[name].api in sys.modules]
+        for name in begun or names:
+            with suppress(ProviderError):
+                await self.provider(name)
 
     def rest(self, provider: str, until: float) -> None:
         """Let nobody call a provider before `until` (monotonic seconds): it asked for a pause."""

@@ -5,9 +5,6 @@ The seam is the Launcher protocol; another machine's host can be one more.
 
 import asyncio
 import os
-import signal
-import socket
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,11 +16,11 @@ import msgpack
 from actors.child import framed_launch, log_file
 from actors.environment import environment_for
 from actors.launch import Launch
+from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_spawner
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import Exit
 from agiraph.errors import Unavailable
 
-PASSED_FD = 3
 FIRST_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 30.0
 # A spawner that was well a moment ago is back in about a second. Fresh interpreters in its stead,
@@ -68,30 +65,39 @@ class ExecLauncher:
         self._reaper = reaper
         self._environ = environ
         self._lifelines: dict[int, asyncio.WriteTransport] = {}
+        self._ahead: dict[str, tuple[Unborn, Spawned]] = {}
+
+    def adopt(self, ahead: Mapping[str, Unborn]) -> None:
+        """Take over interpreters that wait already; each serves the first launch of its kind."""
+        for kind, unborn in ahead.items():
+            self._ahead[kind] = (unborn, self._watched(unborn.pid))
+
+    def is_ahead(self, kind: str) -> bool:
+        """Whether an interpreter waits for the launch of an actor of this kind."""
+        return kind in self._ahead
 
     async def spawn(self, launch: Launch) -> Spawned:
         """Start the process; its launch goes through a pipe that stays open as its lifeline."""
-        for_child, ours = os.pipe()
-        try:
-            pid = run_inner(
-                "_actor",
-                for_child,
-                environment_of(launch, self._environ),
-                log_file(launch.home, launch.address),
-            )
-        except OSError as error:
-            os.close(ours)
-            raise SpawnFailed(f"{launch.address}: {error}") from None
-        finally:
-            os.close(for_child)
-        spawned = Spawned(pid, self._reaper.watch(pid))
+        kind = launch.kind
+        unborn, spawned = self._ahead.pop(kind) if self.is_ahead(kind) else self._fresh(launch)
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(
-            asyncio.Protocol, os.fdopen(ours, "wb", 0)
+            asyncio.Protocol, os.fdopen(unborn.pipe, "wb", 0)
         )
         transport.write(framed_launch(launch, os.getpid()))
-        self._lifelines[pid] = transport
-        spawned.ended.add_done_callback(lambda _: self._lifelines.pop(pid).close())
+        self._lifelines[spawned.pid] = transport
+        spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
+
+    def _fresh(self, launch: Launch) -> tuple[Unborn, Spawned]:
+        environ = environment_of(launch, self._environ)
+        try:
+            unborn = start_actor((), environ, log_file(launch.home, launch.address))
+        except OSError as error:
+            raise SpawnFailed(f"{launch.address}: {error}") from None
+        return unborn, self._watched(unborn.pid)
+
+    def _watched(self, pid: int) -> Spawned:
+        return Spawned(pid, self._reaper.watch(pid))
 
 
 class ForkLauncher:
@@ -119,8 +125,13 @@ class ForkLauncher:
         self._count = 0
         self._keeping: asyncio.Task[None] | None = None
         self._was_well = False
+        self._ahead: tuple[SpawnerProcess, asyncio.Future[Exit]] | None = None
         self.ready = asyncio.Event()
         self.pid: int | None = None
+
+    def adopt(self, ahead: SpawnerProcess) -> None:
+        """Take over a spawner that imports already; call it before `start`."""
+        self._ahead = (ahead, self._reaper.watch(ahead.pid))
 
     def start(self) -> None:
         """Start the spawner and keep it alive until `stop`."""
@@ -175,21 +186,16 @@ class ForkLauncher:
 
     async def _one_spawner(self) -> bool:
         """Start one spawner and serve its link to the end; return whether it was ever ready."""
-        ours, for_child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ahead, self._ahead = self._ahead, None
         try:
-            environ = environment_for("spawner", self._environ)
-            self.pid = run_inner(
-                "_spawner", for_child.fileno(), environ, log_file(self._home, "spawner")
-            )
+            spawner, ended = ahead or self._fresh()
         except OSError as error:
             self._log.error("the spawner cannot be started", reason=str(error))
-            ours.close()
             return False
-        finally:
-            for_child.close()
-        ended = self._reaper.watch(self.pid)
-        self.on_start(self.pid)
-        reader, self._writer = await asyncio.open_unix_connection(sock=ours)
+        self.pid = spawner.pid
+        self.on_start(spawner.pid)
+        reader, self._writer = await asyncio.open_unix_connection(sock=spawner.link)
+        self._writer.write(_frame({"log": str(log_file(self._home, "spawner"))}))
         try:
             await self._read_answers(reader)
             await ended
@@ -197,6 +203,11 @@ class ForkLauncher:
             was_ready = self.ready.is_set()
             self._lose()
         return was_ready
+
+    def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[Exit]"]:
+        environ = environment_for("spawner", self._environ)
+        spawner = start_spawner(environ, log_file(self._home, "spawner"))
+        return spawner, self._reaper.watch(spawner.pid)
 
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -238,29 +249,6 @@ class ForkLauncher:
 
 def _longer(backoff: float) -> float:
     return min(max(backoff * 2, FIRST_BACKOFF_SECONDS), MAX_BACKOFF_SECONDS)
-
-
-def run_inner(word: str, fd: int, environ: Mapping[str, str], log: Path) -> int:
-    """Start `python -P -m agiraph WORD` with `fd` as its descriptor 3; return its pid.
-
-    posix_spawn passes nothing else on: all our descriptors close on exec.
-    """
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-        (os.POSIX_SPAWN_DUP2, fd, PASSED_FD),
-    ]
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-P", "-m", "agiraph", word],
-        dict(environ),
-        file_actions=actions,
-        setsigmask=(),
-        setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE),
-        setsid=sys.platform == "linux",
-    )
 
 
 def _frame(value: dict[str, Any]) -> bytes:

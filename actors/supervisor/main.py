@@ -1,5 +1,6 @@
 """`agiraph-supervisor`: reads the options and settings, then lives until it is told to stop."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import setproctitle
 from actors.child import title_of
 from actors.kinds import KINDS
 from actors.runtime import run_loop
+from actors.supervisor.ahead import Ahead
 from actors.supervisor.options import Options
 from actors.supervisor.supervisor import Supervisor
 from agiraph.config import Config, load_config
@@ -36,9 +38,12 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
-def main(kinds: Mapping[str, str] = KINDS) -> None:
-    """Run the command; `kinds` says which function runs each kind of process."""
-    command(obj=kinds)
+def main(kinds: Mapping[str, str] = KINDS, ahead: Ahead | None = None) -> None:
+    """Run the command; `kinds` says which function runs each kind of process.
+
+    `ahead` holds processes of the house that were started already.
+    """
+    command(obj=(kinds, ahead or Ahead()))
 
 
 @click.command(name="agiraph-supervisor")
@@ -54,7 +59,7 @@ def main(kinds: Mapping[str, str] = KINDS) -> None:
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
 @click.pass_obj
 def command(
-    kinds: Mapping[str, str],
+    given: tuple[Mapping[str, str], Ahead],
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
@@ -69,7 +74,8 @@ def command(
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
-    sys.exit(live(Options(folder, settings, until_eof, kinds, dict(os.environ))))
+    kinds, ahead = given
+    sys.exit(live(Options(folder, settings, until_eof, kinds, dict(os.environ), ahead)))
 
 
 def load(home: Path, config: Path | None) -> Config:
@@ -99,6 +105,8 @@ def check_listening(config: Config) -> None:
 
 def live(options: Options) -> int:
     """Run the supervisor; return its exit code, and say on stderr why it could not start."""
+    gc.freeze()
+    gc.enable()
     setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
     os.umask(0o077)
     set_up_logging(options.config.log.level, options.config.log.format)

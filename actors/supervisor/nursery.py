@@ -75,14 +75,21 @@ class Nursery:
         self.url = socket_url(house)
         is_subreaper = adopt_orphans()
         self.reaper.listen()
+        ahead = self.options.ahead
+        self._exec.adopt(ahead.actors)
         wanted = self._settings.launch
         if wanted in ("auto", "fork") and is_subreaper:
             self.fork = ForkLauncher(
                 self.reaper, self.options.environ, self._exec, self.home, self.sweep, self.log
             )
             self.fork.on_start = lambda pid: self._note_process(SPAWNER, pid)
+            if ahead.spawner is not None:
+                self.fork.adopt(ahead.spawner)
         elif wanted == "fork":
             self.log.warning("fork needs Linux; starting fresh interpreters instead")
+        if self.fork is None and ahead.spawner is not None:
+            ahead.spawner.link.close()
+        self.reaper.reap()  # those who ended before anybody listened
 
     # --- who is here ----------------------------------------------------------------------------
 
@@ -151,9 +158,13 @@ class Nursery:
         return self.register.allot(address)
 
     async def launch(self, spec: ChildSpec, incarnation: int) -> Spawned:
-        """Start the process of a child; the router always gets a fresh interpreter of its own."""
+        """Start the process of a child; the router always gets a fresh interpreter of its own.
+
+        So does whoever has one that waits for its launch already.
+        """
         launch = self._launch_of(spec, incarnation)
-        launcher = self._exec if self.fork is None or spec.kind == "router" else self.fork
+        is_fresh = spec.kind == ROUTER or self._exec.is_ahead(spec.kind)
+        launcher = self._exec if is_fresh or self.fork is None else self.fork
         spawned = await launcher.spawn(launch)
         self.log.info("started", child=spec.address, incarnation=incarnation, pid=spawned.pid)
         self._note_process(spec.address, spawned.pid)

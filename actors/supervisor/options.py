@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.kinds import KINDS
+from actors.supervisor.ahead import Ahead
 from agiraph.config import Config
 from agiraph.ids import BROKER, CLOCK, HUMAN, RECORDER, ROUTER, WEB, Address
 
@@ -23,3 +24,4 @@ class Options:
     until_eof: bool = False
     kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    ahead: Ahead = field(default_factory=Ahead)

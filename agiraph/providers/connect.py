@@ -1,6 +1,5 @@
 """Connecting: from a provider's name to a Provider that can be called, or why it cannot."""
 
-import importlib
 from collections.abc import Mapping
 
 from agiraph.config import configs_folder
@@ -19,7 +18,7 @@ def connect(
     """Return the provider called `name`, its key and place read from `environ`.
 
     Raises InvalidInput for an unknown name, ProviderError (bad_key) for a missing key. May import
-    an SDK, which takes a second: call it in a thread or after `warm_up`.
+    an SDK, which takes a second: call it in a thread.
     """
     if name not in presets:
         raise unknown("provider", name, list(presets))
@@ -53,8 +52,10 @@ def connect(
     )
 
 
-def warm_up(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> None:
-    """Import the SDKs of the services whose key is set, so that the first call need not."""
-    apis = {p.api for p in presets.values() if p.key(environ) is not None}
-    for api in sorted(apis - {"script"}):
-        importlib.import_module(api)
+def first_of_each(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> list[str]:
+    """Return, for each SDK that a service with a key needs, the first such service."""
+    first: dict[str, str] = {}
+    for name, preset in presets.items():
+        if preset.api != "script" and preset.key(environ) is not None:
+            first.setdefault(preset.api, name)
+    return [first[api] for api in sorted(first)]

@@ -5,9 +5,8 @@ import json
 import logging
 
 import pytest
-import structlog
 
-from agiraph.log import BLOT, logger, redact, set_up_logging
+from agiraph.log import BLOT, OURS, logger, redact, set_up_logging
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +16,7 @@ def _restore_logging():  # type: ignore[no-untyped-def]
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    logging.getLogger(OURS).setLevel(logging.NOTSET)
 
 
 @pytest.mark.parametrize(
@@ -84,3 +83,16 @@ def test_a_line_that_cannot_be_written_stops_nobody() -> None:
 
     set_up_logging(stream=Full())
     logger().error("lost")
+
+
+def test_text_stays_on_one_line_a_field_and_ends_with_the_traceback() -> None:
+    out = io.StringIO()
+    set_up_logging("info", "text", out)
+    try:
+        raise ValueError("no")
+    except ValueError:
+        logger(address="a/b").exception("broke", why="two words", lines="1\n2", count=3)
+    first, *rest = out.getvalue().splitlines()
+    assert first.endswith("address=a/b why='two words' lines='1\\n2' count=3")
+    assert "[error    ] broke" in first
+    assert rest[-1] == "ValueError: no"

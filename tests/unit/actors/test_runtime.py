@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from actors import runtime as runtime_module
 from actors.inbox import PASSING_LIMIT, Inbox
@@ -16,6 +15,7 @@ from actors.reporter import BATCH, Reporter
 from actors.runtime import Runtime, run_actor
 from agiraph.config import load_config
 from agiraph.ids import AgentId
+from agiraph.log import OURS, logger
 from agiraph.messages import ReportEvents, Status, Stop
 from agiraph.models import Event
 from transport.endpoint import Received
@@ -30,7 +30,7 @@ def _restore_logging() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    logging.getLogger(OURS).setLevel(logging.NOTSET)
 
 
 def launch(tmp_path: Path, **changes: Any) -> Launch:
@@ -123,7 +123,7 @@ def test_reports_are_batched_in_order_and_sent_again_under_the_same_id(
 
     async def scenario() -> FlakyEndpoint:
         endpoint: Any = FlakyEndpoint()
-        reporter = Reporter(endpoint, structlog.get_logger())
+        reporter = Reporter(endpoint, logger())
         running = asyncio.create_task(reporter.run())
         await reporter.flush(1)
         events = [Event(type="x", agent_id=AgentId("a"), ts=n) for n in range(BATCH + 1)]

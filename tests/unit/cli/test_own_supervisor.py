@@ -9,18 +9,19 @@ import psutil
 import pytest
 
 from cli import own_supervisor
-from cli.own_supervisor import OwnSupervisor, SupervisorFailed, command
+from cli.head_start import begin, command
+from cli.own_supervisor import OwnSupervisor, SupervisorFailed
 
 READY = "print('agiraph-supervisor ready: home x, API y', flush=True)"
 
 
 def supervisor(tmp_path: Path, program: str) -> OwnSupervisor:
-    return OwnSupervisor(tmp_path, [sys.executable, "-c", program])
+    return OwnSupervisor(tmp_path, begin(str(tmp_path), [sys.executable, "-c", program]))
 
 
 def test_the_command_starts_it_apart_from_the_current_folder(tmp_path: Path) -> None:
-    assert command(tmp_path)[1:] == [
-        "-P", "-m", "agiraph", "_supervisor", "--home", str(tmp_path), "--until-eof",
+    assert command(str(tmp_path), "script/survey")[1:] == [
+        "-P", "-m", "agiraph", "_ahead", "script/survey", "--home", str(tmp_path), "--until-eof",
     ]  # fmt: skip
 
 

@@ -1,0 +1,44 @@
+"""Ahead: what a supervisor for one run starts before anything else, itself included.
+
+An interpreter needs longer to import than to do what it is for, and the SDK of a model service
+longest of all. So broker, spawner and router are started first, and import while the supervisor
+does. Each waits at its descriptor for its launch: until then it touches nothing, and it ends when
+that descriptor does. The supervisor itself waits for a word on its standard input, so that the
+command line can start it before it knows whether it will need one; without it all end as they came.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from actors.environment import environment_for
+from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_spawner
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """The processes that were started ahead: actors by kind."""
+
+    actors: Mapping[str, Unborn] = field(default_factory=dict)
+    spawner: SpawnerProcess | None = None
+
+
+def main() -> None:
+    """Run a supervisor that waits for a word before it begins: `MODEL OPTIONS...`.
+
+    MODEL is the model that the run was asked to use, empty if none was named.
+    """
+    ahead = start(sys.argv.pop(1), os.environ)
+    from actors.supervisor.main import main as supervise  # while they import theirs
+
+    if os.read(0, 1):
+        supervise(ahead=ahead)
+
+
+def start(model: str, environ: Mapping[str, str]) -> Ahead:
+    """Start the processes that every house needs; raises OSError."""
+    broker = start_actor(("broker", model), environment_for("broker", environ), None)
+    spawner = start_spawner(environment_for("spawner", environ), None)
+    router = start_actor(("router",), environment_for("router", environ), None)
+    return Ahead({"broker": broker, "router": router}, spawner)

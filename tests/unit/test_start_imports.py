@@ -1,0 +1,37 @@
+"""Starting is quick: which modules each process does without, until it needs them."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("anthropic", "openai", "fastapi", "uvicorn", "websockets", "httpx", "httpx2", "jinja2")
+SHOWY = ("rich", "pygments", "textual", "prompt_toolkit")
+TELEMETRY = ("opentelemetry", "prometheus_client")
+NEVER = (*HEAVY, *SHOWY, *TELEMETRY)
+OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
+
+PRELOADED = "from actors.spawner import FIRST, LATER, preload; preload(FIRST); preload(LATER)"
+
+
+@pytest.mark.parametrize(
+    ("program", "unwanted"),
+    [
+        pytest.param("import cli.main", (*NEVER, "pydantic", "asyncio"), id="command line"),
+        pytest.param("import cli.head_start", (*NEVER, *OURS), id="head start"),
+        pytest.param("import cli.run", (*NEVER, "asyncio", "zmq"), id="run"),
+        pytest.param("import actors.supervisor.ahead", (*NEVER, *OURS), id="ahead"),
+        pytest.param("import actors.supervisor.main", NEVER, id="supervisor"),
+        pytest.param("import actors.router", (*NEVER, "pydantic", "asyncio"), id="router"),
+        pytest.param("import actors.broker.main", NEVER, id="broker before its SDK"),
+        pytest.param(
+            PRELOADED, [name for name in NEVER if name != "jinja2"], id="spawner and its children"
+        ),
+    ],
+)
+def test_nothing_is_imported_that_the_way_to_the_first_call_does_not_need(
+    program: str, unwanted: tuple[str, ...]
+) -> None:
+    look = f"import sys; {program}; print(*sorted({set(unwanted)!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from agiraph.channels.settings import variables_in
+from agiraph.channels.variables import variables_in
 from agiraph.web.services import KEY_NAMES as SEARCH_KEYS
 
 NONE: Mapping[str, Any] = MappingProxyType({})

@@ -1,16 +1,17 @@
 """What `channels:` in agiraph.yaml says of each channel; secrets stand in variables, `${NAME}`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agiraph.channels.variables import VARIABLE
+
 ChannelKind = Literal["webhook", "email", "desktop"]
 NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 BLOT = "[redacted]"
 SECRETS = ("secret", "password")
 FIELDS: Mapping[ChannelKind, frozenset[str]] = {
@@ -83,19 +84,6 @@ def filled_in(settings: ChannelConfig, environ: Mapping[str, str]) -> ChannelCon
     texts = {name: value for name, value in settings if isinstance(value, str)}
     changed = {name: VARIABLE.sub(value_of, text) for name, text in texts.items()}
     return settings.model_copy(update=changed)
-
-
-def variables_in(channels: Mapping[str, Any]) -> frozenset[str]:
-    """Return the variables that these channels (as plain values) name."""
-    return frozenset(_variables(channels.values()))
-
-
-def _variables(values: Iterable[Any]) -> Iterable[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield from VARIABLE.findall(value)
-        elif isinstance(value, Mapping):
-            yield from _variables(value.values())
 
 
 def without_secrets(channels: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from agiraph.channels.settings import (
     MissingVariable,
     filled_in,
     shown_url,
-    variables_in,
     without_secrets,
 )
+from agiraph.channels.variables import variables_in
 from agiraph.config import Config, load_config
 from agiraph.errors import InvalidInput
 from tests.unit.channels.notices import webhook

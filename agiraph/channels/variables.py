@@ -1,0 +1,23 @@
+"""The variables, `${NAME}`, that the settings of channels name in place of secrets.
+
+Imports nothing of pydantic: whoever starts a process asks here what that process may see.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def variables_in(channels: Mapping[str, Any]) -> frozenset[str]:
+    """Return the variables that these channels (as plain values) name."""
+    return frozenset(_variables(channels.values()))
+
+
+def _variables(values: Iterable[Any]) -> Iterable[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield from VARIABLE.findall(value)
+        elif isinstance(value, Mapping):
+            yield from _variables(value.values())

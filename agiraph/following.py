@@ -1,6 +1,7 @@
 """Following an agent's events over a WebSocket, through restarts of the gateway, from a cursor."""
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
@@ -37,12 +38,15 @@ class Follower:
         after: int = 0,
         patience_seconds: float = PATIENCE_SECONDS,
         wanted: Mapping[str, object] | None = None,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
         """Follow `path` (`/agents/{a}/events`); opened when the first event is asked for.
 
-        `wanted` is what the query names besides the cursor.
+        `wanted` is what the query names besides the cursor; `trust` whom to take for the gateway
+        where it speaks TLS (None: whom the known authorities vouch for).
         """
         self._wanted = dict(wanted or {})
+        self._trust = trust
         self.seq = after
         self._door = door
         self._path = path
@@ -130,6 +134,7 @@ class Follower:
             additional_headers={"Authorization": f"Bearer {token}"},
             open_timeout=OPEN_SECONDS,
             close_timeout=1,
+            ssl=self._trust if url.startswith("https:") else None,
             proxy=None,
             max_size=LARGEST_FRAME,
         )

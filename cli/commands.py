@@ -52,6 +52,10 @@ COMMANDS: dict[str, Entry] = {
         SET_UP, "cli.chaos:chaos", "Kill processes at random and see that nothing is lost."
     ),
     "doctor": Entry(SET_UP, "cli.doctor:doctor", "Check this machine and this home."),
+    "tokens": Entry(SET_UP, "cli.tokens:tokens", "List, add, rotate or revoke tokens of the API."),
+    "login": Entry(SET_UP, "cli.login:login", "Make a link by which a browser logs in, once."),
+    "sessions": Entry(SET_UP, "cli.login:sessions", "List the browsers that are logged in."),
+    "logout": Entry(SET_UP, "cli.login:logout", "Log a browser out."),
     "config": Entry(SET_UP, "cli.config:config", "Show the settings and what is possible."),
 }
 

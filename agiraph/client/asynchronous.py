@@ -9,9 +9,10 @@ import httpx
 from agiraph.api.errors import NotReachable
 from agiraph.client.call import Answer, AsyncCaller, Call
 from agiraph.client.calls import Calls
-from agiraph.client.door import Door, is_supervised, read_door
+from agiraph.client.door import Door, is_supervised, read_cert, read_door
 from agiraph.client.patience import PATIENCE_SECONDS, PAUSE_SECONDS, Patience
-from agiraph.client.wire import TIMEOUT_SECONDS, answer_of, away, request_of, settings
+from agiraph.client.trust import trust_of
+from agiraph.client.wire import TIMEOUT_SECONDS, WHO, answer_of, away, request_of, settings
 
 
 class AsyncClient(Calls, AsyncCaller):
@@ -24,16 +25,19 @@ class AsyncClient(Calls, AsyncCaller):
         *,
         timeout_seconds: float = TIMEOUT_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
+        cert: Path | None = None,
     ) -> None:
         """Talk to the gateway at `url` (`http://127.0.0.1:PORT`) with its token.
 
         A gateway that answered before and goes away is waited for, `patience_seconds` long; the
-        call is then made again, under the same Idempotency-Key, so it does nothing twice.
+        call is then made again, under the same Idempotency-Key, so it does nothing twice. `cert` is
+        the certificate that it shows, if no known authority vouches for it.
         """
         self.url = url.rstrip("/")
+        trust = trust_of(self.url, cert)
         self._door: Door = lambda: (self.url, token)
         self._patience = Patience(patience_seconds, lambda: True)
-        self._http = httpx.AsyncClient(**settings(self.url, token, timeout_seconds))
+        self._http = httpx.AsyncClient(**settings(self.url, token, timeout_seconds, trust))
 
     @classmethod
     def for_home(
@@ -45,7 +49,13 @@ class AsyncClient(Calls, AsyncCaller):
     ) -> "AsyncClient":
         """Return a client of the gateway that runs on `home`; raise NotReachable if none does."""
         url, token = read_door(home)
-        client = cls(url, token, timeout_seconds=timeout_seconds, patience_seconds=patience_seconds)
+        client = cls(
+            url,
+            token,
+            timeout_seconds=timeout_seconds,
+            patience_seconds=patience_seconds,
+            cert=read_cert(home),
+        )
         client._door = lambda: read_door(home)
         client._patience.is_expected = lambda: is_supervised(home)
         return client
@@ -62,18 +72,25 @@ class AsyncClient(Calls, AsyncCaller):
                 await asyncio.sleep(PAUSE_SECONDS)
                 self._look_for_the_door()
                 continue
+            if response.status_code == WHO and self._look_for_the_door():
+                continue
             self._patience.has_met = True
             return answer_of(call, response)
 
-    def _look_for_the_door(self) -> None:
-        """Talk to where the gateway is now; it may have another port after a restart."""
+    def _look_for_the_door(self) -> bool:
+        """Talk to where the gateway is now; return whether it has another token by now.
+
+        It may have another port after a restart, and its token may have been rotated.
+        """
         try:
             url, token = self._door()
         except NotReachable:
-            return
+            return False
         self.url = url.rstrip("/")
         self._http.base_url = self.url
-        self._http.headers["Authorization"] = f"Bearer {token}"
+        before, now = self._http.headers["Authorization"], f"Bearer {token}"
+        self._http.headers["Authorization"] = now
+        return before != now
 
     async def close(self) -> None:
         """Let the connections go."""

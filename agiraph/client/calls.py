@@ -1,5 +1,6 @@
 """All calls of the HTTP API, family by family."""
 
+from agiraph.client.access import AccessCalls
 from agiraph.client.agents import AgentCalls
 from agiraph.client.channels import ChannelCalls
 from agiraph.client.conversation import ConversationCalls
@@ -19,5 +20,6 @@ class Calls(
     WorkCalls,
     FileCalls,
     EntityCalls,
+    AccessCalls,
 ):
     """What both clients can be asked."""

@@ -31,6 +31,14 @@ def read_door(home: Path) -> tuple[str, str]:
     return url, token
 
 
+def read_cert(home: Path) -> Path | None:
+    """Return the certificate that the gateway of `home` shows, None if it speaks no TLS."""
+    try:
+        return Path(json.loads(Home(home).human.address.read_bytes())["cert"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def is_supervised(home: Path) -> bool:
     """Whether a supervisor holds this home: its gateway, if it is away, will be back."""
     try:

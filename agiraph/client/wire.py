@@ -1,5 +1,6 @@
 """What both clients do with httpx: one request out, one answer or one error back."""
 
+import ssl
 from typing import Any
 
 import httpx
@@ -9,11 +10,15 @@ from agiraph.client.call import Answer, Call
 
 TIMEOUT_SECONDS = 30.0
 BAD = 400
+WHO = 401
 
 
-def settings(url: str, token: str, timeout_seconds: float) -> dict[str, Any]:
+def settings(
+    url: str, token: str, timeout_seconds: float, trust: ssl.SSLContext | bool
+) -> dict[str, Any]:
     """Return how an httpx client is made that talks to the gateway at `url`."""
     return {
+        "verify": trust,
         "base_url": url,
         "headers": {"Authorization": f"Bearer {token}"},
         "timeout": timeout_seconds,

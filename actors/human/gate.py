@@ -100,7 +100,8 @@ class Gate:
         """Let a call pass, its caller known, or raise ApiError."""
         headers = scope["headers"]
         self._check_names(headers)
-        if size_of(headers) + len(scope.get("raw_path", b"")) > self._http.header_bytes:
+        target = len(scope.get("raw_path", b"")) + len(scope["query_string"])
+        if size_of(headers) + target > self._http.header_bytes:
             raise ApiError(431, f"the head is larger than {self._http.header_bytes} bytes")
         if declared_length(headers) > self._http.body_bytes:
             raise ApiError(413, f"the body is larger than {self._http.body_bytes} bytes")

@@ -21,6 +21,14 @@ DRAIN_SECONDS = 0.6
 BACKLOG = 128
 FRAME_LIMIT = 4096
 
+NOISE = (
+    "without completing handshake",
+    "without completing response",
+    "Invalid HTTP request received",
+    "Unsupported upgrade request",
+    "Exceeded concurrency limit",
+)
+
 
 class _Server(uvicorn.Server):
     """A uvicorn that leaves signals alone and says when it listens."""
@@ -143,8 +151,13 @@ async def serving(
 
 
 def _is_worth_telling(record: logging.LogRecord) -> bool:
-    """Leave out what uvicorn says of each WebSocket that was refused before its handshake."""
-    return "without completing handshake" not in record.getMessage()
+    """Leave out what anybody who can connect could fill the log with.
+
+    Each of these is answered or ended as it should be: a WebSocket that is refused before its
+    handshake, what is no HTTP, an answer that is cut off because its key has ended.
+    """
+    said = record.getMessage()
+    return not any(noise in said for noise in NOISE)
 
 
 async def _end(server: _Server, task: "asyncio.Task[None]") -> None:

@@ -43,6 +43,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield world
 
 
+@pytest.fixture(scope="module", autouse=True)
+def hang_up() -> Iterator[None]:
+    yield
+    HTTP.close()
+
+
 @pytest.fixture
 def url(world: World) -> str:
     return str(json.loads(world.home.human.address.read_text())["url"])
@@ -69,7 +75,7 @@ def log_in(world: World, scope: str) -> str:
     return answer.headers["set-cookie"].partition(";")[0]
 
 
-HTTP = httpx.Client(trust_env=False)
+HTTP = httpx.Client(trust_env=False, verify=False)
 
 
 def call(url: str, method: str = "GET", path: str = "/health", **named: object) -> httpx.Response:

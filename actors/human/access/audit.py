@@ -27,12 +27,11 @@ class AuditFile:
     def write(self, record: dict[str, Any]) -> None:
         """Append one record. Raises OSError."""
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-        if self._fd is not None and self._size + len(line) > self._most_bytes:
+        fd = self._opened()
+        if self._size and self._size + len(line) > self._most_bytes:
             self._turn_over()
-        if self._fd is None:
-            self._open()
-        assert self._fd is not None
-        os.write(self._fd, line)
+            fd = self._opened()
+        os.write(fd, line)
         self._size += len(line)
 
     def close(self) -> None:
@@ -41,10 +40,15 @@ class AuditFile:
             os.close(self._fd)
             self._fd = None
 
-    def _open(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._fd = os.open(self._path, FLAGS, 0o600)
-        self._size = os.fstat(self._fd).st_size
+    def _opened(self) -> int:
+        """Return the open file; one that somebody has taken away is begun anew."""
+        if self._fd is not None and not os.fstat(self._fd).st_nlink:
+            self.close()
+        if self._fd is None:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._fd = os.open(self._path, FLAGS, 0o600)
+            self._size = os.fstat(self._fd).st_size
+        return self._fd
 
     def _turn_over(self) -> None:
         """Move each file one number on; the last one is gone."""

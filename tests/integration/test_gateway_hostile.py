@@ -1,0 +1,412 @@
+"""Slow, greedy and lying clients: each is got rid of, and everybody else is served meanwhile."""
+
+import json
+import re
+import select
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import psutil
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from actors.human.access.scopes import WEBSOCKET, Rules, routes_of
+from actors.human.app import ROUTERS
+from actors.human.patience import SPARE_CONNECTIONS
+from agiraph.api import NewToken
+from agiraph.client import Client
+from tests.fakes.gateway import AGENT, RUN, World, gateway_world
+from tests.integration.house import until
+from tests.integration.raw import DEADLINE_SECONDS, Raw, ask
+
+SECRET = "the-secret-of-the-house"
+CONNECTIONS = 30
+BOUNDS = {
+    "head_seconds": 0.4,
+    "body_seconds": 0.4,
+    "stall_seconds": 0.4,
+    "header_bytes": 4096,
+    "body_bytes": 65536,
+    "connections": CONNECTIONS,
+    "followers": 2,
+    "strangers_per_second": 50,
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with gateway_world(tmp_path_factory.mktemp("home"), **BOUNDS) as world:
+        world.add_agent()
+        (world.home.path / "secret.md").write_text(SECRET)
+        run = world.home.agent(AGENT).run(RUN).path
+        (run / "large.txt").write_bytes(b"x" * 1024 * 1024)
+        (run / "link.md").symlink_to(world.home.path / "secret.md")
+        (run / "up").symlink_to(world.home.path)
+        memory = world.home.agent(AGENT).memory
+        memory.mkdir()
+        (memory / "link.md").symlink_to(world.home.path / "secret.md")
+        (memory / "up").symlink_to(world.home.path)
+        yield world
+
+
+@pytest.fixture
+def url(world: World) -> str:
+    return str(json.loads(world.home.human.address.read_text())["url"])
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    return world.home.system.token.read_text().strip()
+
+
+def serves(raw: Raw) -> bool:
+    """Whether the gateway still holds its end of a connection."""
+    name, port = raw.socket.getsockname()
+    return any(one.raddr == (name, port) for one in psutil.Process().net_connections("tcp"))
+
+
+def trickle(raw: Raw) -> None:
+    """Send a byte now and then, until the other side says something or hangs up."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not select.select([raw.socket], [], [], 0.02)[0]:
+        assert time.monotonic() < deadline, "nobody minds a slow client"
+        raw.socket.sendall(b"x")
+
+
+# --- slow ones ---
+
+
+@pytest.mark.parametrize("begun", ["", "G", "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "])
+def test_a_head_that_never_comes_whole_is_hung_up_on(world: World, url: str, begun: str) -> None:
+    with Raw(url) as raw:
+        raw.socket.sendall(begun.encode())
+        if begun:
+            trickle(raw)
+        assert raw.status() == 408
+
+
+def test_a_second_head_on_a_connection_must_come_whole_too(url: str, token: str) -> None:
+    with Raw(url) as raw:
+        raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}")
+        assert b"200 OK" in raw.socket.recv(65536)
+        raw.socket.sendall(b"GET /health HTTP/1.1\r\nX: ")
+        trickle(raw)
+        assert raw.status() == 408
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 50000", "Transfer-Encoding: chunked"])
+def test_a_body_that_never_comes_whole_is_hung_up_on(url: str, token: str, length: str) -> None:
+    with Raw(url) as raw:
+        raw.send(
+            f"POST /agents/{AGENT}/nudge HTTP/1.1",
+            *(f"Authorization: Bearer {token}", "Content-Type: application/json", length),
+        )
+        raw.socket.sendall(b'{"' if "Content" in length else b"C350\r\n{")
+        trickle(raw)
+        assert raw.status() == 408
+
+
+@pytest.mark.parametrize("token_given", [True, False])
+def test_a_body_that_nobody_reads_is_not_waited_for(
+    url: str, token: str, token_given: bool
+) -> None:
+    with Raw(url) as raw:
+        given = f"Authorization: Bearer {token if token_given else 'wrong'}"
+        raw.send("POST /agents/nobody/pause HTTP/1.1", given, "Content-Length: 50000")
+        assert raw.status() == (404 if token_given else 401)
+
+
+def test_one_that_asks_and_never_reads_is_cut_off(url: str, token: str) -> None:
+    with Raw(url, receive_bytes=4096) as raw:
+        for _ in range(12):  # a megabyte each: more than the kernel holds for it
+            raw.send(
+                f"GET /agents/{AGENT}/workspace/large.txt HTTP/1.1",
+                f"Authorization: Bearer {token}",
+            )
+        until(lambda: serves(raw), "it is served")
+        until(lambda: not serves(raw), "it is cut off")
+
+
+def test_a_follower_that_never_reads_is_cut_off(world: World, url: str, token: str) -> None:
+    world.add_agent("loud-abc123", "loud")
+    for _ in range(20):
+        world.log_events("x.loud", agent="loud-abc123", text="x" * 1_000_000)
+    with Raw(url, receive_bytes=4096) as raw:
+        raw.send(
+            "GET /agents/loud/events HTTP/1.1",
+            *(f"Authorization: Bearer {token}", "Connection: Upgrade", "Upgrade: websocket"),
+            *("Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
+        )
+        until(lambda: not serves(raw), "it is cut off")
+    text = world.home.human.audit.read_text()
+    ended = [
+        line for line in map(json.loads, text.splitlines()) if line["path"].endswith("loud/events")
+    ]
+    assert [line["status"] for line in ended] == [None, 101]
+
+
+# --- greedy ones ---
+
+
+def test_a_head_that_is_too_large_is_refused_whole_or_not(url: str, token: str) -> None:
+    with Raw(url) as raw:
+        raw.send("GET /health HTTP/1.1", f"Authorization: Bearer {token}", "X: " + "x" * 4096)
+        assert raw.status() == 431
+    with Raw(url) as raw:
+        raw.send(f"GET /agents?x={'x' * 4096} HTTP/1.1", f"Authorization: Bearer {token}")
+        assert raw.status() == 431
+    with Raw(url) as raw:
+        raw.socket.sendall(b"GET /health HTTP/1.1\r\n" + b"X: y\r\n" * 2000)
+        assert raw.status() == 431
+
+
+def test_a_body_that_is_too_large_is_refused_without_being_read(url: str, token: str) -> None:
+    with Raw(url) as raw:
+        raw.send(
+            f"POST /agents/{AGENT}/nudge HTTP/1.1",
+            *(f"Authorization: Bearer {token}", "Content-Length: 999999999999"),
+        )
+        assert raw.status() == 413
+    with Raw(url) as raw:
+        raw.send(
+            f"POST /agents/{AGENT}/nudge HTTP/1.1",
+            *(f"Authorization: Bearer {token}", "Content-Type: application/json"),
+            "Transfer-Encoding: chunked",
+        )
+        raw.socket.sendall(b"10001\r\n" + b"x" * 0x10001 + b"\r\n")
+        assert raw.status() == 413
+
+
+def test_a_token_that_calls_too_often_is_told_when_to_come_back(world: World, url: str) -> None:
+    with world.client() as client:
+        made = client.add_token(NewToken(name="eager", scope="read", calls_per_second=2))
+        assert made.token is not None
+        with Client(url, made.token) as eager:
+            answers = [eager._http.get("/agents") for _ in range(8)]
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert refused
+        assert refused[0].headers["retry-after"] == "1"
+        assert refused[0].headers["content-type"] == "application/problem+json"
+        assert "2 calls a second" in refused[0].json()["detail"]
+        assert client.health().pid  # others are not held up
+
+
+def test_who_guesses_is_slowed_down_and_nobody_else_is(url: str, token: str) -> None:
+    with Client(url, "guess") as guessing:
+        statuses = [guessing._http.get("/agents").status_code for _ in range(400)]
+    assert set(statuses) == {401, 429}
+    assert ask(url, token, "/health")[0] == 200
+    until(lambda: ask(url, "guess", "/health")[0] == 401, "a stranger is answered again")
+
+
+def test_one_follower_too_many_is_refused(world: World, url: str, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    place = f"ws{url[4:]}/agents/{AGENT}/events"
+    with ExitStack() as open_ones:
+        for _ in range(2):
+            world.log_events("x.seen")
+            socket = connect(place, additional_headers=headers, proxy=None)
+            open_ones.enter_context(socket)
+            socket.recv(timeout=5)
+        with (
+            pytest.raises(InvalidStatus) as refused,
+            connect(place, additional_headers=headers, proxy=None),
+        ):
+            pass
+        assert refused.value.response.status_code == 503
+
+
+def test_one_connection_too_many_is_refused_and_others_go_on(url: str, token: str) -> None:
+    with Client(url, token) as client, ExitStack() as open_ones:
+        client.health()
+        crowd = [
+            open_ones.enter_context(Raw(url)) for _ in range(CONNECTIONS + SPARE_CONNECTIONS + 5)
+        ]
+        until(lambda: not serves(crowd[-1]), "the last one is cut off")
+        with Raw(url) as another:
+            assert another.rest() == b""
+    until(lambda: ask(url, token, "/health")[0] == 200, "there is room again")
+
+
+def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:
+    headers = {"Authorization": f"Bearer {token}"}
+    with connect(
+        f"ws{url[4:]}/agents/{AGENT}/events", additional_headers=headers, proxy=None
+    ) as socket:
+        socket.send("x" * 100_000)
+        with pytest.raises(ConnectionClosed):
+            list(socket)
+
+
+# --- lying ones ---
+
+ESCAPES = (
+    "../../../../secret.md",
+    "..%2f..%2f..%2f..%2fsecret.md",
+    "%2e%2e/%2e%2e/%2e%2e/%2e%2e/secret.md",
+    "%252e%252e%252f%252e%252e%252fsecret.md",
+    "..%5c..%5c..%5c..%5csecret.md",
+    "....//....//....//....//secret.md",
+    "..;/..;/..;/..;/secret.md",
+    "%c0%ae%c0%ae/%c0%ae%c0%ae/secret.md",
+    "%ef%bc%8e%ef%bc%8e/secret.md",
+    "x%00/../secret.md",
+    "secret.md%00.txt",
+    "link.md",
+    "up/secret.md",
+    "up%2fsecret.md",
+    "./link.md",
+    "{home}/secret.md",
+    "%2f{home}/secret.md",
+    "file:{home}/secret.md",
+)
+FILE_ROUTES = sorted(
+    {
+        rule.template
+        for rule in Rules(routes_of(ROUTERS)).rules
+        if rule.method not in (WEBSOCKET, "POST") and rule.template.endswith("{path:path}")
+    }
+)
+
+
+@pytest.mark.parametrize("template", FILE_ROUTES)
+def test_no_path_leads_out_of_what_is_served(
+    world: World, url: str, token: str, template: str
+) -> None:
+    base = re.sub(r"{agent}", AGENT, template.removesuffix("{path:path}"))
+    base = re.sub(r"{[^}]*}", "x", base)
+    for escape in ESCAPES:
+        target = base + escape.format(home=world.home.path)
+        for more in ("", "?raw=1", "?offset=0"):
+            status, body = ask(url, token, target + more)
+            assert status in range(400, 500), target
+            assert SECRET.encode() not in body, target
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/agents/../workspace/secret.md",
+        "/agents/..%2f..%2f/workspace/secret.md",
+        f"/agents/{AGENT}%2f..%2f../workspace/secret.md",
+        f"/agents/{AGENT}/workspace/secret.md?run=../../..",
+        f"/agents/{AGENT}/workspace/secret.md?run=..%2f..%2f..",
+        f"/agents/{AGENT}/workspace/?run=/",
+        f"/agents/{AGENT}/board/..%2f..%2fsecret.md",
+        f"/agents/{AGENT}/messages?run=../../..",
+        "//secret.md",
+        "/../secret.md",
+        "/openapi.json/../secret.md",
+    ],
+)
+def test_no_name_leads_out_of_the_home(url: str, token: str, target: str) -> None:
+    status, body = ask(url, token, target)
+    assert status in (*range(400, 500), 307)
+    assert SECRET.encode() not in body
+
+
+def test_a_link_in_a_memory_is_not_searched_through(url: str, token: str) -> None:
+    with Client(url, token) as client:
+        assert not any(SECRET in hit.text for hit in client.search_memory(AGENT, SECRET))
+        assert [entry.path for entry in client.memory(AGENT)] == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.nip.io",
+        "localhost.evil.example",
+        "localhost.",
+        "x.localhost",
+        "127.0.0.1@evil.example",
+        "evil.example#localhost",
+        "[::1].evil.example",
+        "0.0.0.0",
+        "127.1",
+        "2130706433",
+        "localhost, evil.example",
+        "localhost:80:80",
+        "",
+    ],
+)
+def test_a_name_that_was_made_to_point_at_us_is_refused(url: str, token: str, host: str) -> None:
+    for more in ((), ("Upgrade: websocket", "Connection: Upgrade")):
+        with Raw(url) as raw:
+            raw.send(
+                *("GET /health HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {token}"),
+                *more or ("Connection: close",),
+                host=False,
+            )
+            assert raw.status() in (400, 403)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("GET /health HTTP/1.1\nX: y",),
+        ("GET /health HTTP/1.1", "X: a\rSet-Cookie: b=c"),
+        ("GET /health HTTP/1.1", "X y: z"),
+        ("GET /health HTTP/1.1", "Content-Length: 5", "Content-Length: 6"),
+        ("GET /health HTTP/1.1", "Content-Length: -1"),
+        ("GET /health HTTP/1.1", "Transfer-Encoding: gzip, chunked"),
+        ("GET /health\r\nX: HTTP/1.1",),
+        ("GET http://evil.example/health HTTP/9.9",),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",),
+    ],
+)
+def test_what_is_no_sound_http_is_refused(
+    url: str, token: str, lines: tuple[str | bytes, ...]
+) -> None:
+    with Raw(url) as raw:
+        raw.send(*lines, "Connection: close")
+        raw.socket.shutdown(1)
+        assert raw.status() in (0, 400, 401, 403, 404, 501)
+    assert ask(url, token, "/health")[0] == 200
+
+
+def test_no_line_break_of_a_caller_gets_into_a_head(url: str, token: str) -> None:
+    for target in (
+        "/agents/x%0d%0aSet-Cookie:%20a=b",
+        "/x%0d%0aSet-Cookie:%20a=b/",
+        "/login%0d%0aSet-Cookie:%20a=b",
+        "/agents/%0d%0a%0d%0a<script>/?x=%0d%0aSet-Cookie:%20a=b",
+    ):
+        with Raw(url) as raw:
+            given = f"Authorization: Bearer {token}"
+            raw.send(f"GET {target} HTTP/1.1", given, "Connection: close")
+            head = raw.rest().partition(b"\r\n\r\n")[0].lower()
+        assert not any(line.startswith(b"set-cookie") for line in head.split(b"\r\n"))
+
+
+def test_every_call_is_in_the_audit_whatever_became_of_it(
+    world: World, url: str, token: str
+) -> None:
+    def ids() -> set[str]:
+        files = world.home.human.path.glob("audit.jsonl*")
+        return {json.loads(line)["id"] for file in files for line in file.read_text().splitlines()}
+
+    before = ids()
+    own = ("GET", f"Authorization: Bearer {token}")
+    calls = [
+        ("/health", own),
+        ("/agents/nobody", own),
+        ("/nothing", own),
+        ("/health?token=x", own),
+        ("/agents?after=x", own),
+        ("/health", ("GET", "Origin: http://evil.example")),
+        ("/health", ("GET", "Authorization: Bearer wrong")),
+        ("/health", ("DELETE", f"Authorization: Bearer {token}")),
+        ("/agents", ("POST", f"Authorization: Bearer {token}")),
+        ("/login", ("GET", "X: y")),
+        ("/login", ("POST", "X: y")),
+        ("/answer/abc", ("GET", "X: y")),
+    ]
+    for target, (method, line) in calls:
+        with Raw(url) as raw:
+            raw.send(f"{method} {target} HTTP/1.1", line, "Connection: close")
+            assert raw.rest()
+    assert len(ids() - before) == len(calls)
+    assert token not in world.home.human.audit.read_text()

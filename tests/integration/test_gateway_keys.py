@@ -1,0 +1,367 @@
+"""Tokens, scopes and logins through the API of a gateway that really listens."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from actors.human.access.scopes import WEBSOCKET, Rules, is_open, routes_of
+from actors.human.app import ROUTERS
+from agiraph.api import ApiError, NewToken
+from agiraph.api.access import SCOPES, Scope
+from agiraph.client import Client
+from cli.main import agiraph
+from tests.fakes.gateway import AGENT, World, gateway_world
+
+HTTP = httpx.Client(trust_env=False, verify=False)
+RULES = [
+    rule for rule in Rules(routes_of(ROUTERS)).rules if not is_open(rule.method, rule.template)
+]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with gateway_world(tmp_path_factory.mktemp("home")) as world:
+        world.add_agent()
+        world.log_events("agent.created")
+        yield world
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hang_up() -> Iterator[None]:
+    yield
+    HTTP.close()
+
+
+@pytest.fixture
+def client(world: World) -> Iterator[Client]:
+    with world.client() as client:
+        yield client
+
+
+@pytest.fixture
+def url(client: Client) -> str:
+    return client.url
+
+
+@pytest.fixture(autouse=True)
+def clean(world: World) -> Iterator[None]:
+    yield
+    with world.client() as client:
+        for token in client.tokens():
+            if token.status == "active" and token.name != "home":
+                client.revoke_token(token.name)
+        for session in client.sessions():
+            client.end_session(session.id)
+
+
+def call(method: str, url: str, token: str | None = None, **named: Any) -> httpx.Response:
+    HTTP.cookies.clear()
+    headers = named.pop("headers", {})
+    if token is not None:
+        headers = {"Authorization": f"Bearer {token}", **headers}
+    return HTTP.request(method, url, headers=headers, **named)
+
+
+def add(client: Client, scope: Scope, **more: Any) -> str:
+    secret = client.add_token(NewToken(name=f"a-{scope}", scope=scope, **more)).token
+    assert secret is not None
+    return secret
+
+
+def follow(url: str, token: str) -> ClientConnection:
+    return connect(
+        f"ws{url[4:]}/agents/{AGENT}/events",
+        additional_headers={"Authorization": f"Bearer {token}"},
+        proxy=None,
+    )
+
+
+# --- scopes ---
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_on_every_route_a_token_may_what_its_scope_says_and_no_more(
+    client: Client, url: str, scope: Scope
+) -> None:
+    secret = add(client, scope)
+    for rule in RULES:
+        if rule.method == WEBSOCKET:
+            continue
+        # no agent is named `-`: who gets past the gate is told that, and nothing happens
+        path = re.sub(r"{[^}]*}", "-", rule.template)
+        if SCOPES.index(scope) >= SCOPES.index(rule.scope):
+            if "{" not in rule.template and rule.method != "GET":
+                continue  # it would act; the tests of its own family call it
+            answer = call(rule.method, url + path, secret)
+            assert "scope" not in str(answer.json().get("detail") if answer.is_error else "")
+        else:
+            answer = call(rule.method, url + path, secret, json={})
+            assert answer.status_code == 403, rule
+            assert f"needs the scope '{rule.scope}'" in answer.json()["detail"]
+            assert f"'a-{scope}' has '{scope}'" in answer.json()["detail"]
+
+
+def test_a_reader_follows_events_and_a_talker_talks(client: Client, url: str) -> None:
+    reader, talker = add(client, "read"), add(client, "talk")
+    with follow(url, reader) as socket:
+        assert json.loads(socket.recv(timeout=5))["type"] == "agent.created"
+    path, body = f"{url}/agents/{AGENT}/send", {"message": "How far are you?"}
+    assert call("POST", path, reader, json=body).status_code == 403
+    assert call("POST", path, talker, json=body).status_code == 200
+    assert call("POST", f"{url}/entities/{AGENT}/stop", talker).status_code == 403
+    assert call("GET", f"{url}/whoami", talker).json()["name"] == "a-talk"
+
+
+# --- tokens ---
+
+
+def test_a_token_counts_at_once_and_so_does_its_end(client: Client, url: str) -> None:
+    secret = add(client, "read")
+    assert call("GET", f"{url}/agents", secret).status_code == 200
+    client.revoke_token("a-read")
+    answer = call("GET", f"{url}/agents", secret)
+    assert answer.status_code == 401
+    assert "revoked" in answer.json()["detail"]
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert [token.status for token in client.tokens() if token.name == "a-read"] == ["revoked"]
+
+
+def test_what_a_token_has_open_is_cut_off_when_it_ends(client: Client, url: str) -> None:
+    for end in (client.revoke_token, client.rotate_token):
+        with follow(url, add(client, "read")) as socket:
+            socket.recv(timeout=5)
+            end("a-read")
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv(timeout=5)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1008
+        if end == client.rotate_token:
+            client.revoke_token("a-read")
+
+
+def test_a_token_that_expires_is_refused_and_what_it_has_open_ends(
+    client: Client, url: str
+) -> None:
+    secret = add(client, "read", expires_in_seconds=0.5)
+    with follow(url, secret) as socket:
+        socket.recv(timeout=5)
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=5)
+    answer = call("GET", f"{url}/agents", secret)
+    assert answer.status_code == 401
+    assert "expired" in answer.json()["detail"]
+    with pytest.raises(InvalidStatus), follow(url, secret):
+        pass
+
+
+def test_a_client_of_a_home_follows_a_rotation_of_its_token(world: World, client: Client) -> None:
+    first = world.home.system.token.read_text()
+    with world.client() as other:
+        assert other.health().pid
+        assert client.rotate_token("home").token is None
+        assert world.home.system.token.read_text() != first
+        assert other.health().pid
+    assert call("GET", f"{client.url}/health", first.strip()).status_code == 401
+    assert client.whoami().name == "home"
+
+
+def test_the_secret_is_shown_once(client: Client, url: str) -> None:
+    secret = add(client, "control")
+    assert secret.startswith("agt_")
+    for path in ("/tokens", "/whoami"):
+        assert secret not in call("GET", url + path, secret).text
+    with pytest.raises(ApiError) as refused:
+        add(client, "control")
+    assert refused.value.status == 409
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "Home Office"},
+        {"name": "../x"},
+        {"name": ""},
+        {"name": "x", "scope": "root"},
+        {"name": "x", "expires_in_seconds": -1},
+        {"name": "x", "expires_in_seconds": 1e300},
+        {"name": "x", "calls_per_second": 0},
+        {"name": "x", "colour": "red"},
+    ],
+)
+def test_a_token_that_cannot_be_is_refused(world: World, url: str, body: dict[str, Any]) -> None:
+    own = world.home.system.token.read_text().strip()
+    assert call("POST", f"{url}/tokens", own, json=body).status_code == 422
+
+
+# --- logins ---
+
+
+def log_in(client: Client, **wanted: Any) -> tuple[httpx.Response, str]:
+    """Return the answer to a browser's login and the code that it came with."""
+    code = client.begin_login(**wanted).path.partition("#")[2]
+    form = {"code": code}
+    return call("POST", f"{client.url}/login", data=form, headers={"Origin": client.url}), code
+
+
+def cookie_of(answer: httpx.Response) -> dict[str, str]:
+    return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+
+
+def test_the_page_of_a_link_runs_nothing_but_its_own_script(url: str) -> None:
+    page = call("GET", f"{url}/login")
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert page.headers["referrer-policy"] == "same-origin"
+    assert page.headers["cache-control"] == "no-store"
+    assert not re.search(r"(src|href)=", page.text)
+
+
+def test_a_browser_logs_in_once_by_a_link(world: World, client: Client, url: str) -> None:
+    answer, code = log_in(client, scope="talk")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    attributes = answer.headers["set-cookie"].lower().split("; ")
+    assert {"httponly", "samesite=strict", "path=/", "max-age=604800"} <= set(attributes)
+    assert "secure" not in attributes  # it speaks no TLS here
+    assert not any(part.startswith("domain") for part in attributes)
+    cookie = cookie_of(answer)
+    assert "may <strong>talk</strong>" in call("GET", f"{url}/login", headers=cookie).text
+    own = cookie | {"Origin": url}
+    assert call("POST", f"{url}/agents/{AGENT}/nudge", headers=own, json={"message": "x"})
+    assert call("POST", f"{url}/consoles", headers=own).status_code == 403
+    again = call("POST", f"{url}/login", data={"code": code}, headers={"Origin": url})
+    assert again.status_code == 403
+    assert "used already" in again.text
+    assert "set-cookie" not in again.headers
+    written = world.home.human.audit.read_text() + world.home.human.tokens.read_text()
+    assert code not in written
+    assert cookie["Cookie"].partition("=")[2] not in written
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"json": {"code": "x"}},
+        {"json": {}},
+        {"json": {"code": 3}},
+        {"data": {"other": "x"}},
+        {"content": b"\xff", "headers": {"Content-Type": "application/json"}},
+        {"json": {"code": "x"}, "headers": {"Origin": "http://evil.example"}},
+        {"json": {"code": "x"}, "headers": {"Sec-Fetch-Site": "cross-site"}},
+        {"data": {"code": "<script>"}, "headers": {"Origin": "null"}},
+    ],
+)
+def test_a_login_without_a_good_code_opens_nothing(url: str, named: dict[str, Any]) -> None:
+    answer = call("POST", f"{url}/login", **named)
+    assert answer.status_code in (403, 422)
+    assert "set-cookie" not in answer.headers
+    assert "<script>x" not in answer.text
+
+
+def test_a_foreign_page_can_do_nothing_with_a_browsers_cookie(client: Client, url: str) -> None:
+    cookie = cookie_of(log_in(client)[0])
+    nudge = f"{url}/agents/{AGENT}/nudge"
+    for headers in (
+        cookie,  # no Origin
+        cookie | {"Origin": "http://evil.example"},
+        cookie | {"Origin": "null"},
+        cookie | {"Origin": url.replace("127.0.0.1", "localhost")},  # another name, another origin
+        cookie | {"Origin": url, "Sec-Fetch-Site": "same-site"},
+        cookie | {"Origin": url, "Sec-Fetch-Site": "cross-site"},
+    ):
+        body = {"message": "x"}
+        assert call("POST", nudge, headers=dict(headers), json=body).status_code == 403
+        assert call("POST", nudge, headers=dict(headers), data=body).status_code == 403
+    for site in ("cross-site", "same-site"):  # <img>, <script>, fetch with no-cors
+        headers = cookie | {"Sec-Fetch-Site": site}
+        assert call("GET", f"{url}/agents", headers=headers).status_code == 403
+    for site in ("same-origin", "none"):
+        headers = cookie | {"Sec-Fetch-Site": site}
+        assert call("GET", f"{url}/agents", headers=headers).status_code == 200
+
+
+def test_another_homes_cookie_beside_ours_does_no_harm(client: Client, url: str) -> None:
+    cookie = cookie_of(log_in(client)[0])["Cookie"]
+    name = cookie.partition("=")[0]
+    for headers in ({"Cookie": f"agiraph_00000000=x; {cookie}"}, {"Cookie": f"{name}=x; {cookie}"}):
+        assert call("GET", f"{url}/agents", headers=headers).status_code == 200
+
+
+def test_a_browser_logs_out_and_is_logged_out(client: Client, url: str) -> None:
+    cookie = cookie_of(log_in(client, scope="read")[0]) | {"Origin": url}
+    answer = call("POST", f"{url}/logout", headers=dict(cookie))
+    assert answer.status_code == 303
+    assert "max-age=0" in answer.headers["set-cookie"].lower()
+    assert call("GET", f"{url}/agents", headers=dict(cookie)).status_code == 401
+    cookie = cookie_of(log_in(client)[0])
+    (session,) = client.sessions()
+    client.end_session(session.id)
+    assert call("GET", f"{url}/agents", headers=cookie).status_code == 401
+    assert call("POST", f"{url}/logout", add(client, "control")).status_code == 409
+
+
+def test_a_session_outlives_the_gateway(tmp_path: Path) -> None:
+    with gateway_world(tmp_path) as world, world.client() as client:
+        cookie = cookie_of(log_in(client)[0])
+        secret = add(client, "read")
+    with gateway_world(tmp_path) as world, world.client() as client:
+        assert call("GET", f"{client.url}/agents", headers=cookie).status_code == 200
+        assert call("GET", f"{client.url}/agents", secret).status_code == 200
+
+
+# --- the commands ---
+
+
+def run(world: World, *args: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(agiraph, [*args, "--home", str(world.home.path)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_commands_of_tokens(world: World, url: str) -> None:
+    code, secret, said = run(world, "tokens", "add", "ci", "--scope", "talk", "--expires", "1d")
+    assert code == 0
+    assert "only time" in said
+    assert call("GET", f"{url}/agents", secret.strip()).status_code == 200
+    assert re.search(r"^ci +talk +active ", run(world, "tokens")[1], re.M)
+    listed = json.loads(run(world, "tokens", "list", "--json")[1])
+    assert [token["name"] for token in listed if token["status"] == "active"] == ["home", "ci"]
+    assert "token" not in listed[1]
+    rotated = json.loads(run(world, "tokens", "rotate", "ci", "--grace", "1m", "--json")[1])
+    for one in (secret.strip(), rotated["token"]):
+        assert call("GET", f"{url}/agents", one).status_code == 200
+    assert run(world, "tokens", "revoke", "ci")[1] == "revoked: ci\n"
+    assert call("GET", f"{url}/agents", rotated["token"]).status_code == 401
+    assert run(world, "tokens", "rotate", "home")[0] == 0
+    assert run(world, "tokens", "revoke", "home")[0] == 1
+    code, _, said = run(world, "tokens", "add", "No Good")
+    assert (code, "at most 40" in said) == (2, True)
+
+
+def test_the_commands_of_logins(world: World, url: str) -> None:
+    code, link, said = run(world, "login", "--scope", "read", "--for", "1h")
+    assert code == 0
+    assert link.startswith(f"{url}/login#")
+    assert "once" in said
+    form = {"code": link.strip().partition("#")[2]}
+    headers = {"Origin": url, "User-Agent": "Fire\u001b[2Jfox"}
+    answer = call("POST", f"{url}/login", data=form, headers=headers)
+    assert answer.status_code == 303
+    assert "max-age=3600" in answer.headers["set-cookie"].lower()
+    (session,) = json.loads(run(world, "sessions", "--json")[1])
+    assert "\u001b" not in session["browser"]
+    assert session["id"] in run(world, "logout", session["id"])[1]
+    assert run(world, "logout", session["id"])[0] == 1
+    assert run(world, "logout", "--all")[1] == "logged out: nobody\n"
+    assert run(world, "logout")[0] == 2
+    other = run(world, "login", "--at", "https://atlas.example/")[1]
+    assert other.startswith("https://atlas.example/login#")

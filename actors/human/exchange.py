@@ -1,22 +1,20 @@
 """One HTTP request as it passes the gate: its body bounded, the headers of its answer completed."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 
 from actors.human.access.headers import RawHeaders, header
+from actors.human.problems import MEDIA_TYPE, problem_bytes
+from agiraph.api import ApiError
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-PROBLEM: Final = b"application/problem+json"
 
 # A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
 # with `Origin: null`, which nothing lets in: hence `same-origin`.
@@ -90,23 +88,21 @@ def with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
 
 
 async def refuse(
-    kind: str, send: Send, status: int, detail: str, extra: tuple[tuple[bytes, bytes], ...] = ()
+    kind: str,
+    send: Send,
+    refusal: ApiError,
+    path: str,
+    extra: tuple[tuple[bytes, bytes], ...] = (),
 ) -> None:
     """Answer with a problem and hang up; a WebSocket is refused before its handshake."""
     start = "http" if kind == "http" else "websocket.http"
-    problem = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-    }
-    body = json.dumps(problem).encode()
+    body = problem_bytes(refusal, path)
     headers = [
-        (b"content-type", PROBLEM),
+        (b"content-type", MEDIA_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
         *HEADERS,
         *extra,
     ]
-    await send({"type": f"{start}.response.start", "status": status, "headers": headers})
+    await send({"type": f"{start}.response.start", "status": refusal.status, "headers": headers})
     await send({"type": f"{start}.response.body", "body": body})

@@ -18,6 +18,7 @@ from actors.human.access.headers import (
     header,
     is_from_elsewhere,
     size_of,
+    without,
 )
 from actors.human.access.keys import NEEDED, Keys
 from actors.human.access.ledger import Call, Ledger
@@ -86,7 +87,7 @@ class Gate:
             if method not in READS or _stays_open(scope):
                 self._ledger.begun(call)
         except ApiError as refusal:
-            await refuse(scope["type"], send, refusal.status, refusal.detail, _headers_of(refusal))
+            await refuse(scope["type"], send, refusal, call.path, _headers_of(refusal))
             self._ledger.ended(call, refusal.status, refusal.detail)
             return
         if method == WEBSOCKET:
@@ -108,6 +109,7 @@ class Gate:
         self._check_query(scope["query_string"])
         if is_open(call.method, call.path):
             self._count_stranger(scope)
+            scope["headers"] = without(headers, b"idempotency-key")  # theirs fill no book of ours
             return
         call.caller = self._caller(scope, call)
         self._count(call.caller)

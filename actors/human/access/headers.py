@@ -44,3 +44,8 @@ def declared_length(headers: RawHeaders) -> int:
     """Return what Content-Length says, 0 if it says nothing."""
     declared = header(headers, b"content-length")
     return int(declared) if declared.isdecimal() else 0
+
+
+def without(headers: RawHeaders, name: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the headers but for one."""
+    return [(key, value) for key, value in headers if key != name]

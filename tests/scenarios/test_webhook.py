@@ -1,0 +1,96 @@
+"""A question goes out by webhook and comes back by its link, also when the gateway is killed."""
+
+import os
+from collections.abc import Iterator
+
+import httpx
+import pytest
+import yaml
+
+from tests.fakes.hook import Hook
+from tests.fakes.model_server import call
+from tests.integration.house import until
+from tests.scenarios.place import Place, placed
+
+QUESTION = "PostgreSQL or SQLite? What is it for?"
+ANSWER = "PostgreSQL, it's for a production web app"
+
+
+@pytest.fixture(scope="module")
+def hook() -> Iterator[Hook]:
+    with Hook(0) as hook:  # the first delivery is left hanging
+        yield hook
+
+
+@pytest.fixture(scope="module")
+def place(hook: Hook, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("told")
+    phone = {"kind": "webhook", "url": hook.url, "secret": "${AGIRAPH_TEST_SECRET}"}
+    settings = {
+        "channels": {"phone": phone},
+        "gateway": {"delivery_first_delay_seconds": 0.1},
+    }
+    (home / "agiraph.yaml").write_text(yaml.safe_dump(settings))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.scenarios.house._clean_environ", _with_secret)
+        with placed(home) as place:
+            yield place
+            assert "Traceback" not in place.traces()
+
+
+def _with_secret() -> dict[str, str]:
+    return {**os.environ, "AGIRAPH_TEST_SECRET": "hush"}
+
+
+def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is_killed(
+    place: Place, hook: Hook
+) -> None:
+    place.plays(
+        coordinator=[
+            call("ask_human", question=QUESTION),
+            lambda seen: call("write_file", path="db.md", content=str(seen.result("ask_human"))),
+            call("finish", summary="The database is set up."),
+        ]
+    )
+
+    def answer() -> None:
+        first = hook.until(lambda posts: len(posts) == 1)[0]
+        place.kill("agiraph: human")
+        again = hook.until(lambda posts: len(posts) == 2)[1]
+        assert first.headers["webhook-id"] == again.headers["webhook-id"]
+        assert "webhook-signature" in again.headers
+        assert again.json["text"] == QUESTION
+        link = again.json["answer_url"]
+        assert QUESTION in httpx.get(link).text
+        assert httpx.post(link, data={"answer": ANSWER}).status_code == 200
+        assert httpx.post(link, data={"answer": "SQLite"}).status_code == 409
+
+    outcome = place.lead("Set up a database for our project.", meanwhile=answer)
+    assert outcome.code == 0
+    assert ANSWER in (outcome.run / "db.md").read_text()
+    questions = outcome.events("human.question")
+    responses = outcome.events("human.response")
+    assert (len(questions), len(responses)) == (1, 1)
+    assert responses[0]["data"]["via"] == "link"
+    told = hook.until(lambda posts: any(post.json["kind"] == "finished" for post in posts))
+    until(lambda: not place.json("channels", "waiting"), "everything is out")
+    assert [post.json["kind"] for post in told] == ["questions", "questions", "finished"]
+    assert (place.home / "agiraph.yaml").read_text().count("hush") == 0
+
+
+def test_the_commands_show_the_channel_try_it_and_say_who_is_away(place: Place, hook: Hook) -> None:
+    [row] = [row for row in place.json("channels") if row["name"] == "phone"]
+    assert (row["kind"], row["dead"]) == ("webhook (generic)", 0)
+    assert row["where"].endswith("/...")
+    tested = place.command("channels", "test", "phone")
+    assert (tested.returncode, tested.stdout) == (0, "phone has it\n")
+    assert hook.posts[-1].json["sender"] == "the gateway"
+    away = place.command("away", "--until", "2h", "--channel", "phone")
+    assert "what is urgent goes to phone" in away.stdout
+    refused = place.command("away", "--channel", "pager")
+    assert refused.returncode != 0
+    assert "unknown channel 'pager' (known: phone)" in refused.stderr
+    assert place.command("away", "--until", "25:00").returncode == 2
+    assert place.command("back").stdout == "you are here\n"
+    shown = place.command("config", "show")
+    assert "${AGIRAPH_TEST_SECRET}" in shown.stdout

@@ -64,16 +64,23 @@ def play(who: str, body: JsonObject) -> Made:
     """Return the one tool call of this step, which follows from the conversation alone."""
     step = sum(message["role"] == "assistant" for message in body["messages"])
     if who == "worker":
-        if step == TURNS - 1:
-            return "publish", {"summary": "ten turns were taken"}
+        if step == _turns(body) - 1:
+            return "publish", {"summary": "all turns were taken"}
         return "write_file", {"path": f"part-{step}.md", "content": f"turn {step} was taken\n"}
     if step == 0:
         size = int(re.findall(r"team of (\d+)", json.dumps(body["messages"]))[0])
-        roles = [{"name": f"w{n}", "prompt": "Take ten turns."} for n in range(size)]
+        prompt = f"Please take {_turns(body)} turns."
+        roles = [{"name": f"w{n}", "prompt": prompt} for n in range(size)]
         return "launch_roles", {"stage": {"name": "Work", "roles": roles}}
     if _is_all_told(body):
         return "finish", {"summary": "all is done"}
     return "wait", {}
+
+
+def _turns(body: JsonObject) -> int:
+    """Return how many turns a worker is to take: what the task says, else TURNS."""
+    found = re.search(r"take (\d+) turns", json.dumps(body["messages"][:2]))
+    return int(found[1]) if found else TURNS
 
 
 def _is_all_told(body: JsonObject) -> bool:

@@ -3,7 +3,8 @@
 A follower reads the log from its cursor on, so nothing is missed and nothing comes twice, however
 many `event.appended` messages get lost (they are passing). What waits for a slow follower waits in
 the file, not in memory: one page at most is in its hands, and a follower that takes nothing for
-STALL_SECONDS is let go with the cursor to come back with.
+STALL_SECONDS is let go with the cursor to come back with. Those who have caught up are shown what
+comes together (`audience.py`).
 """
 
 import asyncio
@@ -13,11 +14,13 @@ from contextlib import suppress
 from typing import Protocol
 
 from actors.event_log import EVERYTHING, EventLog
+from actors.human.audience import Audience, Frames, Member
 from agiraph.event_filter import EventFilter
 from agiraph.ids import AgentId
 
 PAGE = 200
 LOOK_SECONDS = 1.0
+STAY_SECONDS = 2.0
 STALL_SECONDS = 20.0
 FAREWELL_SECONDS = 2.0
 
@@ -45,6 +48,7 @@ class Bells:
         """Begin with nobody listening."""
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._gone: set[str] = set()
+        self._audiences: dict[str, Audience] = {}
         self.ear: Callable[[AgentId | str], None] = lambda _agent: None
         self.is_closing = False
 
@@ -52,18 +56,34 @@ class Bells:
         """Wake everyone who waits for this agent."""
         for bell in self._waiting.get(agent, ()):
             bell.set()
+        audience = self._audiences.get(agent)
+        if audience is not None:
+            audience.ring()
         self.ear(agent)
+
+    def audience(self, agent: AgentId | str, log: EventLog) -> Audience:
+        """Return those who follow this agent at the end of its log."""
+        if agent not in self._audiences:
+            self._audiences[agent] = Audience(log)
+        return self._audiences[agent]
 
     def say_gone(self, agent: AgentId | str) -> None:
         """Let the followers of an archived agent go."""
         self._gone.add(agent)
+        self._dismiss(agent)
         self.ring(agent)
 
     def close(self) -> None:
         """Let all followers go: the gateway stops."""
         self.is_closing = True
         for agent in list(self._waiting):
+            self._dismiss(agent)
             self.ring(agent)
+
+    def _dismiss(self, agent: AgentId | str) -> None:
+        audience = self._audiences.pop(agent, None)
+        if audience is not None:
+            audience.dismiss()
 
     def has_gone(self, agent: AgentId | str) -> bool:
         """Whether this agent was archived."""
@@ -114,9 +134,11 @@ async def follow(
     agent: AgentId,
     after: int,
     wanted: EventFilter = EVERYTHING,
+    frames: Frames | None = None,
 ) -> None:
     """Send every wanted event after `after`, each as one JSON text, until the gateway stops.
 
+    `frames` is the socket's connection, if frames can be written to it past the socket.
     Returns after saying goodbye with a reason; raises what the socket raises when it breaks.
     """
     cursor = after
@@ -139,8 +161,28 @@ async def follow(
             if bells.has_gone(agent):
                 await _part(socket, GONE, "the agent was archived")
                 return
-            await listening.wait(LOOK_SECONDS)
+            if frames is not None and frames.takes_more:
+                member = Member(frames, cursor, wanted)
+                await _stay(bells.audience(agent, log), member)
+                cursor = member.cursor
+            else:
+                await listening.wait(LOOK_SECONDS)
     await _part(socket, GOING_AWAY, "the gateway stops")
+
+
+async def _stay(audience: Audience, member: Member) -> None:
+    """Be shown what comes, until there is a reason to look oneself."""
+    if not audience.join(member):
+        return
+    try:
+        while not member.is_out.is_set():
+            try:
+                async with asyncio.timeout(STAY_SECONDS):
+                    await member.is_out.wait()
+            except TimeoutError:
+                audience.show()  # a ring may have been lost
+    finally:
+        audience.leave(member)
 
 
 async def _part(socket: Socket, code: int, reason: str) -> None:

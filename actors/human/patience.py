@@ -8,13 +8,17 @@ The body of a request has its deadline in the gate, which reads it.
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
 
 from agiraph.config import HttpConfig
+
+FRAMES = "agiraph.frames"
+"""The extension of a WebSocket's scope that holds its DirectFrames."""
 
 SPARE_CONNECTIONS = 64
 """Beyond the bound on connections so many more are told so, further ones are cut off."""
@@ -164,6 +168,26 @@ class PatientHttp(H11Protocol):
         self._stall.begin(self.transport)
 
 
+class DirectFrames:
+    """A connection's transport, for frames that are made once and written to many."""
+
+    def __init__(self, protocol: WebSocketsSansIOProtocol) -> None:
+        """Write to the transport of `protocol`."""
+        self._protocol = protocol
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether its client is there and has taken what it was sent."""
+        protocol = self._protocol
+        if not protocol.handshake_complete or protocol.close_sent or protocol.disconnected:
+            return False
+        return protocol.writable.is_set() and not protocol.transport.is_closing()
+
+    def write(self, frames: bytes) -> None:
+        """Write frames as they are."""
+        self._protocol.transport.write(frames)
+
+
 class PatientWebSocket(WebSocketsSansIOProtocol):
     """A WebSocket whose client must take what it is sent."""
 
@@ -173,6 +197,13 @@ class PatientWebSocket(WebSocketsSansIOProtocol):
         """Begin with no deadline."""
         super().__init__(*args, **named)
         self._stall = Stall(self.loop, self.patience.stall_seconds)
+
+    def handle_connect(self, event: Request) -> None:
+        """Begin to serve; the application may write whole frames past the protocol."""
+        super().handle_connect(event)
+        if self.handshake_initiated and not self.close_sent:
+            extensions = cast("dict[str, object]", self.scope["extensions"])
+            extensions[FRAMES] = DirectFrames(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the deadline."""

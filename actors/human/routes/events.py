@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, WebSocket, WebSocketDisconnect
 
 from actors.human.followers import follow
 from actors.human.gateway import Gateway
+from actors.human.patience import FRAMES
 from actors.human.routes.asking import After, Door, Limit, Named
 from agiraph.api import ApiError, EventPage
 from agiraph.board.names import find_node
@@ -63,8 +64,9 @@ async def live(
     if door.bells.listeners >= door.config.http.followers:
         raise ApiError(503, f"{door.bells.listeners} follow already, no more can (http.followers)")
     await socket.accept()
+    frames = socket.scope.get("extensions", {}).get(FRAMES)
     sending = asyncio.ensure_future(
-        follow(socket, door.events_of(agent), door.bells, agent.id, after, wanted)
+        follow(socket, door.events_of(agent), door.bells, agent.id, after, wanted, frames)
     )
     leaving = asyncio.ensure_future(_until_gone(socket))
     try:

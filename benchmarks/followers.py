@@ -1,0 +1,157 @@
+"""A crowd before the gateway: does the team work on as if nobody looked, and is it still reached?
+
+A team of three works, each model call half a second; once alone, once while 200 WebSockets follow
+its events and a thousand calls a second are made. In both, a person writes to the coordinator again
+and again while it waits for its workers: timed from the POST until the text stands, synced, in the
+coordinator's journal, which is its yield point.
+"""
+
+import json
+import os
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.api import CreateAgent
+from agiraph.client import Client, read_door
+from agiraph.home import AgentHome, Home
+from benchmarks.crowd import JsonObject, crowd
+from benchmarks.figures import Figure
+from benchmarks.lodging import lodging, until
+from benchmarks.slow_models import CALL_SECONDS, calls_of, env_of, slow_models
+
+FOLLOWERS = 200
+CALLS_PER_SECOND = 1000
+SECONDS = 60.0
+QUICK_SECONDS = 10.0
+WORKERS = 3
+AIM_MS = 50.0
+PAUSE_SECONDS = 0.9
+SETTINGS = "http: {calls_per_second: 100000, burst: 100000}\n"
+
+Result = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One run: how long each text took to arrive, and a worker's turn."""
+
+    arrivals: list[float]
+    turn_seconds: float
+
+
+def run(*, is_quick: bool = False) -> Result:
+    """Let a team work alone and before a crowd; return what was measured."""
+    seconds = QUICK_SECONDS if is_quick else SECONDS
+    with (
+        slow_models() as address,
+        lodging(SETTINGS, environ=env_of(address)) as (home, _),
+        Client.for_home(home) as client,
+    ):
+        alone = _phase(client, Home(home), address, min(seconds, 20.0))
+        seen: JsonObject = {}
+        crowded = _phase(client, Home(home), address, seconds, seen)
+    return {
+        "alone_p50_ms": 1e3 * statistics.median(alone.arrivals),
+        "crowded_p50_ms": 1e3 * statistics.median(crowded.arrivals),
+        "crowded_max_ms": 1e3 * max(crowded.arrivals),
+        "alone_turn_ms": 1e3 * alone.turn_seconds,
+        "crowded_turn_ms": 1e3 * crowded.turn_seconds,
+        **{name: float(value) for name, value in seen.items()},
+    }
+
+
+def _phase(
+    client: Client, home: Home, address: str, seconds: float, seen: JsonObject | None = None
+) -> Phase:
+    """Have one team work for so long, before a crowd if `seen` is there to be filled."""
+    turns = int(seconds / CALL_SECONDS) + 2
+    before = len(calls_of(address))
+    goal = f"Have a team of {WORKERS} take {turns} turns each."
+    agent = client.create_agent(CreateAgent(goal=goal, model="anthropic/fake")).id
+    mind = home.agent(agent)
+    until(lambda: len(client.workers(agent)) == WORKERS, "the team", 0.05)
+    if seen is None:
+        arrivals = _write_to(client, mind, agent, seconds)
+    else:
+        url, token = read_door(home.path)
+        with crowd(url, token, agent, FOLLOWERS, CALLS_PER_SECOND) as there:
+            arrivals = _write_to(client, mind, agent, seconds)
+            seen.update(there.leave())
+    client.stop(agent)
+    calls = [came for came, who in calls_of(address)[before:] if who == "worker"]
+    span = max(calls) - min(calls)
+    return Phase(arrivals, span * WORKERS / max(1, len(calls) - WORKERS))
+
+
+def _write_to(client: Client, mind: AgentHome, agent: str, seconds: float) -> list[float]:
+    """Write to the coordinator for so long; return how long each text took to be in its mind."""
+    arrivals = []
+    give_up_at = time.monotonic() + seconds
+    while time.monotonic() < give_up_at:
+        time.sleep(PAUSE_SECONDS)  # it answers the text before, and waits again
+        text = f"How far are you? {time.monotonic_ns()}"
+        size = mind.conversation.stat().st_size
+        began = time.monotonic()
+        client.send(agent, text)
+        _await_text(mind.conversation, size, text)
+        arrivals.append(time.monotonic() - began)
+    return arrivals
+
+
+def _await_text(journal: Path, size: int, text: str) -> None:
+    until(lambda: text in _after(journal, size), "the text")
+
+
+def _after(path: Path, offset: int) -> str:
+    with open(path, "rb") as file:
+        file.seek(offset, os.SEEK_SET)
+        return file.read().decode(errors="replace")
+
+
+def figures(result: Result) -> list[Figure]:
+    """Return the ratios to look at."""
+    told = f"{result['crowded_p50_ms']:.1f} ms"
+    alone = f"{result['alone_p50_ms']:.1f} ms"
+    lost = f"{result['gaps']:.0f} frames lost, {result['dropped']:.0f} followers dropped"
+    return [
+        Figure(
+            f"from POST send to the yield point, {FOLLOWERS} followers",
+            f"{AIM_MS:g} ms",
+            result["crowded_p50_ms"] / AIM_MS,
+            "at most",
+            1.0,
+            f"median {told}, slowest {result['crowded_max_ms']:.0f} ms; {lost}",
+        ),
+        Figure(
+            "the same",
+            "an idle gateway",
+            result["crowded_p50_ms"] / result["alone_p50_ms"],
+            "at most",
+            4.0,
+            f"{told} and {alone}",
+        ),
+        Figure(
+            f"calls a second beside {FOLLOWERS} followers",
+            f"{CALLS_PER_SECOND} a second",
+            result["per_second"] / CALLS_PER_SECOND,
+            "at least",
+            0.99,
+            f"{result['per_second']:.0f} for {result['seconds']:.0f} s,"
+            f" {result['refusals']:.0f} refused, median {result['answer_p50_ms']:.1f} ms",
+        ),
+        Figure(
+            "a worker's turn meanwhile",
+            "its turn when nobody looks",
+            result["crowded_turn_ms"] / result["alone_turn_ms"],
+            "at most",
+            1.05,
+            f"{result['crowded_turn_ms']:.0f} and {result['alone_turn_ms']:.0f} ms",
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(is_quick="--quick" in sys.argv), indent=1))

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import zmq
 
-from benchmarks import bus, deaths, first_call, recovery, spawn, teams, turns
+from benchmarks import bus, deaths, first_call, followers, recovery, spawn, teams, turns
 from benchmarks.figures import Figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -77,6 +77,11 @@ TAIL = """\
   processor time per call is read about calls 5, 30 and 200 of one conversation. *Prefix* is the
   share of all bytes sent, the first call's too, that the call before began with (cache marks taken
   out), and what Anthropic's cache would serve by its marks and rules.
+- **Crowd** (`benchmarks/followers.py`): a team of three works, alone and while 200 WebSockets
+  follow its events and a thousand calls a second are made from a process of its own
+  (`benchmarks/crowd.py`). A text is timed from its POST until it stands, synced, in the journal of
+  the coordinator, which waits for its workers: its yield point. A worker's turn is a model call of
+  half a second and a `write_file`.
 
 ## How to measure again
 
@@ -91,6 +96,7 @@ python -m benchmarks.deaths   # simulated deaths alone (--kills, --seed)
 python -m benchmarks.teams    # teams alone (sizes may be named)
 python -m benchmarks.first_call # the way to the first call alone
 python -m benchmarks.turns    # model turns alone (--quick)
+python -m benchmarks.followers # the crowd alone (--quick)
 python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```
 
@@ -118,6 +124,8 @@ def main(quick: bool, full: bool, write: bool) -> None:
     figures += first_call.figures(first_call.run(is_quick=quick))
     click.echo("measuring model turns ...", err=True)
     figures += turns.figures(turns.run(is_quick=quick))
+    click.echo("measuring before a crowd ...", err=True)
+    figures += followers.figures(followers.run(is_quick=quick))
     click.echo("simulating deaths ...", err=True)
     figures += deaths.figures(deaths.run(deaths.QUICK_KILLS if quick else deaths.KILLS))
     click.echo(table(figures))

@@ -40,9 +40,10 @@ def texts(data: bytes) -> list[str]:
         try:
             next(parsing)
         except StopIteration as done:
-            assert done.value.opcode is Opcode.TEXT
-            found.append(bytes(done.value.data).decode())
-    return found
+            frame = done.value
+        found.append((frame.opcode, bytes(frame.data).decode()))
+    assert {opcode for opcode, _ in found} <= {Opcode.TEXT}
+    return [text for _, text in found]
 
 
 class Log:

@@ -32,6 +32,7 @@ from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
 from actors.entity.reception import Reception
+from actors.entity.retelling import tell_again
 from actors.entity.talk import NOTHING, Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
@@ -48,6 +49,7 @@ from agiraph.agent.prompts import (
 )
 from agiraph.agent.records import Heard, StepSetAside
 from agiraph.agent.replies import Link
+from agiraph.agent.retelling import circled
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
 from agiraph.board import events as e
@@ -246,7 +248,8 @@ class CoordinatorActor:
         return self._triggered.marked(told)
 
     def _tell_again(self) -> None:
-        """Report the last board events once more: a report may have died with this process."""
+        """Report the last events once more: a report may have died with this process."""
+        tell_again(self.runtime, self.conversation, self._event)
         first, events = self.office.lately(TOLD_AGAIN)
         for place, event in enumerate(events, start=first):
             self.runtime.report(*self._told(event, place))
@@ -367,22 +370,24 @@ class CoordinatorActor:
                 self._fail(reason)
                 return True
             case Warn() as warn:
-                self.conversation.append(warn.record("the run fails", self.runtime.clock.now()))
-                self.report("tool.loop", {"call": warn.shown, "count": warn.count})
+                seen = warn.record("the run fails", self.runtime.clock.now())
+                self.conversation.append(seen)
+                self.report(*circled(seen, self.transcript.position).told)
         return False
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
         """Tell the recorder."""
-        self.runtime.report(
-            Event(
-                type=event,
-                agent_id=self.agent,
-                ts=self.runtime.clock.now(),
-                entity=self.name,
-                run_id=self.args.run,
-                data=data,
-                key=f"{self.runtime.address}:{event}:{key}" if key else "",
-            )
+        self.runtime.report(self._event(event, data, key))
+
+    def _event(self, event: str, data: JsonObject, key: str) -> Event:
+        return Event(
+            type=event,
+            agent_id=self.agent,
+            ts=self.runtime.clock.now(),
+            entity=self.name,
+            run_id=self.args.run,
+            data=data,
+            key=f"{self.runtime.address}:{event}:{key}" if key else "",
         )
 
     def show(self, state: str, step: str) -> None:

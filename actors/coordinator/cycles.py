@@ -206,7 +206,7 @@ class Cycles:
             now=iso(self._runtime.clock.now()),
         )
         home, agent = self._coordinator.files.home, self._coordinator.agent
-        return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id)}".rstrip()
+        return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id, run.cycle)}".rstrip()
 
     def _run(self) -> RunFacts:
         run = self._office.board.run

@@ -14,7 +14,9 @@ from agiraph.models import Event
 LOGS_NAMED = 40
 
 
-def upkeep_turn(runtime: Runtime, home: AgentHome, agent: AgentId, run: RunId) -> str:
+def upkeep_turn(
+    runtime: Runtime, home: AgentHome, agent: AgentId, run: RunId, cycle: int = 1
+) -> str:
     """Return what the mind is told if the memory needs it, and report that; "" if it does not."""
     bounds = runtime.config.memory
     reasons = upkeep_reasons(home, bounds)
@@ -28,6 +30,7 @@ def upkeep_turn(runtime: Runtime, home: AgentHome, agent: AgentId, run: RunId) -
             entity=COORDINATOR_NAME,
             run_id=run,
             data={"reasons": reasons},
+            key=f"{runtime.address}:memory.upkeep:{run}.{cycle}",
         )
     )
     logs = old_logs(home, bounds)[:LOGS_NAMED]

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from actors.entity.mind import BrokerMind
 from actors.entity.talk import Speaker
+from agiraph.agent import retelling
 from agiraph.agent.compaction import SMALLEST_BUDGET, Belongings, shorten, tokens_of
 from agiraph.agent.context import (
     Compact,
@@ -139,18 +140,8 @@ class Compactor:
         )
         turns_before = len(transcript.turns)
         self._owner.conversation.append(compacted)
-        self._owner.report(
-            "memory.compacted",
-            {
-                "cause": compacted.cause,
-                "tokens_before": compacted.tokens_before,
-                "tokens_after": compacted.tokens_after,
-                "window": fill.window,
-                "turns_before": turns_before,
-                "turns_after": len(compacted.turns),
-                "summary": bool(summary),
-            },
-        )
+        more = {"window": fill.window, "turns_before": turns_before}
+        self._owner.report(*retelling.compacted(compacted, transcript.position, more).told)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
         """Return the model's summary and what it cost; "" if it cannot be had."""

@@ -1,9 +1,13 @@
-"""Deadline: a time limit that stands still while the entity waits for others."""
+"""Deadline: a node's time limit, which stands still while others are waited for."""
 
 import asyncio
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.records import Noted
+from agiraph.agent.worktime import AWAY_SECONDS
 
 
 class Deadline:
@@ -12,10 +16,23 @@ class Deadline:
     `was_told`: whether the one who works under it was told that it is near.
     """
 
+    @classmethod
+    def of_node(cls, conversation: Conversation, seconds: float, now: float) -> "Deadline":
+        """Return what is left of a node's `seconds`: a restart of its worker gives it no more.
+
+        A long absence is noted in the conversation first, because it must not count again later.
+        """
+        transcript = conversation.transcript
+        seen_at = transcript.work.seen_at
+        if seen_at and not transcript.is_waiting and now - seen_at > AWAY_SECONDS:
+            conversation.append(Noted(what="away", ts=now))
+        work = transcript.work.at(now, is_waiting=transcript.is_waiting)
+        return cls(seconds - work.seconds)
+
     def __init__(self, seconds: float) -> None:
-        """Allow `seconds` of the loop's time from now."""
+        """Allow `seconds` of the loop's time from now; none is left if they are negative."""
         self._loop = asyncio.get_running_loop()
-        self.timer = asyncio.timeout(seconds)
+        self.timer = asyncio.timeout(max(0.0, seconds))
         self.was_told = False
 
     @property

@@ -19,6 +19,7 @@ from actors.entity.mind import BrokerMind
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
 from actors.entity.reception import Reception
+from actors.entity.retelling import tell_again
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
@@ -38,6 +39,7 @@ from agiraph.agent.loop import AgentLoop, Effects, Gate
 from agiraph.agent.loops import Stuck, Warn, judge_loop
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
 from agiraph.agent.records import Assigned, Heard, NodeClosed, Noted
+from agiraph.agent.retelling import circled
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.errors import ModelFailure
 from agiraph.home import NodeHome
@@ -137,6 +139,7 @@ class WorkerActor:
         self.runtime.quarantine.on_set_aside = self._fail_unopened
         reception = Reception(self, self._gate, self._mind, self._answers, self._take)
         self._forget_closed_calls()
+        tell_again(self.runtime, self.conversation, self._event)
         await self.runtime.ready()
         await first_to_end(reception.run(), self._work())
 
@@ -215,7 +218,7 @@ class WorkerActor:
         await self._tell_started(assignment)
         status, reason = "completed", ""
         try:
-            self._deadline = Deadline(assignment.contract.node_timeout_seconds)
+            self._deadline = self._deadline_of(assignment)
             async with self._deadline.timer:
                 self._refuse_poison()
                 await first_to_end(self._loop().run(), self._cancelled.wait())
@@ -231,6 +234,10 @@ class WorkerActor:
         if self._cancelled.is_set() and not self.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
         await self._close(assignment, status, reason)
+
+    def _deadline_of(self, assignment: Assignment) -> Deadline:
+        seconds, now = assignment.contract.node_timeout_seconds, self.runtime.clock.now()
+        return Deadline.of_node(self.conversation, seconds, now)
 
     async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
         await self._talk.withdraw_all(f"its node has {status}")
@@ -396,8 +403,9 @@ class WorkerActor:
             case Stuck(reason=reason):
                 raise GiveUp(reason)
             case Warn() as warn:
-                self.conversation.append(warn.record("your node fails", self.runtime.clock.now()))
-                self.report("tool.loop", {"call": warn.shown, "count": warn.count})
+                seen = warn.record("your node fails", self.runtime.clock.now())
+                self.conversation.append(seen)
+                self.report(*circled(seen, self.transcript.position).told)
         self._tell_of_deadline()
         is_used_up = self._is_context_used_up()
         contract = self._assignment.contract
@@ -426,8 +434,14 @@ class WorkerActor:
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
         """Tell the recorder, and the node's own log."""
+        record, assignment = self._event(event, data, key), self.transcript.assignment
+        self.runtime.report(record)
+        if assignment:
+            self.files.log(self.node_home(assignment.node), record)
+
+    def _event(self, event: str, data: JsonObject, key: str) -> Event:
         assignment = self.transcript.assignment
-        record = Event(
+        return Event(
             type=event,
             agent_id=self.agent,
             ts=self.runtime.clock.now(),
@@ -437,9 +451,6 @@ class WorkerActor:
             data=data,
             key=f"{self.runtime.address}:{event}:{key}" if key else "",
         )
-        self.runtime.report(record)
-        if assignment:
-            self.files.log(self.node_home(assignment.node), record)
 
     def show(self, state: str, step: str) -> None:
         """Show what is being done right now."""

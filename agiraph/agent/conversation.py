@@ -7,9 +7,9 @@ whatever waits for that (acknowledgements to the bus) is let go right after.
 from collections.abc import Callable
 from pathlib import Path
 
-from agiraph.agent.records import RECORD, ConversationRecord
+from agiraph.agent.records import RECORD, ConversationRecord, Noted
 from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
-from agiraph.journal import Journal
+from agiraph.journal import Journal, read_tail
 from agiraph.snapshot import Snapshots
 
 
@@ -18,6 +18,7 @@ class Conversation:
 
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` and fold it. Raises Corrupt, OSError."""
+        self.path = path
         self._snapshots = Snapshots(path, TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
         known = self._snapshots.load()
@@ -40,6 +41,13 @@ class Conversation:
         for act in waiting:
             act()
         self._snapshots.keep_if_due(self._journal.mark, self.transcript)
+
+    def lately(self, most: int) -> list[tuple[int, ConversationRecord]]:
+        """Return the last records that are at hand, each with its position, the oldest first."""
+        records = [RECORD.validate_python(record) for record in read_tail(self.path)[-most:]]
+        steps = [one for one in records if not (isinstance(one, Noted) and one.what == "away")]
+        first = self.transcript.position - len(steps) + 1
+        return list(enumerate(steps, start=first))
 
     def close(self) -> None:
         """Close the journal."""

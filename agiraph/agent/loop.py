@@ -17,6 +17,7 @@ from agiraph.agent.conversation import Conversation
 from agiraph.agent.doing import step_of
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
+from agiraph.agent.retelling import Telling, answered, called, returned
 from agiraph.agent.transcript import OpenCall, Transcript
 from agiraph.clock import Clock
 from agiraph.errors import ModelFailure
@@ -286,27 +287,21 @@ class AgentLoop:
         if response is None:
             self._record_partial(partial.text, request.model)
             return
-        self._conversation.append(
-            Said(
-                text=response.text,
-                tool_calls=response.tool_calls,
-                stop_reason=response.stop_reason,
-                model=response.model or request.model,
-                window=response.window,
-                usage=response.usage,
-                provider_data=response.provider_data,
-                ts=self._clock.now(),
-            )
+        said = Said(
+            text=response.text,
+            tool_calls=response.tool_calls,
+            stop_reason=response.stop_reason,
+            model=response.model or request.model,
+            window=response.window,
+            usage=response.usage,
+            provider_data=response.provider_data,
+            ts=self._clock.now(),
         )
-        self._entity.report(
-            "model.answered",
-            {
-                "model": response.model or request.model,
-                "text": (response.text or "")[:500],
-                "calls": [call.name for call in response.tool_calls],
-                **response.usage.model_dump(),
-            },
-        )
+        self._conversation.append(said)
+        self._tell(answered(said, self._transcript.position))
+
+    def _tell(self, telling: Telling) -> None:
+        self._entity.report(*telling.told)
 
     def _record_partial(self, text: str, model: str) -> None:
         if text:
@@ -322,8 +317,7 @@ class AgentLoop:
             if not opened.was_started:
                 started = CallStarted(call_id=call.id, name=call.name, ts=self._clock.now())
                 self._conversation.append(started)
-            told = {"tool": call.name, "arguments": call.arguments}
-            self._entity.report("tool.called", told, opened.key)
+            self._tell(called(call, opened.key, self._clock.now()))
             work = self._toolbox.run(call, context)
         else:
             work = self._recover(opened, context)
@@ -339,29 +333,19 @@ class AgentLoop:
 
     def _finish(self, opened: OpenCall, result: ToolTurn) -> None:
         effects = self._entity.take_effects()
-        self._conversation.append(
-            CallFinished(
-                call_id=opened.call.id,
-                name=opened.call.name,
-                content=result.content,
-                is_error=result.is_error,
-                covers=effects.covers,
-                messages=effects.messages,
-                human=effects.human,
-                asked=effects.asked,
-                ts=self._clock.now(),
-            )
+        finished = CallFinished(
+            call_id=opened.call.id,
+            name=opened.call.name,
+            content=result.content,
+            is_error=result.is_error,
+            covers=effects.covers,
+            messages=effects.messages,
+            human=effects.human,
+            asked=effects.asked,
+            ts=self._clock.now(),
         )
-        self._entity.report(
-            "tool.result",
-            {
-                "tool": opened.call.name,
-                "is_error": result.is_error,
-                "characters": len(result.content),
-                "preview": result.content[:300],
-            },
-            opened.key,
-        )
+        self._conversation.append(finished)
+        self._tell(returned(finished, opened.key))
 
     async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:
         """Return what `work` returns, or None if a message interrupted it; it is then cancelled."""

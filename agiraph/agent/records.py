@@ -196,11 +196,15 @@ class StepSetAside(Record):
 
 
 class Noted(Record):
-    """A message that changed something but is nothing to tell the model."""
+    """Something that changed the entity's state but is nothing to tell the model.
+
+    `message` is the bus id of what brought it. `away`: the process was not there for long; that is
+    no step, so the steps before and after it are numbered as if it were not there.
+    """
 
     kind: Literal["noted"] = "noted"
-    what: Literal["paused", "resumed", "dropped"]
-    message: str
+    what: Literal["paused", "resumed", "dropped", "away"]
+    message: str = ""
     ts: float
 
 

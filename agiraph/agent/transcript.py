@@ -32,6 +32,7 @@ from agiraph.agent.records import (
     StepSetAside,
 )
 from agiraph.agent.replies import NOBODY, Link, body_of, key_of, quote
+from agiraph.agent.worktime import WAITS, WorkTime
 from agiraph.ids import HUMAN_NAME, NodeId, RunId
 from agiraph.models import Assignment
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
@@ -100,6 +101,7 @@ class Transcript:
     pending: dict[str, str] = field(default_factory=dict)
     unanswered: dict[str, Link] = field(default_factory=dict)
     spoke_to: Link = field(default_factory=Link)
+    work: WorkTime = field(default_factory=WorkTime)
     _held_back: list[UserTurn] = field(default_factory=list)
 
     @classmethod
@@ -121,6 +123,11 @@ class Transcript:
         return bool(self._held_back)
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether a call is under way during which the node's time stands still."""
+        return any(one.was_started and one.call.name in WAITS for one in self.open_calls)
+
+    @property
     def is_flushing(self) -> bool:
         """Whether the model was told to save what it must not forget, and nothing else yet."""
         return self.flush_from is not None
@@ -132,6 +139,10 @@ class Transcript:
 
     def apply(self, record: ConversationRecord) -> None:
         """Take one record into the state."""
+        is_away = isinstance(record, Noted) and record.what == "away"
+        self.work = self.work.at(record.ts, is_waiting=self.is_waiting, was_away=is_away)
+        if is_away:
+            return
         self.position += 1
         match record:
             case Heard():
@@ -158,6 +169,7 @@ class Transcript:
             case Assigned():
                 self.assignment = record.assignment
                 self.run = record.run
+                self.work = self.work.begun(record.ts)
                 self._begin_work()
                 if record.assignment.node.mode == "single_inference":
                     self._show_nothing_before()

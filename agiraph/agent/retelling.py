@@ -1,0 +1,122 @@
+"""Retelling: the events that a conversation's last records stand for; pure.
+
+A report waits in its process until the router holds it, so a killed process may lose the last of
+them. What it reported follows from what it had recorded, and has a key: its next incarnation tells
+the last records once more, and what is known already is the same event.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from agiraph.agent.records import (
+    Assigned,
+    CallFinished,
+    CallStarted,
+    Compacted,
+    ConversationRecord,
+    Heard,
+    LoopSeen,
+    NodeClosed,
+    RunBegan,
+    Said,
+)
+from agiraph.turns import JsonObject, ToolCall
+
+TOLD_AGAIN = 24
+"""How many records an incarnation tells again: a few steps, which is what may be under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One event: its type, what it tells, its key, and when it happened."""
+
+    type: str
+    data: JsonObject
+    key: str
+    ts: float
+
+    @property
+    def told(self) -> tuple[str, JsonObject, str]:
+        """What is told of something that happens now: its type, its data and its key."""
+        return self.type, self.data, self.key
+
+
+def answered(said: Said, position: int) -> Telling:
+    """Return what is told of a model's answer, the record at `position`."""
+    data = {
+        "model": said.model,
+        "text": (said.text or "")[:500],
+        "calls": [call.name for call in said.tool_calls],
+        **said.usage.model_dump(),
+    }
+    return Telling("model.answered", data, str(position), said.ts)
+
+
+def called(call: ToolCall, key: str, ts: float) -> Telling:
+    """Return what is told of a call that begins; `key` is its step's."""
+    return Telling("tool.called", {"tool": call.name, "arguments": call.arguments}, key, ts)
+
+
+def returned(finished: CallFinished, key: str) -> Telling:
+    """Return what is told of a call's result; `key` is its step's."""
+    data = {
+        "tool": finished.name,
+        "is_error": finished.is_error,
+        "characters": len(finished.content),
+        "preview": finished.content[:300],
+    }
+    return Telling("tool.result", data, key, finished.ts)
+
+
+def heard(message: str, record: Heard) -> Telling:
+    """Return what is told of a message that entered the conversation, by its bus id."""
+    data = {"from": record.from_name, "id": message}
+    return Telling("message.received", data, message, record.ts)
+
+
+def circled(seen: LoopSeen, position: int) -> Telling:
+    """Return what is told of a loop that the model was warned of, the record at `position`."""
+    data = {"call": seen.call, "count": seen.count}
+    return Telling("tool.loop", data, str(position), seen.ts)
+
+
+def compacted(record: Compacted, position: int, more: Mapping[str, int] | None = None) -> Telling:
+    """Return what is told of a compaction, the record at `position`; `more` is no record's."""
+    data = {
+        "cause": record.cause,
+        "tokens_before": record.tokens_before,
+        "tokens_after": record.tokens_after,
+        "turns_after": len(record.turns),
+        "summary": bool(record.summary),
+        **(more or {}),
+    }
+    return Telling("memory.compacted", data, str(position), record.ts)
+
+
+def told_again(lately: Iterable[tuple[int, ConversationRecord]]) -> list[Telling]:
+    """Return what the last records, each with its position, tell of the work in hand."""
+    tellings: list[Telling] = []
+    calls: dict[str, tuple[ToolCall, str]] = {}
+    for position, record in lately:
+        match record:
+            case Assigned() | RunBegan() | NodeClosed():
+                tellings, calls = [], {}
+            case Said() if not record.interrupted:
+                tellings.append(answered(record, position))
+                calls = {
+                    call.id: (call, f"{position}.{index}")
+                    for index, call in enumerate(record.tool_calls)
+                }
+            case CallStarted() if record.call_id in calls:
+                tellings.append(called(*calls[record.call_id], record.ts))
+            case CallFinished() if record.call_id in calls:
+                tellings.append(returned(record, calls[record.call_id][1]))
+            case Heard() if record.message is not None and not record.trigger:
+                tellings.append(heard(record.message, record))
+            case LoopSeen():
+                tellings.append(circled(record, position))
+            case Compacted():
+                tellings.append(compacted(record, position))
+            case _:
+                pass
+    return tellings

@@ -1,0 +1,93 @@
+"""A node's time: it goes on through restarts, and stands still in waits."""
+
+import asyncio
+from pathlib import Path
+
+from actors.entity.deadline import Deadline
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.records import Assigned, CallFinished, CallStarted, Heard, Said
+from agiraph.agent.worktime import AWAY_SECONDS
+from agiraph.ids import NodeId, RunId
+from agiraph.models import Assignment, StageContract, WorkNode
+from agiraph.turns import ToolCall
+
+START = 1000.0
+
+
+def taken_up(folder: Path) -> Conversation:
+    """Return the conversation of a worker that has taken up a node at START."""
+    node = WorkNode(id=NodeId("n"), name="n", role="worker", task="x", stage=0, folder="n")
+    assignment = Assignment(node=node, spec="x", contract=StageContract(), attempt=1, goal="g")
+    conversation = Conversation(folder / "conversation.jsonl")
+    conversation.append(
+        Assigned(
+            content="# Assignment: n", run=RunId("r"), assignment=assignment, message="m", ts=START
+        )
+    )
+    return conversation
+
+
+def says(name: str, at: float) -> tuple[Said, CallStarted]:
+    call = ToolCall(id=f"{name}-{at}", name=name, arguments={})
+    return Said(tool_calls=(call,), ts=at), CallStarted(call_id=call.id, name=name, ts=at)
+
+
+def answer(name: str, asked: float, at: float) -> CallFinished:
+    return CallFinished(call_id=f"{name}-{asked}", name=name, content="ok", ts=at)
+
+
+def left(conversation: Conversation, now: float, seconds: float = 300.0) -> float:
+    """Return what a worker that begins again now has left of its node's time."""
+
+    async def begin() -> float:
+        deadline = Deadline.of_node(conversation, seconds, now)
+        async with deadline.timer:
+            return deadline.remaining_seconds
+
+    return asyncio.run(begin())
+
+
+def reopened(conversation: Conversation) -> Conversation:
+    conversation.close()
+    return Conversation(conversation.path)
+
+
+def test_a_restart_gives_a_node_no_more_time(tmp_path: Path) -> None:
+    conversation = taken_up(tmp_path)
+    assert round(left(conversation, START)) == 300
+    conversation.append(Heard(content="x", from_name="runtime", ts=START + 100))
+    assert round(left(reopened(conversation), START + 110)) == 190
+
+
+def test_time_stands_still_while_the_human_or_other_nodes_are_waited_for(tmp_path: Path) -> None:
+    conversation = taken_up(tmp_path)
+    conversation.append(*says("ask_human", START + 10))
+    assert round(left(reopened(conversation), START + 100_000)) == 290
+    conversation = Conversation(conversation.path)
+    conversation.append(answer("ask_human", START + 10, START + 100_000))
+    conversation.append(*says("bash", START + 100_005))
+    assert round(left(conversation, START + 100_025)) == 265
+
+
+def test_a_house_that_was_down_counts_for_a_minute_at_most_and_once(tmp_path: Path) -> None:
+    conversation = taken_up(tmp_path)
+    night = START + 30_000
+    assert round(left(reopened(conversation), night)) == 300 - AWAY_SECONDS
+    conversation = Conversation(conversation.path)
+    conversation.append(Heard(content="x", from_name="runtime", ts=night + 5))
+    assert round(left(reopened(conversation), night + 10)) == 300 - AWAY_SECONDS - 10
+
+
+def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> None:
+    conversation = taken_up(tmp_path)
+    conversation.append(Heard(content="x", from_name="runtime", ts=START + 400))
+
+    async def work() -> str:
+        try:
+            async with Deadline.of_node(conversation, 300.0, START + 401).timer:
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return "over"
+        return "done"
+
+    assert asyncio.run(work()) == "over"

@@ -27,9 +27,7 @@ def browse(root: Path, path: str, offset: int = 0, limit: int = READ_LIMIT) -> F
 
     Raises ApiError: 403 for a way out, a link or what is no file, 404 if there is nothing.
     """
-    parts = _parts(path)
-    shown = "/".join(parts)
-    with _opened(root, parts, shown) as fd:
+    with opened(root, path) as (fd, shown):
         mode = os.fstat(fd).st_mode
         if stat.S_ISDIR(mode):
             return _list(fd, shown)
@@ -50,8 +48,13 @@ def _parts(path: str) -> list[str]:
 
 
 @contextmanager
-def _opened(root: Path, parts: list[str], shown: str) -> Iterator[int]:
-    """Open the last of `parts`, one after the other from `root` on."""
+def opened(root: Path, path: str) -> Iterator[tuple[int, str]]:
+    """Hand out what lies at `path` under `root`, open, and the path as it is shown.
+
+    Raises ApiError as `browse` does.
+    """
+    parts = _parts(path)
+    shown = "/".join(parts)
     fd = _open(str(root), FOLDER_FLAGS, None, shown)
     try:
         for number, part in enumerate(parts, start=1):
@@ -59,7 +62,7 @@ def _opened(root: Path, parts: list[str], shown: str) -> Iterator[int]:
             inner = _open(part, FILE_FLAGS if is_last else FOLDER_FLAGS, fd, shown)
             os.close(fd)
             fd = inner
-        yield fd
+        yield fd, shown
     finally:
         os.close(fd)
 

@@ -21,15 +21,29 @@ def memory_files(gateway: Gateway, agent: Agent) -> list[MemoryEntry]:
 def memory_file(gateway: Gateway, agent: Agent, path: str) -> FileContent:
     """Return one file of an agent's memory; ApiError 404 lists the known."""
     shelf, home = _shelf(gateway, agent), gateway.agents.home_of(agent)
+    name = _name_of(shelf, path)
     try:
-        name, names = shelf.name_of(path), shelf.names()
-        if name not in names:
-            raise unknown("memory file", path, names)
         text = shelf.read(name, lambda scoped: home.path / scoped)
     except Refused as error:
         raise ApiError(404, str(error)) from None
     size = len(text.encode())
     return FileContent(path=name, content=text, size=size, returned=size)
+
+
+def memory_path(gateway: Gateway, agent: Agent, path: str) -> str:
+    """Return where a memory file lies under the agent's home; ApiError 404 lists the known."""
+    name = _name_of(_shelf(gateway, agent), path)
+    return name if name == MAIN else f"{FOLDER}{name}"
+
+
+def _name_of(shelf: Shelf, path: str) -> str:
+    try:
+        name, names = shelf.name_of(path), shelf.names()
+        if name not in names:
+            raise unknown("memory file", path, names)
+    except Refused as error:
+        raise ApiError(404, str(error)) from None
+    return name
 
 
 def search_memory(gateway: Gateway, agent: Agent, query: str) -> list[MemoryHit]:

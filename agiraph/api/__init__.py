@@ -31,12 +31,12 @@ from agiraph.api.dead import DeadLetterView
 from agiraph.api.entities import ENTITY_ACTS, Acted, ActedOn, EntityAct, EntityRow
 from agiraph.api.errors import ApiError, FieldProblem, NotReachable, Problem
 from agiraph.api.events import EventPage
-from agiraph.api.files import FileContent, FileEntry, Folder
+from agiraph.api.files import FileContent, FileEntry, Folder, RawFile
 from agiraph.api.memory import MemoryEntry, MemoryHit, MemoryQuery
 from agiraph.api.questions import Answer, QuestionView, Respond
 from agiraph.api.system import ConsoleTicket, Health, ModelsView, UsageView
 from agiraph.api.triggers import NewTrigger, TriggerView
-from agiraph.api.work import BoardView, NodeDetail, NodeView, StageView, WorkerView
+from agiraph.api.work import BoardView, NodeDetail, NodeView, RefView, StageView, WorkerView
 
 __all__ = [
     "ENTITY_ACTS",
@@ -82,6 +82,8 @@ __all__ = [
     "Presence",
     "Problem",
     "QuestionView",
+    "RawFile",
+    "RefView",
     "Request",
     "Respond",
     "RotateToken",

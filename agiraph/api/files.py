@@ -36,3 +36,12 @@ class FileContent(View):
     offset: int = 0
     returned: int
     is_truncated: bool = False
+
+
+class RawFile(View):
+    """Bytes of a file or a stretch of it; `size` is the whole file's, `etag` names its state."""
+
+    content: bytes
+    media_type: str
+    etag: str
+    size: int

@@ -37,6 +37,15 @@ class NodeDetail(NodeView):
     path: str = ""
 
 
+class RefView(View):
+    """What a node is given to read: a file or folder under the run, and whether it is there yet."""
+
+    name: str
+    path: str
+    is_there: bool = False
+    size: int | None = None
+
+
 class StageView(View):
     """A stage of the run."""
 

@@ -33,8 +33,17 @@ LONG_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the names of the headers are in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Generic[Answer]):
-    """What to ask of the gateway, and how to read its answer (the body's bytes).
+    """What to ask of the gateway, and how to read its answer.
 
     `key` is its Idempotency-Key: the gateway does what it asks for once, however often it is made.
     None for what only asks.
@@ -42,11 +51,12 @@ class Call(Generic[Answer]):
 
     method: str
     path: str
-    read: Callable[[bytes], Answer]
+    read: Callable[[Reply], Answer]
     query: Query | None = None
     content: bytes | None = None
     timeout_seconds: float | None = None
     key: str | None = None
+    headers: Mapping[str, str] | None = None
 
 
 class Caller:
@@ -135,9 +145,9 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
-def reader(shape: type[Answer]) -> Callable[[bytes], Answer]:
+def reader(shape: type[Answer]) -> Callable[[Reply], Answer]:
     """Return what reads a JSON answer of this shape."""
-    return lambda content: TypeAdapter(shape).validate_json(content)
+    return lambda reply: TypeAdapter(shape).validate_json(reply.content)
 
 
 def of_agent(agent: str, *rest: str) -> str:

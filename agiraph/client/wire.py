@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 
 from agiraph.api.errors import BLANK, ApiError, NotReachable
-from agiraph.client.call import Answer, Call
+from agiraph.client.call import Answer, Call, Reply
 
 TIMEOUT_SECONDS = 30.0
 BAD = 400
@@ -29,6 +29,7 @@ def settings(
 def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[Any]) -> httpx.Request:
     """Return a call as the request that goes out."""
     headers = {"Content-Type": "application/json"} if call.content is not None else {}
+    headers |= dict(call.headers or {})
     if call.key is not None:
         headers["Idempotency-Key"] = call.key
     return http.build_request(
@@ -45,7 +46,7 @@ def answer_of(call: Call[Answer], response: httpx.Response) -> Answer:
     """Return what the gateway answered; raise ApiError if it refused."""
     if response.status_code >= BAD:
         raise refusal_of(response)
-    return call.read(response.content)
+    return call.read(Reply(response.status_code, response.headers, response.content))
 
 
 def away(url: str, error: httpx.TransportError) -> NotReachable:

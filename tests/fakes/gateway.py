@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.human.main import serve
+from agiraph.api import ApiError
 from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore
 from agiraph.client import Client
 from agiraph.home import Home
-from agiraph.ids import SUPERVISOR, AgentId, RunId
+from agiraph.ids import SUPERVISOR, AgentId, QuestionId, RunId
 from agiraph.journal import replace_file
 from agiraph.messages import (
     AskDepths,
+    AskQuestion,
     AskUsage,
     Attach,
     CheckModel,
@@ -37,7 +39,7 @@ from agiraph.messages import (
 )
 from agiraph.models import Agent, Event
 from agiraph.turns import Usage
-from tests.fakes.line import FakeLine
+from tests.fakes.line import FakeLine, arrived
 from transport.endpoint import Received
 
 Result = TypeVar("Result")
@@ -247,3 +249,20 @@ def gateway_world(path: Path, **http: Any) -> Iterator[World]:
         yield world
     finally:
         world.stop()
+
+
+def refused(call: Callable[..., object], *args: object, **named: object) -> ApiError:
+    """Return the refusal that a call must meet."""
+    try:
+        call(*args, **named)
+    except ApiError as error:
+        return error
+    raise AssertionError("nothing was refused")
+
+
+def ask(world: World, id: str = "q1", sender: str = f"{AGENT}/alice-1") -> None:
+    """Let an entity ask the human."""
+    question = AskQuestion(
+        question_id=QuestionId(id), agent=AGENT, from_name="Alice", question="Which database?"
+    )
+    world.arrive(arrived(question, sender))

@@ -1,9 +1,11 @@
 """Endpoints: an agent's long-term memory."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
+from starlette.requests import Request
 
-from actors.human.memories import memory_file, memory_files, search_memory
+from actors.human.memories import memory_file, memory_files, memory_path, search_memory
 from actors.human.routes.asking import Door, Named
+from actors.human.routes.showing import SHOWN, As, Shown, show
 from agiraph.api import FileContent, MemoryEntry, MemoryHit, MemoryQuery
 
 router = APIRouter()
@@ -21,7 +23,11 @@ def find(agent: Named, query: MemoryQuery, door: Door) -> list[MemoryHit]:
     return search_memory(door, agent, query.query)
 
 
-@router.get("/agents/{agent}/memory/{path:path}")
-def read(agent: Named, path: str, door: Door) -> FileContent:
+@router.get("/agents/{agent}/memory/{path:path}", response_model=FileContent, responses=SHOWN)
+def read(
+    request: Request, agent: Named, path: str, door: Door, how: As = "json"
+) -> Shown | Response:
     """Read one file."""
-    return memory_file(door, agent, path)
+    if how == "json":
+        return memory_file(door, agent, path)
+    return show(door.agents.home_of(agent).path, memory_path(door, agent, path), how, 0, request)

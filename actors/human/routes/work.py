@@ -1,15 +1,11 @@
-"""Endpoints: board, workers and files of an agent's run, by default of its current one."""
+"""Endpoints: board and workers of an agent's run, by default of its current one."""
 
 from fastapi import APIRouter
 
 from actors.human.boards import board_view, node_detail, node_named, worker_view
-from actors.human.files import browse
-from actors.human.routes.asking import Door, Named, Offset, RunNamed
+from actors.human.routes.asking import Door, Named, RunNamed
 from agiraph.api import (
-    ApiError,
     BoardView,
-    FileContent,
-    Folder,
     NodeDetail,
     WorkerView,
 )
@@ -41,14 +37,3 @@ async def workers(agent: Named, run: RunNamed, door: Door) -> list[WorkerView]:
         )
         for worker in state.workers.values()
     ]
-
-
-@router.get("/agents/{agent}/workspace")
-@router.get("/agents/{agent}/workspace/{path:path}")
-def workspace(
-    agent: Named, run: RunNamed, door: Door, path: str = "", offset: Offset = 0
-) -> Folder | FileContent:
-    """List a folder of the run, or read a file of it."""
-    if run is None:
-        raise ApiError(404, f"agent '{agent.name}' has no run yet")
-    return browse(run.path, path, offset)

@@ -1,0 +1,205 @@
+"""The HTTP API over a real socket: the life of agents and their runs."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.api import CreateAgent, NewRun
+from agiraph.client import Client
+from agiraph.journal import replace_file
+from agiraph.messages import (
+    BeginRun,
+    ListChildren,
+    Ok,
+    Pause,
+    RefusedReply,
+    Resume,
+    StartChild,
+    StopChild,
+)
+from tests.fakes.gateway import AGENT, RUN, World, ask, refused
+from transport.errors import DeadlineExceeded
+
+COORDINATOR = f"{AGENT}/coordinator"
+
+
+def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_started(
+    world: World, client: Client, tmp_path: Path
+) -> None:
+    made = client.create_agent(CreateAgent(goal="Survey this folder now", input=str(tmp_path)))
+    assert made.name == "survey-this-folder-now"
+    assert made.id.startswith("survey-this-folder-now-")
+    assert made.model == made.worker_model == "script/survey"
+    started = [body for to, body in world.line.asked if isinstance(body, StartChild)]
+    assert started[0].spec.address == f"{made.id}/coordinator"
+    assert started[0].spec.owner == "human"
+    assert started[0].spec.args["agent"]["input_dir"] == str(tmp_path)
+    assert [agent.id for agent in client.agents()] == [made.id]
+    assert client.agent(made.name).id == made.id
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "said"),
+    [
+        (CreateAgent(goal="x", model="nobody/none"), 422, "unknown provider"),
+        (CreateAgent(goal="x", input="relative"), 422, "absolute"),
+        (CreateAgent(goal="x", input="/no/such/folder"), 422, "existing folder"),
+        (CreateAgent(goal="x", name="survey"), 409, "taken"),
+    ],
+)
+def test_what_cannot_be_created_is_said(
+    world: World, client: Client, request_: CreateAgent, status: int, said: str
+) -> None:
+    world.add_agent()
+    error = refused(client.create_agent, request_)
+    assert error.status == status
+    assert said in error.detail
+    assert len(client.agents()) == 1
+
+
+def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Client) -> None:
+    request = CreateAgent(goal="Survey", name="once", run="20260101-120000-abcdef")
+    first = client.create_agent(request)
+    assert client.create_agent(request) == first
+    assert first.run == "20260101-120000-abcdef"
+    assert len(client.agents()) == 1
+
+
+def test_an_empty_goal_and_an_unknown_field_are_refused(world: World, client: Client) -> None:
+    for body in (b'{"goal": "  "}', b'{"goal": "x", "colour": "red"}', b"{", b"[]"):
+        answer = client._http.post(
+            "/agents", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert answer.status_code == 422
+        assert isinstance(answer.json()["detail"], str)
+
+
+def test_an_unknown_agent_is_answered_with_the_known_ones(world: World, client: Client) -> None:
+    world.add_agent()
+    error = refused(client.agent, "nobody")
+    assert error.status == 404
+    assert "survey" in error.detail
+
+
+def test_two_agents_of_one_name_must_be_told_apart_by_id(world: World, client: Client) -> None:
+    world.add_agent("a-1", "twin")
+    world.add_agent("a-2", "twin")
+    assert refused(client.agent, "twin").status == 409
+    assert client.agent("a-2").id == "a-2"
+
+
+def test_an_agent_with_a_damaged_record_hides_itself_alone(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_agent("broken-1", "broken")
+    world.home.agent("broken-1").record.write_text("{")
+    assert [agent.id for agent in client.agents()] == [AGENT]
+    assert client.agent("survey").id == AGENT
+    error = refused(client.agent, "broken-1")
+    assert (error.status, "damaged" in error.detail) == (500, True)
+
+
+def test_an_agent_whose_coordinator_is_down_is_shown_as_stopped(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    assert client.agent("survey").status == "working"
+    client.stop("survey")
+    assert client.agent("survey").status == "stopped"
+    assert "agent.stopped" in [event.type for event in world.line.events()]
+
+
+def test_agents_can_be_listed_while_the_supervisor_is_away(world: World, client: Client) -> None:
+    world.add_agent()
+    world.line.answers[ListChildren] = lambda body: DeadlineExceeded("late")
+    assert client.agents()[0].status == "working"
+    assert refused(client.entities).status == 504
+
+
+def test_stop_begins_with_the_coordinator_and_resume_starts_it_to_start_the_others(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    worker = world.add_team("Alice")[0]
+    client.stop("survey")
+    stops = [body for to, body in world.line.asked if isinstance(body, StopChild)]
+    assert [stop.address for stop in stops] == [COORDINATOR, f"{AGENT}/{worker}"]
+    client.resume("survey")
+    stops = [body for to, body in world.line.asked if isinstance(body, StopChild)]
+    assert [(stop.address, stop.how) for stop in stops[2:]] == [(COORDINATOR, "restart")]
+    assert world.line.sent_to(f"{AGENT}/{worker}") == [Resume()]
+
+
+def test_a_worker_that_was_stopped_alone_is_started_again_alone(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    worker = f"{AGENT}/{world.add_team('Alice')[0]}"
+    client.act("Alice", "stop")
+    assert [row.address for row in client.resume("survey").entities] == [COORDINATOR, worker]
+    assert world.children[worker].state == "ready"
+
+
+def test_pause_and_resume_reach_coordinator_and_workers(world: World, client: Client) -> None:
+    world.add_agent()
+    worker = world.add_team("Alice")[0]
+    client.pause("survey")
+    client.resume("survey")
+    for address in (COORDINATOR, f"{AGENT}/{worker}"):
+        assert [type(body) for body in world.line.sent_to(address)] == [Pause, Resume]
+
+
+def test_delete_stops_for_good_archives_the_folder_and_withdraws_questions(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    ask(world)
+    archived = client.archive("survey")
+    assert Path(archived.path) == world.home.agents / ".archive" / AGENT
+    assert (Path(archived.path) / "agent.json").exists()
+    assert client.agents() == []
+    assert client.questions()[0].status == "withdrawn"
+    assert refused(client.answer, "q1", "late").status == 409
+
+
+def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
+    world: World, client: Client
+) -> None:
+    agent = world.add_agent(status="completed")
+
+    def begin(body: BeginRun) -> Ok:
+        record = world.home.agent(agent.id).record
+        changed = {"run": body.run, "goal": body.goal, "status": "working"}
+        replace_file(record, agent.model_copy(update=changed).model_dump_json())
+        return Ok()
+
+    world.line.answers[BeginRun] = begin
+    begun = client.begin_run(agent.name, NewRun(goal="And now the other folder"))
+    assert (begun.goal, begun.status) == ("And now the other folder", "working")
+    ordered = next(body for _, body in world.line.asked if isinstance(body, BeginRun))
+    assert not ordered.abandon
+    assert ordered.run == begun.run != RUN
+    again = client.begin_run(agent.name, NewRun(goal="And now the other folder", run=begun.run))
+    assert again.run == begun.run
+
+
+def test_a_further_goal_is_refused_with_the_coordinators_words(
+    world: World, client: Client
+) -> None:
+    agent = world.add_agent()
+    world.line.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
+    error = refused(client.begin_run, agent.id, NewRun(goal="Another"))
+    assert (error.status, error.detail) == (409, "still at work")
+    error = refused(client.begin_run, "nobody", NewRun(goal="Another"))
+    assert error.status == 404
+    error = refused(client.begin_run, agent.id, NewRun(goal="Another", model="nobody/none"))
+    assert error.status == 422
+
+
+def test_older_runs_are_shown_by_their_id(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("ada")
+    assert [(run.id, run.is_current) for run in client.runs(AGENT)] == [(RUN, True)]
+    assert client.board(AGENT, run=RUN) == client.board(AGENT)
+    error = refused(client.board, AGENT, run="20200101-000000-aaaaaa")
+    assert error.status == 404
+    assert RUN in error.detail

@@ -1,0 +1,163 @@
+"""The HTTP API over a real socket: talk with entities, and their questions."""
+
+from pathlib import Path
+
+from agiraph.client import Client
+from agiraph.messages import (
+    ChildFailed,
+    QuestionAnswered,
+    Text,
+)
+from tests.fakes.gateway import AGENT, World, ask, gateway_world, refused
+from tests.fakes.line import arrived
+from transport.errors import DeadlineExceeded, Nacked
+
+COORDINATOR = f"{AGENT}/coordinator"
+
+
+def test_text_goes_to_the_coordinator_unless_another_is_named(world: World, client: Client) -> None:
+    world.add_agent()
+    worker = world.add_team("Alice")[0]
+    assert client.send("survey", "hello").to == ("coordinator",)
+    assert client.send("survey", "to you", to="alice", mode="interrupt").to == ("Alice",)
+    sent = world.line.sent_to(COORDINATOR)[0]
+    assert (sent.content, sent.from_name, sent.mode) == ("hello", "human", "steer")
+    assert world.line.sent_to(f"{AGENT}/{worker}")[0].mode == "interrupt"
+    assert [event.type for event in world.line.events()] == ["message.sent", "message.sent"]
+
+
+def test_a_star_reaches_everyone_and_stands_once_in_the_conversation(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    world.add_team("Alice", "Bob")
+    assert client.send("survey", "wrap up", to="*").to == ("coordinator", "Alice", "Bob")
+    messages = client.conversation("survey").messages
+    assert [(m.sender, m.to, m.content) for m in messages] == [("human", "*", "wrap up")]
+
+
+def test_an_unknown_receiver_is_told_with_the_known_ones(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("Alice")
+    error = refused(client.send, "survey", "hello", to="Zoe")
+    assert error.status == 404
+    assert "Alice" in error.detail
+    assert client.conversation("survey").messages == ()
+
+
+def test_a_send_that_the_bus_refuses_is_no_success(world: World, client: Client) -> None:
+    world.add_agent()
+    world.line.refusals[COORDINATOR] = Nacked("unknown_recipient")
+    assert refused(client.send, "survey", "hello").status == 409
+    world.line.refusals[COORDINATOR] = Nacked("mailbox_full")
+    assert refused(client.send, "survey", "hello").status == 503
+    assert client.conversation("survey").messages == ()
+
+
+def test_a_nudge_reaches_the_coordinator(world: World, client: Client) -> None:
+    world.add_agent()
+    client.nudge("survey", "look at the CSV too")
+    assert world.line.sent_to(COORDINATOR)[0].content == "look at the CSV too"
+    assert world.line.events()[0].type == "human.nudge"
+
+
+def test_texts_to_the_human_are_journaled_once_and_paged(world: World, client: Client) -> None:
+    world.add_agent()
+    first = arrived(Text(content="one", from_name="Alice"), f"{AGENT}/alice-1")
+    world.arrive(first)
+    world.arrive(first)
+    world.arrive(arrived(Text(content="two", from_name="x"), COORDINATOR))
+    page = client.conversation("survey", limit=1)
+    assert [(m.sender, m.content) for m in page.messages] == [("Alice", "one")]
+    rest = client.conversation("survey", after=page.next)
+    assert [(m.sender, m.content) for m in rest.messages] == [("coordinator", "two")]
+    assert [event.type for event in world.line.events()] == ["message.received"] * 2
+    assert len(world.line.finished) == 3
+
+
+def test_nobody_else_is_shown_as_the_human(world: World, client: Client) -> None:
+    world.add_agent()
+    world.arrive(arrived(Text(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
+    assert client.conversation("survey").messages[0].sender == "eve-1"
+
+
+def test_a_coordinator_that_was_given_up_is_a_notice_and_an_event(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    failed = ChildFailed(address=COORDINATOR, incarnation=6, cause="exit 1")
+    world.arrive(arrived(failed, "supervisor"))
+    assert client.conversation("survey").messages[0].kind == "notice"
+    event = world.line.events()[0]
+    assert (event.type, event.data["reason"]) == ("agent.failed", "exit 1")
+
+
+def test_a_question_is_answered_once_and_the_answer_goes_back_to_who_asked(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    ask(world, "q1")
+    listed = client.questions()[0]
+    assert (listed.id, listed.sender, listed.agent_name, listed.status) == (
+        "q1",
+        "Alice",
+        "survey",
+        "open",
+    )
+    answered = client.answer("q1", "PostgreSQL")
+    assert (answered.status, answered.answer, answered.answered_by) == (
+        "answered",
+        "PostgreSQL",
+        "human",
+    )
+    world.wait_until(lambda: bool(world.line.sent_to(f"{AGENT}/alice-1")))
+    sent = next(message for message in world.line.sent if message.to == f"{AGENT}/alice-1")
+    assert isinstance(sent.body, QuestionAnswered)
+    assert sent.body.answer == "PostgreSQL"
+    world.wait_until(lambda: len(world.line.events()) == 2)
+    assert [event.type for event in world.line.events()] == ["human.question", "human.response"]
+    again = refused(client.answer, "q1", "SQLite")
+    assert again.status == 409
+    assert "answered by human at 20" in again.detail
+    kinds = [(m.kind, m.content) for m in client.conversation("survey").messages]
+    assert kinds == [("question", "Which database?"), ("answer", "PostgreSQL")]
+
+
+def test_respond_finds_the_only_open_question_and_asks_which_if_there_are_more(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    assert refused(client.respond, "survey", "yes").status == 409
+    ask(world, "q1")
+    assert client.respond("survey", "yes").id == "q1"
+    ask(world, "q2")
+    ask(world, "q3")
+    error = refused(client.respond, "survey", "yes")
+    assert error.status == 409
+    assert "q2" in error.detail
+    assert "q3" in error.detail
+    assert client.respond("survey", "no", question_id="q3").status == "answered"
+    assert [question.id for question in client.questions(status="open")] == ["q2"]
+    assert client.agent("survey").open_questions == 1
+
+
+def test_an_unknown_question_is_answered_with_the_open_ones(world: World, client: Client) -> None:
+    ask(world, "q1")
+    error = refused(client.answer, "q9", "x")
+    assert error.status == 404
+    assert "q1" in error.detail
+
+
+def test_answers_survive_the_gateway(tmp_path: Path) -> None:
+    with gateway_world(tmp_path) as world:
+        world.add_agent()
+        ask(world, "q1")
+        world.line.refusals[f"{AGENT}/alice-1"] = DeadlineExceeded("router away")
+        with world.client() as client:
+            client.answer("q1", "yes")
+    with gateway_world(tmp_path) as world:
+        world.wait_until(lambda: bool(world.line.sent_to(f"{AGENT}/alice-1")))
+        assert world.line.sent_to(f"{AGENT}/alice-1")[0].answer == "yes"
+        with world.client() as client:
+            assert client.questions()[0].answer == "yes"
+            assert [m.kind for m in client.conversation(AGENT).messages] == ["question", "answer"]

@@ -1,0 +1,148 @@
+"""The HTTP API over a real socket: board, files, memory, processes, money."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.api import FileContent, Folder
+from agiraph.client import Client, NotReachable
+from agiraph.messages import (
+    Status,
+)
+from tests.fakes.gateway import AGENT, RUN, World, gateway_world, refused
+from tests.fakes.line import arrived
+
+COORDINATOR = f"{AGENT}/coordinator"
+
+
+def test_the_board_and_the_workers_are_read_from_the_journal(world: World, client: Client) -> None:
+    world.add_agent()
+    assert client.board("survey").nodes == ()
+    worker = world.add_team("Alice")[0]
+    world.arrive(arrived(Status(state="busy", step="thinking"), f"{AGENT}/{worker}"))
+    board = client.board("survey")
+    assert [(node.name, node.status) for node in board.nodes] == [("tables", "pending")]
+    assert board.current_stage == 0
+    assert client.node("survey", "tables").id == board.nodes[0].id
+    assert client.node("survey", board.nodes[0].id).path == f"nodes/{board.nodes[0].folder}"
+    assert refused(client.node, "survey", "chairs").status == 404
+    row = client.workers("survey")[0]
+    assert (row.name, row.address, row.step) == ("Alice", f"{AGENT}/{worker}", "thinking")
+
+
+def test_files_of_the_run_are_listed_and_read(world: World, client: Client) -> None:
+    world.add_agent()
+    run = world.home.agent(AGENT).run(RUN).path
+    (run / "_plan.md").write_text("# Plan\n")
+    (run / "nodes").mkdir()
+    (run / "data.bin").write_bytes(b"\xff\xfe\x00")
+    (run / "with space & ünïcode?.txt").write_text("ok")
+    listing = client.list_files("survey")
+    assert [entry.name for entry in listing.entries] == [
+        "nodes",
+        "_plan.md",
+        "data.bin",
+        "with space & ünïcode?.txt",
+    ]
+    assert client.read_file("survey", "_plan.md").content == "# Plan\n"
+    assert client.read_file("survey", "with space & ünïcode?.txt").content == "ok"
+    assert client.read_file("survey", "data.bin").encoding == "base64"
+    assert isinstance(client.workspace("survey", "nodes"), Folder)
+    assert isinstance(client.workspace("survey", "_plan.md"), FileContent)
+
+
+@pytest.mark.parametrize(
+    "path", ["../../agent.json", "..%2f..%2fagent.json", "%2e%2e/x", "link", "link/agent.json"]
+)
+def test_there_is_no_way_out_of_the_run(world: World, client: Client, path: str) -> None:
+    world.add_agent()
+    run = world.home.agent(AGENT).run(RUN).path
+    (run / "link").symlink_to(world.home.agent(AGENT).path)
+    answer = client._http.get(f"/agents/survey/workspace/{path}")
+    assert answer.status_code in (403, 404)
+    assert "created_at" not in answer.text
+
+
+def test_the_memory_is_listed_read_and_searched(world: World, client: Client) -> None:
+    home = world.home.agent(world.add_agent().id)
+    (home.memory / "knowledge").mkdir(parents=True)
+    home.memory_file.write_text("# Main\n")
+    (home.memory / "knowledge/x.md").write_text("# X\n\n## Heat\n\nIt melts at 40 degrees.\n")
+    (home.path / "secret.md").write_text("secret")
+    (home.memory / "link.md").symlink_to(home.path / "secret.md")
+    assert [entry.path for entry in client.memory(AGENT)] == ["MEMORY.md", "knowledge/x.md"]
+    assert client.memory_file(AGENT, "MEMORY.md").content == "# Main\n"
+    hits = client.search_memory(AGENT, "melting")
+    assert [(hit.path, hit.heading) for hit in hits] == [("knowledge/x.md", "X > Heat")]
+    assert client.search_memory(AGENT, "secret") == []
+    for path in ("link.md", "knowledge/y.md", "%2e%2e/agent.json", "secret.md", "agent.json"):
+        error = refused(client.memory_file, AGENT, path)
+        assert error.status == 404, path
+
+
+def test_entities_merge_processes_mailboxes_money_and_what_they_do(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    worker = world.add_team("Alice")[0]
+    world.arrive(arrived(Status(state="busy", step="bash"), f"{AGENT}/{worker}"))
+    rows = {row.address: row for row in client.entities()}
+    coordinator = rows[COORDINATOR]
+    assert (coordinator.name, coordinator.mailbox, coordinator.tokens) == ("survey", 3, 15)
+    alice = rows[f"{AGENT}/{worker}"]
+    assert (alice.name, alice.state, alice.step) == ("Alice", "busy", "bash")
+    assert (alice.doing, alice.doing_since is not None) == ("bash", True)
+    assert next(iter(rows)) == "supervisor"
+
+
+@pytest.mark.parametrize("named", ["Alice", "survey/alice", "{id}", "survey-abc123/{id}"])
+def test_an_entity_is_found_by_address_name_or_id(world: World, client: Client, named: str) -> None:
+    world.add_agent()
+    worker = world.add_team("Alice")[0]
+    acted = client.act(named.format(id=worker), "kill")
+    assert [row.address for row in acted.entities] == [f"{AGENT}/{worker}"]
+
+
+def test_acting_on_an_agent_acts_on_all_of_it(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("Alice", "Bob")
+    assert len(client.act("survey", "restart").entities) == 3
+
+
+def test_what_cannot_be_acted_on_is_said(world: World, client: Client) -> None:
+    world.add_agent()
+    error = refused(client.act, "nobody", "stop")
+    assert (error.status, COORDINATOR in error.detail) == (404, True)
+    assert refused(client.act, "supervisor", "stop").status == 409
+    assert refused(client.act, "supervisor", "pause").status == 409
+    assert client._http.post("/entities/survey/explode").status_code == 422
+
+
+def test_models_usage_consoles_and_health(world: World, client: Client) -> None:
+    world.add_agent()
+    assert client.models().default == "script/survey"
+    assert client.usage().total.tokens == 15
+    assert client.usage(agent="survey").total.tokens == 15
+    ticket = client.attach_console()
+    assert (ticket.address, bytes.fromhex(ticket.ticket)) == ("console/1", b"\x01\x02")
+    assert client.health().agents == 1
+
+
+def test_without_a_gateway_nothing_is_reachable(tmp_path: Path) -> None:
+    with pytest.raises(NotReachable):
+        Client.for_home(tmp_path / "nowhere")
+    with gateway_world(tmp_path) as world:
+        client = world.client()
+    with client, pytest.raises(NotReachable):
+        client.health()
+    with pytest.raises(NotReachable):
+        Client.for_home(tmp_path)
+
+
+def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, client: Client) -> None:
+    world.add_agent()
+    address = f"{AGENT}/coordinator"
+    beat = {"step": "busy: bash: make test", "step_since": 42.0}
+    world.children[address] = world.children[address].model_copy(update=beat)
+    row = next(row for row in client.entities() if row.address == address)
+    assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)

@@ -271,9 +271,15 @@ def load_config(*files: Path) -> Config:
         _merge(values, over)
         lines |= {key: f"{file}:{line}" for key, line in places.items()}
     try:
-        return Config.model_validate(values)
+        config = Config.model_validate(values)
     except ValidationError as error:
         raise InvalidInput(_explain(error, lines)) from None
+    refusal = config.http.why_refused()
+    if refusal is not None:
+        raise InvalidInput(
+            f"{lines.get(('http', 'host'), lines.get(('http',), 'config'))}: {refusal}"
+        )
+    return config
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:

@@ -101,3 +101,27 @@ def test_a_missing_or_unreadable_file_is_named(own: Path) -> None:
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load_config().run.max_nodes = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("http:\n  host: 0.0.0.0\n", r"mine.yaml:2: http.host '0.0.0.0' opens the API"),
+        ("http: {host: atlas.lan, tls_cert: x}\n", "name both of them"),
+        ("http: {host: 10.0.0.1, tls_cert: x, tls_key: y}\n", None),
+        ("http: {host: 10.0.0.1, insecure: true}\n", None),
+        ("http: {host: '::1'}\n", None),
+        ("http: {host: 127.8.9.10}\n", None),
+        ("http: {host: localhost}\n", None),
+    ],
+)
+def test_the_api_is_not_opened_to_the_network_in_the_clear_unasked(
+    tmp_path: Path, text: str, said: str | None
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    if said is None:
+        assert load_config(file).http.why_refused() is None
+        return
+    with pytest.raises(InvalidInput, match=said):
+        load_config(file)

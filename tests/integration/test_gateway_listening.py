@@ -1,0 +1,195 @@
+"""Where the gateway listens: never in the clear to the network unasked; with TLS; and killed."""
+
+import json
+import shutil
+import ssl
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from actors.supervisor.main import command
+from agiraph.api import ApiError, NewToken, NotReachable
+from agiraph.client import Client
+from agiraph.client.trust import trust_of
+from agiraph.errors import Refused
+from cli.main import agiraph
+from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.integration.commands import Commands
+from tests.integration.house import until
+from tests.integration.raw import Raw, ask
+
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+
+
+def certificate(folder: Path, name: str = "atlas.example") -> tuple[Path, Path]:
+    """Return a certificate that vouches for itself, and its key."""
+    cert, key = folder / f"{name}.pem", folder / f"{name}.key"
+    kind = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    subprocess.run(
+        ["openssl", "req", "-x509", *kind, "-keyout", key, "-out", cert, "-subj", f"/CN={name}"],
+        check=True,
+        capture_output=True,
+    )
+    return cert, key
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.168.1.5", "atlas.lan", "127.0.0.1.evil"])
+def test_a_supervisor_does_not_open_the_api_to_the_network_unasked(
+    tmp_path: Path, host: str
+) -> None:
+    args = ["--home", str(tmp_path), "--http", f"{host}:0"]
+    result = CliRunner().invoke(command, args, obj={})
+    assert result.exit_code == 2
+    for word in (host.strip("[]"), "http.tls_cert", "http.insecure"):
+        assert word in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("http", "said"),
+    [
+        ({"host": "0.0.0.0"}, "http.insecure"),
+        ({"tls_cert": "/x/cert.pem"}, "both of them"),
+        ({"tls_cert": "/x/cert.pem", "tls_key": "/x/key.pem"}, "cannot be used"),
+    ],
+)
+def test_a_gateway_refuses_it_too(tmp_path: Path, http: dict[str, str], said: str) -> None:
+    with pytest.raises(Refused, match=said), gateway_world(tmp_path, **http):
+        pass
+
+
+def test_told_in_so_many_words_it_listens_and_says_what_that_means(tmp_path: Path) -> None:
+    with gateway_world(tmp_path, host="0.0.0.0", insecure=True, names=["Atlas.example"]) as world:
+        assert "OPEN TO THE NETWORK WITHOUT TLS" in world.line.log.lines[0]
+        with world.client() as client:
+            token = world.home.system.token.read_text().strip()
+            for host, status in (("Atlas.example", 200), ("evil.example", 403)):
+                with Raw(client.url) as raw:
+                    raw.send(
+                        *("GET /health HTTP/1.1", f"Host: {host}"),
+                        *(f"Authorization: Bearer {token}", "Connection: close"),
+                        host=False,
+                    )
+                    assert raw.status() == status
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def world(tmp_path: Path, files: tuple[Path, Path]) -> Iterator[World]:
+    cert, key = files
+    with gateway_world(tmp_path, tls_cert=str(cert), tls_key=str(key)) as world:
+        world.add_agent()
+        world.log_events("agent.created")
+        yield world
+
+
+@needs_openssl
+def test_with_tls_the_homes_own_clients_meet_the_certificate_of_the_settings(
+    world: World, tmp_path: Path
+) -> None:
+    with world.client() as client:
+        assert client.url.startswith("https://127.0.0.1:")
+        assert client.health().pid
+        with client.follow_events(AGENT) as follower:
+            event = follower.next(within_seconds=10)
+            assert event is not None
+            assert event.type == "agent.created"
+        token = world.home.system.token.read_text().strip()
+        with (
+            Client(client.url, token) as stranger,
+            pytest.raises(NotReachable, match="certificate"),
+        ):
+            stranger.health()
+        other = certificate(tmp_path, "other.example")[0]
+        with (
+            Client(client.url, token, cert=other) as misled,
+            pytest.raises(NotReachable, match="certificate"),
+        ):
+            misled.health()
+        assert ask(client.url.replace("https", "http"), token, "/health")[0] == 0
+
+
+@needs_openssl
+def test_with_tls_a_cookie_goes_over_tls_alone(world: World) -> None:
+    with world.client() as client:
+        trust = trust_of(client.url, Path(world.line.config.http.tls_cert))
+        assert isinstance(trust, ssl.SSLContext)
+        code = client.begin_login().path.partition("#")[2]
+        with httpx.Client(verify=trust, trust_env=False, base_url=client.url) as http:
+            answer = http.post("/login", json={"code": code}, headers={"Origin": client.url})
+            assert "secure" in answer.headers["set-cookie"].lower().split("; ")
+            plain = client.url.replace("https", "http")
+            refused = http.post("/login", json={"code": code}, headers={"Origin": plain})
+            assert refused.status_code == 403
+
+
+@needs_openssl
+def test_keys_and_audit_outlive_a_gateway_that_is_killed_by_a_call(
+    tmp_path: Path, files: tuple[Path, Path]
+) -> None:
+    """The whole way, with real processes: settings, supervisor, commands, TLS, kill -9."""
+    commands = Commands(tmp_path / "home")
+    home, (cert, key) = commands.home, files
+    home.mkdir()
+    (home / "agiraph.yaml").write_text(f"http: {{tls_cert: {cert}, tls_key: {key}}}\n")
+    with commands.supervisor(), Client.for_home(home) as client:
+        first = client.health().pid
+        secret = client.add_token(NewToken(name="ci", scope="control")).token
+        assert secret is not None
+        code = client.begin_login(scope="read").path.partition("#")[2]
+        trust = trust_of(client.url, cert)
+        with httpx.Client(verify=trust, trust_env=False) as http:
+            origin = {"Origin": client.url}
+            answer = http.post(f"{client.url}/login", json={"code": code}, headers=origin)
+            cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+            with Client(client.url, secret, cert=cert, patience_seconds=0) as ci:
+                try:
+                    ci.act("human", "kill")
+                except NotReachable:
+                    pass  # it died before it could answer
+            until(lambda: _pid(client) not in (None, first), "another gateway")
+            http.headers.clear()
+            assert http.get(f"{client.url}/agents", headers=cookie).status_code == 200
+            again = http.post(f"{client.url}/login", json={"code": code}, headers=origin)
+            assert again.status_code == 403
+        assert run(home, "tokens", "revoke", "ci") == "revoked: ci\n"
+        with (
+            Client(client.url, secret, cert=cert) as ci,
+            pytest.raises(ApiError, match="revoked"),
+        ):
+            ci.health()
+    lines = [json.loads(line) for line in (home / "human/audit.jsonl").read_text().splitlines()]
+    kills = [line for line in lines if line["path"] == "/entities/human/kill"]
+    assert (kills[0]["who"], kills[0]["status"]) == ("ci", None)
+    everything = "".join(
+        path.read_text(errors="replace")
+        for path in home.rglob("*")
+        if path.is_file() and not path.is_symlink() and path != home / "system" / "token"
+    )
+    own = (home / "system" / "token").read_text().strip()
+    for hidden in (secret, code, cookie["Cookie"].partition("=")[2], own):
+        assert hidden not in everything
+    for name in ("human/tokens.json", "human/audit.jsonl", "system/token"):
+        assert stat.S_IMODE((home / name).stat().st_mode) == 0o600
+
+
+def _pid(client: Client) -> int | None:
+    try:
+        return client.health().pid
+    except NotReachable:
+        return None
+
+
+def run(home: Path, *args: str) -> str:
+    result = CliRunner().invoke(agiraph, [*args, "--home", str(home)])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout

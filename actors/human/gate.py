@@ -20,7 +20,7 @@ from actors.human.access.headers import (
     size_of,
     without,
 )
-from actors.human.access.keys import NEEDED, Keys
+from actors.human.access.keys import NEEDED, SHORTEST_SECRET, Keys
 from actors.human.access.ledger import Call, Ledger
 from actors.human.access.names import Names
 from actors.human.access.rates import Rates
@@ -134,7 +134,8 @@ class Gate:
         if not query:
             return
         for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
-            if name.lower() in SECRET_NAMES or self._keys.is_secret(value):
+            is_long = len(value) >= SHORTEST_SECRET
+            if name.lower() in SECRET_NAMES or (is_long and self._keys.is_secret(value)):
                 raise ApiError(
                     400,
                     "a token in a URL is refused, since URLs end up in logs and histories: send "

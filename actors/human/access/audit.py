@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class AuditFile:
@@ -26,7 +27,7 @@ class AuditFile:
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one record. Raises OSError."""
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        line = ENCODE(record).encode() + b"\n"
         fd = self._opened()
         if self._size and self._size + len(line) > self._most_bytes:
             self._turn_over()

@@ -32,7 +32,10 @@ def is_from_elsewhere(headers: RawHeaders) -> bool:
 
 def header(headers: RawHeaders, name: bytes) -> str:
     """Return a header's value, empty if it is not there."""
-    return next((value.decode("latin-1") for key, value in headers if key == name), "")
+    for key, value in headers:
+        if key == name:
+            return value.decode("latin-1")
+    return ""
 
 
 def size_of(headers: RawHeaders) -> int:

@@ -26,6 +26,9 @@ from agiraph.home import Home
 TOKEN_MARK: Final = "agt_"
 """How a named token begins, so that people and scanners know one when they see it."""
 
+SHORTEST_SECRET: Final = 32
+"""No secret of a home is shorter."""
+
 NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
 
 

@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from actors.human.access.audit import AuditFile
 from actors.human.access.callers import STRANGER, Caller
-from actors.human.access.keys import Keys
+from actors.human.access.keys import SHORTEST_SECRET, Keys
 from actors.human.access.scopes import OPEN_PREFIXES
 from agiraph.api import ApiError
 from agiraph.clock import Clock
 from agiraph.log import BLOT, redact
 
-SHORTEST_SECRET: Final = 32
 LONGEST_REASON: Final = 300
 LONGEST_PATH: Final = 500
 QUIET_SECONDS: Final = 1.0

@@ -66,11 +66,14 @@ class Rules:
         application would be let in under the scope of none.
         """
         self.rules: Sequence[Rule] = [rule for route in routes for rule in _rules_of(route)]
+        self._by_method: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            self._by_method.setdefault(rule.method, []).append(rule)
 
     def find(self, method: str, path: str) -> Rule | None:
         """Return the rule of the route that would take this call, None if none would."""
-        for rule in self.rules:
-            if rule.method == method and rule.pattern.match(path):
+        for rule in self._by_method.get(method, ()):
+            if rule.pattern.match(path):
                 return rule
         return None
 

@@ -1,18 +1,21 @@
 """The client for a program with an event loop: the same calls, as coroutines."""
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
 import httpx
 
 from agiraph.api.errors import NotReachable
-from agiraph.client.call import Answer, AsyncCaller, Call
+from agiraph.client.call import Answer, AsyncCaller, Call, named, of_agent
 from agiraph.client.calls import Calls
 from agiraph.client.door import Door, is_supervised, read_cert, read_door
 from agiraph.client.patience import PATIENCE_SECONDS, PAUSE_SECONDS, Patience
+from agiraph.client.streaming import End, open_stream
 from agiraph.client.trust import trust_of
 from agiraph.client.wire import TIMEOUT_SECONDS, WHO, answer_of, away, request_of, settings
+from agiraph.models import Event
 
 
 class AsyncClient(Calls, AsyncCaller):
@@ -91,6 +94,43 @@ class AsyncClient(Calls, AsyncCaller):
         before, now = self._http.headers["Authorization"], f"Bearer {token}"
         self._http.headers["Authorization"] = now
         return before != now
+
+    async def follow_events(
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        types: Sequence[str] = (),
+        entity: str | None = None,
+        node: str | None = None,
+    ) -> AsyncIterator[Event]:
+        """Yield the events of an agent, first its log from `after` on, then each as it comes.
+
+        Each comes once, in order, through restarts of the gateway; narrowed as by `events`. Ends
+        when the agent is archived. Raises NotReachable when the gateway stays away, ApiError
+        (status 404) for an unknown agent.
+        """
+        seq, waiting = after, self._patience.begin()
+        wanted = named(type=list(types), entity=entity, node=node)
+        while True:
+            try:
+                query = {"after": seq, **wanted}
+                async with open_stream(self._http, of_agent(agent, "events"), query) as stream:
+                    self._patience.has_met = True
+                    async for told in stream:
+                        waiting = self._patience.begin()
+                        if isinstance(told, End):
+                            if told.is_final:
+                                return
+                            break
+                        if told.seq > seq:
+                            seq = told.seq
+                            yield told
+            except httpx.TransportError as error:
+                if waiting.is_over(error):
+                    raise away(self.url, error) from error
+            await asyncio.sleep(PAUSE_SECONDS)
+            self._look_for_the_door()
 
     async def close(self) -> None:
         """Let the connections go."""

@@ -2,14 +2,15 @@
 
 import asyncio
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 
 from actors.human.followers import follow
 from actors.human.gateway import Gateway
 from actors.human.patience import FRAMES
-from actors.human.routes.asking import After, Door, Limit, Named
+from actors.human.routes.asking import LAST_CURSOR, After, Door, Limit, Named
+from actors.human.streams import MEDIA_TYPE, EventStream
 from agiraph.api import ApiError, EventPage
 from agiraph.board.names import find_node
 from agiraph.errors import InvalidInput
@@ -45,15 +46,56 @@ def _node_named(door: Gateway, agent: Agent, named: str) -> str:
 
 
 Wanted = Annotated[EventFilter, Depends(_wanted)]
+Accept = Annotated[str, Header(include_in_schema=False)]
+LastEventId = Annotated[
+    int | None,
+    Header(
+        alias="Last-Event-ID",
+        ge=0,
+        le=LAST_CURSOR,
+        description="With `Accept: text/event-stream`: the `seq` of the last event that was seen.",
+    ),
+]
+
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "A page of events; a stream without end for `Accept: text/event-stream`.",
+        "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+    }
+}
 
 
-@router.get("/agents/{agent}/events")
+@router.get("/agents/{agent}/events", response_model=EventPage, responses=STREAMED)
 async def page(
-    agent: Named, door: Door, wanted: Wanted, after: After = 0, limit: Limit = 1000
-) -> EventPage:
-    """Page through the event log; `next` is the cursor to go on from, at its end the same again."""
+    agent: Named,
+    door: Door,
+    wanted: Wanted,
+    after: After = 0,
+    limit: Limit = 1000,
+    accept: Accept = "",
+    last_event_id: LastEventId = None,
+) -> EventPage | Response:
+    """Page through the event log, or follow it as a stream.
+
+    `next` is the cursor to go on from, at the log's end the same again. With
+    `Accept: text/event-stream` the events come as server-sent events, first the log from `after`
+    (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
+    """
+    if MEDIA_TYPE in accept:
+        return _stream(door, agent, wanted, after if last_event_id is None else last_event_id)
     events, seen = door.events_of(agent).pick(after, limit, wanted)
     return EventPage(events=tuple(events), next=seen)
+
+
+def _stream(door: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Response:
+    _check_room(door)
+    log = door.events_of(agent)
+    return EventStream(lambda socket: follow(socket, log, door.bells, agent.id, after, wanted))
+
+
+def _check_room(door: Gateway) -> None:
+    if door.bells.listeners >= door.config.http.followers:
+        raise ApiError(503, f"{door.bells.listeners} follow already, no more can (http.followers)")
 
 
 @router.websocket("/agents/{agent}/events")
@@ -61,8 +103,7 @@ async def live(
     socket: WebSocket, agent: Named, door: Door, wanted: Wanted, after: After = 0
 ) -> None:
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
-    if door.bells.listeners >= door.config.http.followers:
-        raise ApiError(503, f"{door.bells.listeners} follow already, no more can (http.followers)")
+    _check_room(door)
     await socket.accept()
     frames = socket.scope.get("extensions", {}).get(FRAMES)
     sending = asyncio.ensure_future(

@@ -1,0 +1,151 @@
+"""Following events as server-sent events: by cursor, by Last-Event-ID, live, through restarts."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agiraph.api import ApiError
+from agiraph.client import AsyncClient, Client, read_door
+from agiraph.messages import EventAppended
+from agiraph.models import Event
+from tests.fakes.gateway import AGENT, World
+from tests.fakes.line import arrived
+
+DEADLINE_SECONDS = 15.0
+
+
+def ring(world: World) -> None:
+    """Let the recorder say that the log has grown."""
+    event = Event(type="node.started", agent_id=AGENT, ts=1.0)
+    world.arrive(arrived(EventAppended(event=event), "recorder"))
+
+
+@contextmanager
+def stream(world: World, query: str = "", **headers: str) -> Iterator[Iterator[str]]:
+    """Open a stream by hand; yield its lines."""
+    url, token = read_door(world.home.path)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **named}
+    path = f"{url}/agents/{AGENT}/events{query}"
+    with (
+        httpx.Client(trust_env=False, timeout=DEADLINE_SECONDS) as http,
+        http.stream("GET", path, headers=sent) as response,
+    ):
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+        yield response.iter_lines()
+
+
+def take(lines: Iterator[str], count: int) -> list[dict[str, str]]:
+    """Return the next events of a stream, field by field."""
+    found: list[dict[str, str]] = []
+    event: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(": ")
+        if line:
+            event[name] = value
+        elif "data" in event:
+            found.append(event)
+            event = {}
+        if len(found) == count:
+            break
+    return found
+
+
+def test_the_log_comes_first_then_what_is_appended(world: World) -> None:
+    world.add_agent()
+    world.log_events("node.created", "node.started")
+    with stream(world) as lines:
+        first = take(lines, 2)
+        assert [(event["id"], event["event"]) for event in first] == [
+            ("1", "node.created"),
+            ("2", "node.started"),
+        ]
+        assert json.loads(first[0]["data"])["seq"] == 1
+        world.log_events("node.completed")
+        ring(world)
+        assert [event["id"] for event in take(lines, 1)] == ["3"]
+
+
+def test_who_comes_back_gets_what_was_missed_and_only_what_is_wanted(world: World) -> None:
+    world.add_agent()
+    world.log_events(*["node.created", "node.started"] * 3)
+    with stream(world, "?after=1", last_event_id="4") as lines:
+        assert [event["id"] for event in take(lines, 2)] == ["5", "6"]
+    with stream(world, "?after=2&type=node.created") as lines:
+        assert [event["id"] for event in take(lines, 2)] == ["3", "5"]
+
+
+def test_a_wrong_cursor_or_agent_is_refused_before_the_stream(world: World) -> None:
+    url, token = read_door(world.home.path)
+    sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+    unknown = httpx.get(f"{url}/agents/nobody/events", headers=sent, trust_env=False)
+    assert unknown.status_code == 404
+    world.add_agent()
+    sent["Last-Event-ID"] = "x"
+    wrong = httpx.get(f"{url}/agents/{AGENT}/events", headers=sent, trust_env=False)
+    assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
+
+
+def test_the_async_client_follows_through_a_restart_and_ends_with_the_agent(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.add_agent()
+    world.log_events("node.created")
+    world.start()
+    url, token = read_door(tmp_path)
+
+    async def scenario() -> list[int]:
+        nonlocal world
+        seen = []
+        async with asyncio.timeout(DEADLINE_SECONDS), AsyncClient(url, token) as client:
+            client._door = lambda: read_door(tmp_path)
+            async for event in client.follow_events(AGENT):
+                seen.append(event.seq)
+                if event.seq == 1:
+                    await asyncio.to_thread(world.stop)
+                    world.log_events("node.started")
+                    again = World(tmp_path)
+                    again.children = world.children
+                    world = again
+                    await asyncio.to_thread(world.start)
+                elif event.seq == 2:
+                    await client.archive(AGENT)
+        return seen
+
+    try:
+        assert asyncio.run(scenario()) == [1, 2]
+    finally:
+        world.stop()
+
+
+def test_the_async_client_says_who_is_unknown(world: World, client: Client) -> None:
+    url, token = read_door(world.home.path)
+
+    async def scenario() -> None:
+        async with AsyncClient(url, token) as client:
+            async for _ in client.follow_events("nobody"):
+                raise AssertionError("there is nobody")
+
+    with pytest.raises(ApiError) as error:
+        asyncio.run(scenario())
+    assert error.value.status == 404
+
+
+def test_stopping_the_gateway_ends_open_streams(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.add_agent()
+    world.start()
+    try:
+        with stream(world) as lines:
+            assert next(lines).startswith("retry:")
+            world.stop()
+            assert [event["event"] for event in take(lines, 1)] == ["end"]
+            assert list(lines) == []
+    except BaseException:
+        world.stop()
+        raise

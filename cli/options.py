@@ -21,6 +21,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _connect(home: Path) -> "Client":
+    from agiraph.client.door import read_door
+
+    read_door(home)  # whether anybody is there is known before the client is imported
     from agiraph.client import Client
 
     return Client.for_home(home)

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final
 
-import psutil
-
 from agiraph.errors import Unavailable
 from cli.head_start import HeadStart, begin, command
 
@@ -45,6 +43,8 @@ class OwnSupervisor:
         begun, self._begun = self._begun or begin(str(self.home), command(str(self.home))), None
         self._process, self._stderr = begun.process, begun.stderr
         begun.go()
+        import agiraph.client.sync  # noqa: F401 - while it starts: it is the next thing needed
+
         try:
             self._wait_until_ready(time.monotonic() + within_seconds)
         except BaseException:
@@ -145,6 +145,8 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 
 def _descendants(pid: int) -> set[tuple[int, float]]:
     """Return (pid, start time) of all that descend from a process, so a reused pid is no match."""
+    import psutil
+
     try:
         children = psutil.Process(pid).children(recursive=True)
         return {(child.pid, child.create_time()) for child in children}
@@ -153,6 +155,8 @@ def _descendants(pid: int) -> set[tuple[int, float]]:
 
 
 def _kill_left(family: set[tuple[int, float]]) -> None:
+    import psutil
+
     for pid, started in family:
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(pid)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
-from agiraph.config import load_config
 from agiraph.errors import Unavailable
 from agiraph.home import Home, default_home
 from cli.options import connect, face
@@ -146,6 +145,8 @@ def _check_settings(home: Path) -> None:
     """Raise InvalidInput for settings that a supervisor on this home would refuse."""
     own = Home(home).config
     if own.exists():
+        from agiraph.config import load_config
+
         load_config(own)
 
 

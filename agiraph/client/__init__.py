@@ -10,9 +10,26 @@ Every method raises NotReachable when no gateway answers (after a crash it is ba
 or two) and ApiError when it refuses. `AsyncClient` has the same methods as coroutines.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from agiraph.api.errors import ApiError, NotReachable
-from agiraph.client.asynchronous import AsyncClient
 from agiraph.client.door import read_door
-from agiraph.client.sync import Client
+
+if TYPE_CHECKING:
+    from agiraph.client.asynchronous import AsyncClient
+    from agiraph.client.sync import Client
 
 __all__ = ["ApiError", "AsyncClient", "Client", "NotReachable", "read_door"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a client when it is asked for: each takes what the other does not need."""
+    if name == "Client":
+        from agiraph.client.sync import Client
+
+        return Client
+    if name == "AsyncClient":
+        from agiraph.client.asynchronous import AsyncClient
+
+        return AsyncClient
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -15,7 +16,9 @@ from agiraph.client.door import Door, is_supervised, read_cert, read_door
 from agiraph.client.patience import PATIENCE_SECONDS, PAUSE_SECONDS, Patience
 from agiraph.client.trust import trust_of
 from agiraph.client.wire import TIMEOUT_SECONDS, WHO, answer_of, away, request_of, settings
-from agiraph.following import Follower
+
+if TYPE_CHECKING:
+    from agiraph.following import Follower
 
 
 class Client(Calls, Caller):
@@ -104,7 +107,7 @@ class Client(Calls, Caller):
         types: Sequence[str] = (),
         entity: str | None = None,
         node: str | None = None,
-    ) -> Follower:
+    ) -> "Follower":
         """Return a Follower: iterate over it for Events, first the log from `after` on, then live.
 
         `types`, `entity` and `node` narrow them as those of `events` do.
@@ -114,6 +117,8 @@ class Client(Calls, Caller):
         ten seconds, ApiError (status 404) for an unknown agent.
         """
         wanted = named(type=list(types), entity=entity, node=node)
+        from agiraph.following import Follower  # and with it a library for WebSockets
+
         return Follower(
             self._door, of_agent(agent, "events"), after, wanted=wanted, trust=self._trust
         )

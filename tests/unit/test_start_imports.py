@@ -19,7 +19,13 @@ PRELOADED = "from actors.spawner import FIRST, LATER, preload; preload(FIRST); p
     [
         pytest.param("import cli.main", (*NEVER, "pydantic", "asyncio"), id="command line"),
         pytest.param("import cli.head_start", (*NEVER, *OURS), id="head start"),
-        pytest.param("import cli.run", (*NEVER, "asyncio", "zmq"), id="run"),
+        pytest.param("import cli.run", (*NEVER, "asyncio", "zmq", "yaml", "psutil"), id="run"),
+        pytest.param(
+            "from agiraph.client import Client",
+            [name for name in NEVER if name not in ("httpx", "rich", "pygments")],
+            id="client",
+        ),
+        pytest.param("import agiraph.client.door", (*NEVER, "asyncio"), id="is anybody there"),
         pytest.param("import actors.supervisor.ahead", (*NEVER, *OURS), id="ahead"),
         pytest.param("import actors.supervisor.main", NEVER, id="supervisor"),
         pytest.param("import actors.router", (*NEVER, "pydantic", "asyncio"), id="router"),

@@ -19,6 +19,7 @@ from actors.human.postman import Postman
 from actors.human.questions import Questions
 from actors.human.repeats import Repeats
 from actors.human.statuses import Statuses
+from actors.human.tallies import Tallies
 from actors.human.telling import Telling
 from actors.human.thread import Thread
 from agiraph.clock import Clock
@@ -51,6 +52,7 @@ class Gateway:
     boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
+    tallies: Tallies = field(default_factory=Tallies)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
     _logs: dict[AgentId, EventLog] = field(default_factory=dict)
 
@@ -96,6 +98,8 @@ def open_gateway(
     courier = Courier(ledger, links, config.channels, config.gateway, environ)
     bells = Bells()
     thread.when_added, bells.ear = courier.ring, courier.hear
+    tallies = Tallies()
+    courier.when_delivered = tallies.delivered
     return Gateway(
         line=line,
         home=home,
@@ -106,6 +110,7 @@ def open_gateway(
         thread=thread,
         bells=bells,
         courier=courier,
+        tallies=tallies,
         questions=questions,
         telling=telling,
         postman=postman,

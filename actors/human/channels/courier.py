@@ -76,7 +76,7 @@ class Courier:
         self._grown: set[str] = set()
         self._bells = {name: asyncio.Event() for name in channels}
         self._channels: dict[str, Channel] = {}
-        self.latencies: Callable[[str, float], None] = lambda _channel, _seconds: None
+        self.when_delivered: Callable[[str, float], None] = lambda _channel, _seconds: None
 
     @property
     def book(self) -> Book:
@@ -216,7 +216,7 @@ class Courier:
             return
         now = told.clock.now()
         self._ledger.write({"type": "delivered", "id": id, "at": now})
-        self.latencies(delivery.channel, max(0.0, now - delivery.notice.ts))
+        self.when_delivered(delivery.channel, max(0.0, now - delivery.notice.ts))
 
     def _is_needless(self, told: Told, notice: Notice) -> bool:
         if notice.question_id is None:

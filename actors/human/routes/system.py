@@ -2,11 +2,13 @@
 
 import os
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 
 from actors.human.acting import act_on
 from actors.human.entities import entity_rows
 from actors.human.line import ask_for
+from actors.human.metrics import exposition
 from actors.human.routes.asking import Door
 from agiraph import __version__
 from agiraph.api import (
@@ -48,6 +50,13 @@ async def entities(door: Door) -> list[EntityRow]:
 async def act(entity: str, act: EntityAct, door: Door) -> Acted:
     """Stop, kill, restart, pause or resume one entity or a whole agent."""
     return await act_on(door, entity, act)
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(door: Door) -> Response:
+    """Return the numbers of this home in the text format of Prometheus."""
+    text, kind = await exposition(door)
+    return Response(text, media_type=kind)
 
 
 @router.get("/models")

@@ -1,0 +1,79 @@
+"""GET /metrics: what Prometheus reads of a home."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from actors.human.tallies import Histogram
+from agiraph.client import read_door
+from agiraph.ids import QuestionId
+from agiraph.messages import AskQuestion, EventAppended, ListChildren
+from agiraph.models import Event
+from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.line import arrived
+from transport.errors import DeadlineExceeded
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with gateway_world(tmp_path / "home") as world:
+        world.add_agent()
+        yield world
+
+
+def scraped(world: World) -> Samples:
+    """Return each sample by its name and labels, as Prometheus' own parser reads them."""
+    url, token = read_door(world.home.path)
+    answer = httpx.get(f"{url}/metrics", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    families = list(text_string_to_metric_families(answer.text))
+    assert all(family.documentation for family in families)
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def labels(**named: str) -> frozenset[tuple[str, str]]:
+    return frozenset(named.items())
+
+
+def test_a_scrape_tells_of_entities_money_questions_and_events(world: World) -> None:
+    ask = AskQuestion(question_id=QuestionId("q"), agent=AGENT, from_name="Ada", question="Which?")
+    world.arrive(arrived(ask, f"{AGENT}/ada-1"))
+    for type in ("model.answered", "model.answered", "message.sent", "model.retry"):
+        event = Event(type=type, agent_id=AGENT, ts=1.0)
+        world.arrive(arrived(EventAppended(event=event), "recorder"))
+    seen = scraped(world)
+    assert seen["agiraph_supervisor_up", labels()] == 1
+    assert seen["agiraph_entities", labels(kind="coordinator", state="ready")] == 1
+    assert seen["agiraph_mailbox_messages", labels(kind="coordinator")] == 3
+    assert seen["agiraph_tokens_total", labels(agent=AGENT)] == 15
+    assert seen["agiraph_questions_open", labels(kind="question")] == 1
+    assert seen["agiraph_questions_open", labels(kind="approval")] == 0
+    assert seen["agiraph_model_calls_total", labels(outcome="answered")] == 2
+    assert seen["agiraph_messages_total", labels()] == 1
+    assert seen["agiraph_events_total", labels(type="model.retry")] == 1
+
+
+def test_a_scrape_works_while_the_supervisor_does_not_answer(world: World) -> None:
+    world.line.answers[ListChildren] = lambda _: DeadlineExceeded("later")
+    seen = scraped(world)
+    assert seen["agiraph_supervisor_up", labels()] == 0
+    assert seen["agiraph_agents", labels(status="working")] == 1
+
+
+def test_a_histogram_counts_what_took_at_most_so_long() -> None:
+    histogram = Histogram()
+    for seconds in (0.1, 0.2, 4.0, 9999.0):
+        histogram.add(seconds)
+    found = dict(histogram.cumulative())
+    assert (found["0.1"], found["0.25"], found["5.0"], found["1800.0"]) == (1, 2, 3, 3)
+    assert found["+Inf"] == 4

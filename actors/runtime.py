@@ -31,8 +31,9 @@ from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
 from agiraph.errors import Corrupt, Refused
 from agiraph.home import Home
-from agiraph.ids import SUPERVISOR, NodeId
+from agiraph.ids import SUPERVISOR, NodeId, RunId
 from agiraph.log import logger, set_up_logging
+from agiraph.log_file import LogFile
 from agiraph.messages import MESSAGES, ChildReady, Status, Stop
 from agiraph.models import Event
 from transport.codec import Codec
@@ -66,8 +67,15 @@ class Parking(Exception):
 class Runtime:
     """What an actor's `serve` is handed."""
 
-    def __init__(self, launch: Launch, config: Config, endpoint: Endpoint) -> None:
-        """Wrap a started endpoint; `run_actor` does this."""
+    def __init__(
+        self,
+        launch: Launch,
+        config: Config,
+        endpoint: Endpoint,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
+        self._about = about if about is not None else {}
         self.launch = launch
         self.config = config
         self.endpoint = endpoint
@@ -168,8 +176,16 @@ class Runtime:
         """Wait until everything reported is on its way for good; raises TimeoutError."""
         await self._reporter.flush(within_seconds)
 
-    def status(self, state: str, step: str = "", node_id: NodeId | None = None) -> None:
-        """Show people what this actor is doing; the latest wins."""
+    def status(
+        self,
+        state: str,
+        step: str = "",
+        node_id: NodeId | None = None,
+        run_id: RunId | None = None,
+    ) -> None:
+        """Show people what this actor is doing, and say in its log at what; the latest wins."""
+        self._about |= {"run": run_id} if run_id else {}
+        self._about["node"] = node_id
         doing = f"{state}: {step}" if step else ""
         self._pulse.step(doing, Status(state=state, step=step, node_id=node_id))
 
@@ -221,8 +237,18 @@ def run_actor(launch: Launch, serve: Serve) -> int:
     except ValidationError as error:
         _say_refused(error)
         return EXIT_BAD_CONFIG
-    set_up_logging(config.log.level, config.log.format)
-    return run_loop(_live(launch, config, serve))
+    about = {"entity": launch.address, "incarnation": launch.incarnation, **_run_of(launch)}
+    file = LogFile(
+        Home(launch.home).system.log(launch.address), about, config.log.file_bytes, config.log.files
+    )
+    set_up_logging(config.log.level, config.log.format, file=file)
+    return run_loop(_live(launch, config, serve, about))
+
+
+def _run_of(launch: Launch) -> dict[str, Any]:
+    """Return the run that an entity is launched for, if it is for one."""
+    run = launch.args.get("run")
+    return {"run": run} if isinstance(run, str) else {}
 
 
 def run_loop(main: Coroutine[Any, Any, int]) -> int:
@@ -250,7 +276,7 @@ def _wire(launch: Launch, noise: float) -> Wire:
     return NoisyWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
 
 
-async def _live(launch: Launch, config: Config, serve: Serve) -> int:
+async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, Any]) -> int:
     endpoint = Endpoint(
         url=launch.router_url,
         address=launch.address,
@@ -264,7 +290,8 @@ async def _live(launch: Launch, config: Config, serve: Serve) -> int:
     code = await _say_hello(launch, endpoint, stop_signal)
     if code is not None:
         return code
-    return await _serve_until_told(Runtime(launch, config, endpoint), serve, stop_signal)
+    runtime = Runtime(launch, config, endpoint, about)
+    return await _serve_until_told(runtime, serve, stop_signal)
 
 
 async def _say_hello(launch: Launch, endpoint: Endpoint, stop_signal: asyncio.Event) -> int | None:

@@ -231,6 +231,8 @@ class LogConfig(Section):
 
     level: Literal["debug", "info", "warning", "error"]
     format: Literal["text", "json"] = "text"
+    file_bytes: int = Field(ge=1000)
+    files: int = Field(ge=1)
 
 
 class Config(Section):

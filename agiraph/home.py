@@ -267,8 +267,12 @@ class SystemHome:
 
     @property
     def logs(self) -> Path:
-        """Each process's stderr, one file an address."""
+        """Each process's stderr and its log in JSON lines, files an address."""
         return self.path / "logs"
+
+    def log(self, address: str) -> Path:
+        """The log of an address in JSON lines. Written by its process."""
+        return self.logs / f"{address.replace('/', '.')}.jsonl"
 
     @property
     def sockets(self) -> Path:

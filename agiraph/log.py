@@ -9,7 +9,10 @@ import logging
 import re
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any, Literal, TextIO
+
+from agiraph.log_file import LogFile
 
 BLOT = "[redacted]"
 SECRET_NAME = re.compile(
@@ -25,6 +28,8 @@ SECRET_VALUE = re.compile(
 
 Style = Literal["text", "json"]
 OURS = "agiraph"
+BOUND_BY_ABOUT = ("address", "incarnation")
+"""What a file's lines say by `entity` and the like."""
 EVENT_WIDTH = 30
 PLAIN = re.compile(r"[^\s\"'=]+")
 COLORS = {"debug": 2, "info": 32, "warning": 33, "error": 31, "critical": 31}
@@ -88,8 +93,11 @@ class _Lines(logging.StreamHandler[TextIO]):
 class _Formatter(logging.Formatter):
     """Turns a record, ours or a library's, into a line."""
 
-    def __init__(self, style: Style, *, colors: bool) -> None:
+    def __init__(
+        self, style: Style, *, colors: bool, about: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__()
+        self._about = about
         self._is_json = style == "json"
         self._colors = colors
 
@@ -99,6 +107,9 @@ class _Formatter(logging.Formatter):
         fields = redact(getattr(record, "fields", {}))
         event = redact(record.getMessage() if record.args else str(record.msg))
         told = redact(self.formatException(record.exc_info)) if record.exc_info else ""
+        if self._about is not None:
+            said = {key: value for key, value in self._about.items() if value is not None}
+            fields = said | {k: v for k, v in fields.items() if k not in BOUND_BY_ABOUT}
         if self._is_json:
             row = {**fields, "level": level, "timestamp": _stamp(record), "event": event}
             return json.dumps(row | ({"exception": told} if told else {}), default=str)
@@ -120,10 +131,14 @@ def _shown(value: Any) -> str:
 
 
 def set_up_logging(
-    level: str = "info", style: Style = "text", stream: TextIO | None = None
+    level: str = "info",
+    style: Style = "text",
+    stream: TextIO | None = None,
+    file: LogFile | None = None,
 ) -> None:
     """Send our own and the standard library's records to `stream` (stderr) from now on.
 
+    With `file`, they are also written there, as JSON, with who writes and at what.
     Libraries' own records are shown from warnings up, ours from `level` up.
     """
     out = stream if stream is not None else sys.stderr
@@ -132,6 +147,9 @@ def set_up_logging(
     lowest = logging.getLevelName(level.upper())
     root = logging.getLogger()
     root.handlers[:] = [handler]
+    if file is not None:
+        file.setFormatter(_Formatter("json", colors=False, about=file.about))
+        root.addHandler(file)
     root.setLevel(max(logging.WARNING, lowest))
     logging.getLogger(OURS).setLevel(lowest)
 

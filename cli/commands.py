@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "workers": Entry(LOOK, "cli.board:workers", "List an agent's workers."),
     "messages": Entry(LOOK, "cli.messages:messages", "List what was said in an agent's team."),
     "events": Entry(LOOK, "cli.events:events", "List or follow what happened in an agent."),
+    "logs": Entry(LOOK, "cli.logs:logs", "Show or follow what processes wrote into their logs."),
     "files": Entry(LOOK, "cli.files:files", "List an agent's files, or print one."),
     "memory": Entry(LOOK, "cli.memory:memory", "List, read or search what an agent remembers."),
     "triggers": Entry(LOOK, "cli.triggers:triggers", "List, add, pause or cancel triggers."),

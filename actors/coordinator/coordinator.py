@@ -392,7 +392,7 @@ class CoordinatorActor:
 
     def show(self, state: str, step: str) -> None:
         """Show what is being done right now."""
-        self.runtime.status(state, step)
+        self.runtime.status(state, step, run_id=self.args.run)
 
     # --- what the talk asks ----------------------------------------------------------------------
 

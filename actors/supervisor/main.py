@@ -20,6 +20,7 @@ from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import Home, default_home
 from agiraph.ids import SUPERVISOR
 from agiraph.log import set_up_logging
+from agiraph.log_file import LogFile
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -109,7 +110,10 @@ def live(options: Options) -> int:
     gc.enable()
     setproctitle.setproctitle(title_of("supervisor", SUPERVISOR))
     os.umask(0o077)
-    set_up_logging(options.config.log.level, options.config.log.format)
+    log = options.config.log
+    path = Home(options.home).system.log(SUPERVISOR)
+    file = LogFile(path, {"entity": SUPERVISOR}, log.file_bytes, log.files)
+    set_up_logging(log.level, log.format, file=file)
     try:
         return run_loop(Supervisor(options).run())
     except AgiraphError as error:

@@ -1,0 +1,254 @@
+"""The example flow of the design, section 8.8: a person and a team talk, line by line.
+
+Once in peace; once while the gateway, the coordinator and a worker are killed between the lines.
+Every line is said in its order, reaches whom it is for, and is said once.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agiraph.api import ApiError, ConversationMessage, NotReachable
+from agiraph.client import Client
+from agiraph.turns import AssistantTurn
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.integration.house import until
+from tests.scenarios.place import Place, placed
+
+GOAL = "Research AI chip companies and write a report"
+ON_IT = "On it. Setting up 3 researchers for NVIDIA, AMD, Intel."
+QUALCOMM = "Also include Qualcomm"
+GOT_IT = "Got it. Adding a 4th researcher for Qualcomm."
+FOCUS = "Should I focus on data center or consumer GPUs?"
+DATA_CENTER = "Data center only."
+HARD = "AMD MI300X benchmarks are hard to find."
+SCARCE = "Bob says AMD benchmarks are scarce. MLPerf data OK?"
+MLPERF = "Yes, MLPerf is fine. Also try anandtech.com."
+FORWARDED = "Human says MLPerf is fine. Also try anandtech.com."
+STAGE_DONE = (
+    "Stage 1 done. NVIDIA dominates training, AMD competitive on inference. Starting synthesis."
+)
+PRICING = "Make sure the report includes pricing data too."
+TEAM = {"Alice": "nvidia", "Bob": "amd", "Cara": "intel", "Dan": "qualcomm"}
+THREAD = [
+    ("coordinator", "human", ON_IT),
+    ("human", "coordinator", QUALCOMM),
+    ("coordinator", "human", GOT_IT),
+    ("Alice", "human", FOCUS),
+    ("human", "Alice", DATA_CENTER),
+    ("coordinator", "human", SCARCE),
+    ("human", "coordinator", MLPERF),
+    ("coordinator", "human", STAGE_DONE),
+    ("human", "*", PRICING),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("home")) as place:
+        yield place
+        assert "Traceback" not in place.traces()
+
+
+def did(seen: SeenRequest, words: str) -> bool:
+    """Whether the model has said or done something with these words before."""
+    answers = (turn for turn in seen.turns if isinstance(turn, AssistantTurn))
+    return any(words in str(call.arguments) for turn in answers for call in turn.tool_calls)
+
+
+def hire(*names: str) -> list[Reply]:
+    """Return the calls that hire workers, each with its node."""
+    made = [call("spawn_worker", name=name) for name in names]
+    nodes = [
+        call("create_work_node", name=TEAM[name], task=f"Research {TEAM[name]}", worker=name)
+        for name in names
+    ]
+    return made + nodes
+
+
+def coordinator(seen: SeenRequest) -> Reply:
+    """Do what the next line asks for; wait when there is nothing to do."""
+    said = seen.said
+    if not did(seen, ON_IT):
+        return calls(call("send_message", to="human", content=ON_IT), *hire("Alice", "Bob", "Cara"))
+    if QUALCOMM in said and not did(seen, GOT_IT):
+        return calls(call("send_message", to="human", content=GOT_IT), *hire("Dan"))
+    if HARD in said and not did(seen, SCARCE):
+        return call("send_message", to="human", content=SCARCE)
+    if MLPERF in said and not did(seen, FORWARDED):
+        return call("send_message", to="Bob", content=FORWARDED)
+    if not did(seen, STAGE_DONE):
+        is_over = all(f"{node} found" in said for node in TEAM.values())
+        return _synthesis() if is_over else call("wait")
+    is_written = all(f"{node} written" in said for node in TEAM.values())
+    if is_written and PRICING in said:
+        return call("finish", summary="The report, with prices.")
+    return call("wait")
+
+
+def _synthesis() -> Reply:
+    nodes = [
+        call("create_work_node", name=f"{node}-section", task=f"Write on {node}", worker=worker)
+        for worker, node in TEAM.items()
+    ]
+    return calls(
+        call("send_message", to="human", content=STAGE_DONE),
+        call("reconvene", assessment="All four are researched."),
+        *nodes,
+    )
+
+
+def research(node: str, *before: Brain) -> Brain:
+    """Return a worker that does what comes first, researches, then writes once it has prices."""
+
+    def work(seen: SeenRequest) -> Reply:
+        if not did(seen, f"{node} found"):
+            for step in before:
+                reply = step(seen)
+                if reply.calls:
+                    return reply
+            found = call("write_file", path="notes.md", content=f"notes on {node}")
+            return calls(found, call("publish", summary=f"{node} found"))
+        if PRICING not in seen.said:
+            return call("wait")
+        section = call("write_file", path="section.md", content=f"{node}, with prices")
+        return calls(section, call("publish", summary=f"{node} written"))
+
+    return work
+
+
+def says_once(to: str, content: str, answer: str, turn: threading.Event) -> Brain:
+    """Return a step that says something when it is its turn, then waits for the answer."""
+
+    def step(seen: SeenRequest) -> Reply:
+        if not did(seen, content):
+            return replace(call("send_message", to=to, content=content), gate=turn)
+        return call("wait") if answer not in seen.said else Reply()
+
+    return step
+
+
+class Person:
+    """The person of the dialogue, over the HTTP API."""
+
+    def __init__(self, place: Place, agent: str) -> None:
+        self.place = place
+        self.agent = agent
+
+    def thread(self) -> list[ConversationMessage]:
+        """Return what was said to and by the person."""
+        found: list[ConversationMessage] = self._with(lambda c: c.conversation(self.agent)).messages
+        return [message for message in found if message.kind == "text"]
+
+    def hears(self, sender: str, content: str) -> ConversationMessage:
+        """Wait for a line."""
+        return until(
+            lambda: next(
+                (m for m in self.thread() if (m.sender, m.content) == (sender, content)), None
+            ),
+            f"{sender}: {content}",
+        )
+
+    def says(self, content: str, to: str | None = None) -> tuple[str, ...]:
+        """Say a line; return whom it went to."""
+        key = f"{self.agent} {content}"
+        return self._with(lambda c: c.send(self.agent, content, to=to, key=key)).to
+
+    def status(self) -> str:
+        """Return the agent's status."""
+        return str(self._with(lambda c: c.agent(self.agent)).status)
+
+    def _with(self, act: Callable[[Client], object]):  # type: ignore[no-untyped-def]
+        """Do it, again while the gateway is being restarted: the key makes it one message."""
+
+        def tried() -> object:
+            try:
+                with Client.for_home(self.place.home) as client:
+                    return act(client)
+            except (NotReachable, ApiError) as error:
+                if isinstance(error, ApiError) and error.status < 500:
+                    raise
+                return None
+
+        return until(tried, "the gateway answers")
+
+
+def heard(place: Place, name: str, words: str) -> SeenRequest:
+    """Wait until the model of an entity is asked with these words in its conversation."""
+    return place.server.wait_for(lambda seen: seen.is_for(name) and words in seen.said)
+
+
+@pytest.mark.parametrize("storm", [False, True], ids=["in peace", "while processes are killed"])
+def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
+    alices_turn, bobs_turn = threading.Event(), threading.Event()
+    name = "stormy" if storm else "chips"
+    asks = says_once("human", FOCUS, DATA_CENTER, alices_turn)
+    tells = says_once("coordinator", HARD, FORWARDED, bobs_turn)
+
+    place.plays(
+        coordinator=coordinator,
+        Alice=research("nvidia", asks),
+        Bob=research("amd", tells),
+        Cara=research("intel"),
+        Dan=research("qualcomm"),
+    )
+
+    def struck(title: str) -> None:
+        if storm:
+            place.kill(title)
+
+    started = place.json("run", GOAL, "--name", name, "--model", "anthropic/fake", "--detach")
+    person = Person(place, str(started["agent"]))
+    home = place.home / "agents" / person.agent
+
+    person.hears("coordinator", ON_IT)
+    place.await_call(home, "wait")
+    struck("human")
+    assert person.says(QUALCOMM) == ("coordinator",)
+    person.hears("coordinator", GOT_IT)
+    until(lambda: "qualcomm" in _nodes(person), "a fourth node, in the middle of the stage")
+    alices_turn.set()
+    asked = person.hears("Alice", FOCUS)
+    struck(f"coordinator {name}")
+    assert person.says(DATA_CENTER, to="alice") == ("Alice",)
+    seen = heard(place, "Alice", DATA_CENTER)
+    assert f'[Message from human]: (replying to your "{FOCUS}") {DATA_CENTER}' in seen.said
+    assert _last(person).in_reply_to == asked.id
+    bobs_turn.set()
+    heard(place, "coordinator", HARD)
+    scarce = person.hears("coordinator", SCARCE)
+    struck(f"worker {place.worker(home, 'bob').name}")
+    struck("human")
+    person.says(MLPERF)
+    assert _last(person).in_reply_to == scarce.id
+    struck(f"coordinator {name}")
+    seen = heard(place, "Bob", FORWARDED)
+    assert f'[Message from coordinator]: (replying to your "{HARD}") {FORWARDED}' in seen.said
+    person.hears("coordinator", STAGE_DONE)
+    struck("human")
+    assert set(person.says(PRICING, to="*")) == {"coordinator", *TEAM}
+    for entity in ("coordinator", *TEAM):
+        assert f"[Message from human]: {PRICING}" in heard(place, entity, PRICING).said
+    until(lambda: person.status() == "completed", "the report is written")
+    assert [(m.sender, m.to, m.content) for m in person.thread()] == THREAD
+    assert len(_nodes(person)) == 8
+    assert not place.server.problems
+    assert _stages(home) == 2
+    place.command("stop", name)
+
+
+def _last(person: Person) -> ConversationMessage:
+    return [m for m in person.thread() if m.sender == "human"][-1]
+
+
+def _nodes(person: Person) -> list[str]:
+    board = person._with(lambda c: c.board(person.agent))
+    return [node.name for node in board.nodes]
+
+
+def _stages(home: Path) -> int:
+    [journal] = home.glob("runs/*/journal.jsonl")
+    return journal.read_text().count('"stage.reconvened"') + 1

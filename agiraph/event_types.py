@@ -80,6 +80,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("tool.called", "a tool call began", _ENTITY, ("tool", "arguments")),
     EventType("tool.result", "a tool call ended", _ENTITY,
               ("tool", "is_error", "characters", "preview")),
+    EventType("tool.refused", "a rule or the human did not allow an action", _ENTITY,
+              ("tool", "subject", "rule", "by", "reason")),
     EventType("tool.loop", "the same call gave the same result again and again", _ENTITY,
               ("call", "count")),
     EventType("model.answered", "a model's answer stands in the conversation", _ENTITY,

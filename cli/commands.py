@@ -31,6 +31,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     "back": Entry(TALK, "cli.channels:back", "Say that you are back."),
     "respond": Entry(TALK, "cli.talk:respond", "Answer a question."),
+    "approvals": Entry(TALK, "cli.approvals:approvals", "List or revoke what you always allow."),
     "ps": Entry(LOOK, "cli.ps:ps", "List every entity: process, state, tokens, money."),
     "agents": Entry(LOOK, "cli.agents:agents", "List all agents."),
     "show": Entry(LOOK, "cli.agents:show", "Show one agent."),

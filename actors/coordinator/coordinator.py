@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+from actors.coordinator.approving import lead_clearance
 from actors.coordinator.belongings import coordinator_belongings
 from actors.coordinator.bulletin import Bulletin
 from actors.coordinator.counter import Counter
@@ -124,6 +125,7 @@ class CoordinatorActor:
         toolbox = Toolbox.for_entity("coordinator", args.tools)
         is_infinite = args.agent.mode == "infinite"
         self._toolbox = toolbox if is_infinite else toolbox.without(END_CYCLE.name)
+        self.clearance = lead_clearance(self, self.office, self._talk, self._gate).of
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self._bulletin = Bulletin(self.office, self.transcript, runtime.clock)
         self._skills = find_skills(runtime.home.path, args.agent.input_dir)

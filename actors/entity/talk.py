@@ -85,7 +85,7 @@ class Talk:
         self._answers = answers
         self._shown: list[Incoming] = []
         self._asked: QuestionId | None = None
-        self._heard_answer: str | None = None
+        self.heard_answer: str | None = None
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
         """Send text; return once the router holds it. Raises Refused for an unknown name."""
@@ -159,7 +159,7 @@ class Talk:
             [taken] = await self._speaker.patience.first_of(self._answers.take(question))
         arrived: Arrived = taken.result()
         self._conversation.when_recorded(arrived.done)
-        self._heard_answer = arrived.message
+        self.heard_answer = arrived.message
         return arrived.answered
 
     async def until_message(self) -> None:
@@ -181,14 +181,14 @@ class Talk:
 
     def take_effects(self) -> Effects:
         """Return the messages that the last call has shown, and forget them."""
-        answer = () if self._heard_answer is None else (self._heard_answer,)
+        answer = () if self.heard_answer is None else (self.heard_answer,)
         effects = Effects(
             messages=(*answer, *(incoming.id for incoming in self._shown)),
             human=tuple(i.shown for i in self._shown if i.from_name == HUMAN_NAME),
             asked=self._asked,
         )
         self._shown.clear()
-        self._asked = self._heard_answer = None
+        self._asked = self.heard_answer = None
         return effects
 
     async def _recipients(self, to: str) -> list[tuple[str, Address]]:

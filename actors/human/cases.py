@@ -30,6 +30,7 @@ class Case:
     is_shared: bool = False
     askers: dict[str, str] = field(default_factory=dict)
     reason: str = ""
+    is_revoked: bool = False
     answered_as: str = ""
 
     @property
@@ -73,6 +74,8 @@ def case_after(case: Case, record: JsonObject) -> Case:
                 delivered=case.delivered | set(told),
                 reason=record.get("reason", ""),
             )
+        case "revoked":
+            return replace(case, is_revoked=True)
         case "expired":
             return replace(case, question=_with(case.question, status="expired"))
         case "answered":

@@ -5,6 +5,7 @@ stands in a journal) leaves no second trace.
 """
 
 from actors.human.gateway import Gateway
+from actors.human.standing import answer_by_standing
 from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, RESERVED_NAMES, AgentId, agent_of
 from agiraph.messages import (
     AskQuestion,
@@ -86,6 +87,9 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
         if question is None or question.status != "open":
             gateway.postman.ring()
             return
+    if answer_by_standing(gateway.questions, question, gateway.clock.now()):
+        gateway.postman.ring()
+        return
     gateway.deadlines.ring()
     gateway.thread.add(
         id=f"question:{question.id}",

@@ -8,6 +8,7 @@ The state is the fold of a journal of these records:
     answered   a person's answer; the first one holds
     expired    its deadline has passed without one
     withdrawn  nobody waits any more: its asker said so, or is gone
+    revoked    what an approval allowed for always is allowed no more
     delivered  the outcome is in the router's hands as the answer to one message
 
 Each question gets exactly one of answered, expired and withdrawn, here and nowhere else.
@@ -164,9 +165,13 @@ class Questions:
         waiting = [self._cases[id].question for id in self._open]
         return [question for question in waiting if agent in (None, question.agent)]
 
-    def open_cases(self) -> list[Case]:
-        """Return the open questions with the addresses of their askers, oldest first."""
-        return [self._cases[id] for id in self._open]
+    def cases(self) -> list[Case]:
+        """Return every question with all that is known of it, oldest first."""
+        return list(self._cases.values())
+
+    def revoke(self, id: str, at: float) -> None:
+        """Take back what the answer to an approval has allowed from then on."""
+        self._write({"type": "revoked", "id": id, "at": at})
 
     def close(self) -> None:
         """Close the file."""

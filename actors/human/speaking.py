@@ -6,6 +6,7 @@ from actors.human.line import deliver
 from actors.human.outcomes import write_outcome
 from agiraph.agent.replies import Link, quote
 from agiraph.api import ApiError, Sent
+from agiraph.approvals.words import parse_verdict
 from agiraph.board.names import find_worker
 from agiraph.errors import InvalidInput, unknown
 from agiraph.ids import (
@@ -71,7 +72,12 @@ def answer(
     Raises ApiError 409 that tells who came first.
     """
     known_as = cause.id if cause else ""
-    now = gateway.clock.now()
+    now, asked = gateway.clock.now(), gateway.questions.get(question_id)
+    if asked is not None and asked.kind == "approval":
+        try:
+            text = parse_verdict(text).text
+        except InvalidInput as error:
+            raise ApiError(422, str(error)) from None
     try:
         question = gateway.questions.answer(
             question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as

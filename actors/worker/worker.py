@@ -23,6 +23,7 @@ from actors.entity.retelling import tell_again
 from actors.entity.talk import Talk
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
+from actors.worker.approving import worker_clearance
 from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.family import hear_of_sub_node
@@ -104,6 +105,7 @@ class WorkerActor:
         if args.worker.mode == "single_inference":
             self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
             self._toolbox = Toolbox(())
+        self.clearance = worker_clearance(self, self._talk, self._gate).of
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self._skills = find_skills(runtime.home.path, args.input_dir)
         self._system = self._system_prompt()

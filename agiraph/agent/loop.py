@@ -29,6 +29,7 @@ from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolTurn
 T = TypeVar("T")
 
 TOO_LONG = "context_too_long"
+NOT_APPROVED = "not_approved"
 
 INTERRUPTED_CALL = "[interrupted] This call was cancelled by a message that follows."
 UNKNOWN_OUTCOME = (
@@ -66,6 +67,29 @@ class Effects:
     messages: tuple[str, ...] = ()
     human: tuple[str, ...] = ()
     asked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """Whether an action may be done: `refusal` says why not, '' that it may.
+
+    `message` is the bus id of the human's word on it.
+    """
+
+    refusal: str = ""
+    message: str | None = None
+
+
+class Asking(Protocol):
+    """An action that may have to wait for the human's word."""
+
+    async def answer(self) -> Cleared:
+        """Return whether it may be done, however long that takes to be known."""
+        ...
+
+    async def withdrawn(self) -> Cleared:
+        """Ask no longer: a message came first."""
+        ...
 
 
 def next_step(transcript: Transcript) -> Think | Act | Rest:
@@ -131,6 +155,10 @@ class Entity(Protocol):
 
     def context(self, key: str) -> ToolContext:
         """Return what a tool is handed when it runs as step `key`."""
+        ...
+
+    def clearance(self, opened: OpenCall | None) -> "Asking | None":
+        """Return what to ask before a call, or (None) before a model call; None: nothing."""
         ...
 
     def notices(self) -> list[Heard]:
@@ -274,6 +302,12 @@ class AgentLoop:
     async def _think(self) -> None:
         if not await self._entity.on_step_limit():
             return
+        if (asking := self._entity.clearance(None)) is not None:
+            cleared = await self._unless_interrupted(asking.answer())
+            if cleared is None:
+                return
+            if cleared.refusal:
+                raise ModelFailure(NOT_APPROVED, cleared.refusal)
         request = self._entity.request()
         self._entity.show("busy", f"thinking ({request.model})")
         partial = Partial()
@@ -312,10 +346,19 @@ class AgentLoop:
     # --- act -------------------------------------------------------------------------------------
 
     async def _act(self, opened: OpenCall) -> None:
+        cleared = Cleared()
+        if not opened.was_started and (asking := self._entity.clearance(opened)) is not None:
+            word = await self._unless_interrupted(asking.answer())
+            cleared = word or await asking.withdrawn()
+        if cleared.refusal:
+            self._finish(opened, _turn(opened, cleared.refusal, is_error=True))
+            return
         call, context = opened.call, self._entity.context(opened.key)
         if may_run(opened, self._toolbox):
             if not opened.was_started:
-                started = CallStarted(call_id=call.id, name=call.name, ts=self._clock.now())
+                started = CallStarted(
+                    call_id=call.id, name=call.name, message=cleared.message, ts=self._clock.now()
+                )
                 self._conversation.append(started)
             self._tell(called(call, opened.key, self._clock.now()))
             work = self._toolbox.run(call, context)

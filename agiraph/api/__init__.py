@@ -17,6 +17,7 @@ from agiraph.api.access import (
     WhoAmI,
 )
 from agiraph.api.agents import AgentSummary, Archived, CreateAgent, NewRun, RunRequest, RunView
+from agiraph.api.approvals import ApprovalView
 from agiraph.api.base import JsonObject, Request, View
 from agiraph.api.channels import ChannelTest, ChannelView, DeliveryView, Presence, SetPresence
 from agiraph.api.conversation import (
@@ -45,6 +46,7 @@ __all__ = [
     "AgentSummary",
     "Answer",
     "ApiError",
+    "ApprovalView",
     "Archived",
     "BoardView",
     "ChannelTest",

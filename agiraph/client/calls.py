@@ -2,6 +2,7 @@
 
 from agiraph.client.access import AccessCalls
 from agiraph.client.agents import AgentCalls
+from agiraph.client.approvals import ApprovalCalls
 from agiraph.client.channels import ChannelCalls
 from agiraph.client.conversation import ConversationCalls
 from agiraph.client.entities import EntityCalls
@@ -15,6 +16,7 @@ class Calls(
     AgentCalls,
     ConversationCalls,
     QuestionCalls,
+    ApprovalCalls,
     ChannelCalls,
     TriggerCalls,
     WorkCalls,

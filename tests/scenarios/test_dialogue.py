@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.api import ApiError, ConversationMessage, NotReachable
+from agiraph.api import ApiError, ConversationMessage, NotReachable, Sent
 from agiraph.client import Client
 from agiraph.turns import AssistantTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
@@ -155,7 +155,8 @@ class Person:
     def says(self, content: str, to: str | None = None) -> tuple[str, ...]:
         """Say a line; return whom it went to."""
         key = f"{self.agent} {content}"
-        return self._with(lambda c: c.send(self.agent, content, to=to, key=key)).to
+        sent: Sent = self._with(lambda c: c.send(self.agent, content, to=to, key=key))
+        return sent.to
 
     def status(self) -> str:
         """Return the agent's status."""

@@ -8,8 +8,9 @@ from typing import Any
 
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox, Incoming
-from agiraph.agent.loop import AgentLoop, Effects, Gate, Partial
+from agiraph.agent.loop import AgentLoop, Asking, Effects, Gate, Partial
 from agiraph.agent.records import Heard
+from agiraph.agent.transcript import OpenCall
 from agiraph.clock import SystemClock
 from agiraph.config import load_config
 from agiraph.home import AgentHome, RunHome
@@ -119,6 +120,7 @@ class FakeEntity:
         self.conversation = conversation
         self.events: list[str] = []
         self.pending_notices: list[Heard] = []
+        self.asking: Callable[[OpenCall | None], Asking | None] = lambda _opened: None
 
     def is_over(self) -> bool:
         return (
@@ -137,6 +139,9 @@ class FakeEntity:
             AgentHome(self.folder), RunHome(self.folder / "run"), WorkerId("w"), None, None
         )
         return ToolContext("worker", key, scope, load_config(), None, {}, self.folder / ".calls")
+
+    def clearance(self, opened: OpenCall | None) -> Asking | None:
+        return self.asking(opened)
 
     def notices(self) -> list[Heard]:
         told, self.pending_notices = self.pending_notices, []

@@ -1,0 +1,63 @@
+"""Standing approvals: what "allow always" has allowed, until it is taken back.
+
+They are answers in the book of questions, so an approval and what it allows from then on are one
+record; taking one back is another.
+"""
+
+from actors.human.cases import Case
+from actors.human.questions import Questions
+from agiraph.api import ApiError, ApprovalView
+from agiraph.approvals.policy import remembers
+from agiraph.approvals.words import ALLOW_ALWAYS
+from agiraph.models import Deed, Question
+
+BY_APPROVAL = "standing approval"
+
+
+def standing(book: Questions, agent: str | None = None) -> list[Case]:
+    """Return the approvals that stand, of one agent or of all, oldest first."""
+    return [case for case in book.cases() if _stands(case) and agent in (None, case.question.agent)]
+
+
+def answer_by_standing(book: Questions, question: Question, now: float) -> bool:
+    """Answer an approval that an earlier "allow always" covers; return whether one does."""
+    if question.kind != "approval" or question.about is None or question.status != "open":
+        return False
+    for case in standing(book, question.agent):
+        known = case.question.about
+        if known is not None and remembers(known, question.about):
+            book.answer(question.id, "allow once", f"{BY_APPROVAL} {case.question.id}", now)
+            return True
+    return False
+
+
+def revoke(book: Questions, id: str, now: float) -> ApprovalView:
+    """Take an approval back; return what it was. ApiError 404 lists those that stand."""
+    found = next((case for case in standing(book) if case.question.id == id), None)
+    if found is None:
+        known = ", ".join(case.question.id for case in standing(book)) or "none"
+        raise ApiError(404, f"unknown approval '{id}' (standing: {known})")
+    book.revoke(id, now)
+    return approval_view(found)
+
+
+def approval_view(case: Case, agent_name: str = "") -> ApprovalView:
+    """Return a standing approval as the API shows it."""
+    question, about = case.question, case.question.about or Deed(tool="")
+    return ApprovalView(
+        id=question.id,
+        agent=question.agent,
+        agent_name=agent_name,
+        tool=about.tool,
+        pattern=about.remember,
+        rule=about.rule,
+        by=question.answered_by or "",
+        via=question.answered_via or "",
+        at=question.answered_at or 0.0,
+    )
+
+
+def _stands(case: Case) -> bool:
+    question = case.question
+    is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
+    return question.kind == "approval" and is_given and not case.is_revoked

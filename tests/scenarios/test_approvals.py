@@ -7,7 +7,7 @@ import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL
 from agiraph.client import Client
-from tests.fakes.model_server import call
+from tests.fakes.model_server import Brain, Reply, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
 from tests.scenarios.place import Place, one_worker, placed
@@ -126,7 +126,7 @@ def test_an_interruption_takes_the_question_back(place: Place) -> None:
 def test_a_stage_waits_for_the_humans_word(place: Place) -> None:
     role = {"name": "eve", "prompt": "Write facts.md"}
     stage = {"name": "Guarded", "roles": [role]}
-    leads = [
+    leads: list[Reply | Brain] = [
         call("launch_roles", stage=stage),
         call("wait"),
         lambda seen: call("finish", summary=f"Done: {seen.result('wait')}"),

@@ -3,7 +3,6 @@
 A wrong key or value is told with file, line, key and what was possible.
 """
 
-import ipaddress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -208,10 +207,14 @@ class HttpConfig(Section):
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach what listens on `host`."""
+    if host.lower() in ("127.0.0.1", "localhost"):
+        return True
+    import ipaddress  # here: this module is imported by every process
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host.lower() == "localhost"
+        return False
 
 
 class GatewayConfig(Section):

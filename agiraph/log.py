@@ -20,7 +20,7 @@ SECRET_NAME = re.compile(
 )
 SECRET_VALUE = re.compile(
     r"""(?x)
-    \b(?:sk|pk|rk|xox[abp]|ghp|gho|glpat)[-_][A-Za-z0-9_\-]{8,}   # keys of the known makers
+    \b(?:sk|pk|rk|xox[abp]|ghp|gho|glpat|agt)[-_][A-Za-z0-9_\-]{8,}  # known makers' keys, and ours
     | \bBearer\s+[A-Za-z0-9._~+/=\-]{8,}
     | \bAIza[A-Za-z0-9_\-]{20,}
     """

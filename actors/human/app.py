@@ -71,7 +71,7 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
     own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
     guards = Guards(
         keys=keys,
-        names=Names(http.host, *http.names, *_public_name(gateway)),
+        names=Names(http.host, *http.names, *_public_name(gateway), is_tls=bool(http.tls_cert)),
         rules=Rules([*own, *routes_of(ROUTERS)]),
         ledger=ledger,
         http=http,

@@ -15,6 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
+from actors.human.exchange import refuse
+from agiraph.api import ApiError
 from agiraph.config import HttpConfig
 
 FRAMES = "agiraph.frames"
@@ -22,6 +24,9 @@ FRAMES = "agiraph.frames"
 
 SPARE_CONNECTIONS = 64
 """Beyond the bound on connections so many more are told so, further ones are cut off."""
+
+
+TOO_MANY = ApiError(503, "too many connections are open (http.connections): come back later")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +84,13 @@ class PatientHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect a head, or refuse one connection too many."""
         super().connection_made(transport)
-        if len(self.connections) > self.patience.connections + SPARE_CONNECTIONS:
+        over = len(self.connections) - self.patience.connections
+        if over > SPARE_CONNECTIONS:
             transport.abort()
-        else:
-            self._expect_head()
+            return
+        if over > 0:
+            self.app = _refuse_one_too_many
+        self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget every deadline."""
@@ -103,7 +111,10 @@ class PatientHttp(H11Protocol):
         """Leave the connection to its WebSocket."""
         self._expect_nothing()
         self._stall.end()
-        super().handle_websocket_upgrade(event)
+        if self.app is _refuse_one_too_many:
+            self._refuse(b"503 Service Unavailable", TOO_MANY.detail)
+        else:
+            super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         """Give the client a time to take the answer."""
@@ -230,6 +241,11 @@ class PatientWebSocket(WebSocketsSansIOProtocol):
         super().on_task_complete(task)
         if not self.disconnected:
             self._stall.begin(self.transport)
+
+
+async def _refuse_one_too_many(scope: Any, receive: Any, send: Any) -> None:
+    """Answer on a connection that is one too many."""
+    await refuse("http", send, TOO_MANY, "")
 
 
 def patient(patience: Patience) -> tuple[type[PatientHttp], type[PatientWebSocket]]:

@@ -26,7 +26,6 @@ NOISE = (
     "without completing response",
     "Invalid HTTP request received",
     "Unsupported upgrade request",
-    "Exceeded concurrency limit",
 )
 
 
@@ -132,7 +131,6 @@ async def serving(
             h11_max_incomplete_event_size=patience.header_bytes,
             ws_max_size=FRAME_LIMIT,
             ws_per_message_deflate=False,
-            limit_concurrency=patience.connections,
             backlog=BACKLOG,
             proxy_headers=False,
             timeout_graceful_shutdown=1,

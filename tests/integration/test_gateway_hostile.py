@@ -31,7 +31,7 @@ BOUNDS = {
     "body_bytes": 65536,
     "connections": CONNECTIONS,
     "followers": 2,
-    "strangers_per_second": 50,
+    "strangers_per_second": 10,
 }
 
 
@@ -140,11 +140,12 @@ def test_a_follower_that_never_reads_is_cut_off(world: World, url: str, token: s
             *("Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
         )
         until(lambda: not serves(raw), "it is cut off")
-    text = world.home.human.audit.read_text()
-    ended = [
-        line for line in map(json.loads, text.splitlines()) if line["path"].endswith("loud/events")
-    ]
-    assert [line["status"] for line in ended] == [None, 101]
+
+    def statuses() -> list[int | None]:
+        lines = map(json.loads, world.home.human.audit.read_text().splitlines())
+        return [line["status"] for line in lines if line["path"].endswith("loud/events")]
+
+    until(lambda: statuses() == [None, 101], "its end is in the audit")
 
 
 # --- greedy ones ---
@@ -194,9 +195,7 @@ def test_a_token_that_calls_too_often_is_told_when_to_come_back(world: World, ur
 
 
 def test_who_guesses_is_slowed_down_and_nobody_else_is(url: str, token: str) -> None:
-    with Client(url, "guess") as guessing:
-        statuses = [guessing._http.get("/agents").status_code for _ in range(400)]
-    assert set(statuses) == {401, 429}
+    until(lambda: ask(url, "guess", "/health")[0] == 429, "a stranger has to wait")
     assert ask(url, token, "/health")[0] == 200
     until(lambda: ask(url, "guess", "/health")[0] == 401, "a stranger is answered again")
 
@@ -219,8 +218,7 @@ def test_one_follower_too_many_is_refused(world: World, url: str, token: str) ->
 
 
 def test_one_connection_too_many_is_refused_and_others_go_on(url: str, token: str) -> None:
-    with Client(url, token) as client, ExitStack() as open_ones:
-        client.health()
+    with ExitStack() as open_ones:
         crowd = [
             open_ones.enter_context(Raw(url)) for _ in range(CONNECTIONS + SPARE_CONNECTIONS + 5)
         ]

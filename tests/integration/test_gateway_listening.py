@@ -128,8 +128,9 @@ def test_with_tls_a_cookie_goes_over_tls_alone(world: World) -> None:
             answer = http.post("/login", json={"code": code}, headers={"Origin": client.url})
             assert "secure" in answer.headers["set-cookie"].lower().split("; ")
             plain = client.url.replace("https", "http")
-            refused = http.post("/login", json={"code": code}, headers={"Origin": plain})
+            refused = http.get("/health", headers={"Origin": plain})
             assert refused.status_code == 403
+            assert "origin" in refused.json()["detail"]
 
 
 @needs_openssl

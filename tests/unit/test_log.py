@@ -21,7 +21,12 @@ def _restore_logging():  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize(
     "text",
-    ["sk-ant-api03-abcdefgh12345678", "Bearer abcdefghijkl.mnop", "ghp_0123456789abcdef"],
+    [
+        "sk-ant-api03-abcdefgh12345678",
+        "Bearer abcdefghijkl.mnop",
+        "ghp_0123456789abcdef",
+        "agt_0123456789abc",
+    ],
 )
 def test_keys_are_blotted_out_wherever_they_stand(text: str) -> None:
     assert redact({"a": [f"before {text} after"]}) == {"a": [f"before {BLOT} after"]}

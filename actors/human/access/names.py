@@ -13,13 +13,16 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 class Names:
     """The names under which this gateway may be called."""
 
-    def __init__(self, host: str, *others: str) -> None:
+    def __init__(self, host: str, *others: str, is_tls: bool = False) -> None:
         """Allow the loopback names, `host` if it is configured to be another one, and `others`.
+
+        Without TLS of our own a page may still come by it: from a proxy before us.
 
         On a wildcard address any literal IP address serves, and this machine's own name.
         """
         self._is_wildcard = host in ("", "0.0.0.0", "::")
         own = {socket.gethostname().lower()} if self._is_wildcard else {host.lower()}
+        self._schemes = ("https",) if is_tls else ("http", "https")
         self._allowed = LOOPBACK | own | {name.lower() for name in others}
 
     def allow(self, host_header: str) -> bool:
@@ -32,7 +35,7 @@ class Names:
     def allow_origin(self, origin: str, host_header: str) -> bool:
         """Whether a browser's Origin is this gateway's own, as it was called."""
         scheme, mark, rest = origin.partition("://")
-        return bool(mark) and scheme in ("http", "https") and rest.lower() == host_header.lower()
+        return bool(mark) and scheme in self._schemes and rest.lower() == host_header.lower()
 
 
 def _name_of(host_header: str) -> str | None:

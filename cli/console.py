@@ -1,5 +1,6 @@
 """`agiraph console`: a person's own terminal as an actor on the bus, talking with one team."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ import click
 
 from agiraph.api import AgentSummary
 from agiraph.errors import InvalidInput
-from cli.options import connect, examples, home_option
+from cli.options import examples, face, home_option
 
 if TYPE_CHECKING:
     from agiraph.client import Client
@@ -19,11 +20,18 @@ OVER = frozenset({"completed", "failed", "stopped"})
 @click.command(
     epilog=examples(
         "agiraph console my-agent",
+        "agiraph console my-agent --to ada",
         "echo 'How far are you?' | agiraph console my-agent",
-        "printf '@alice only the tables\\n/quit\\n' | agiraph console my-agent",
+        "printf '@alice only the tables\\n/quit\\n' | agiraph console my-agent --plain",
     )
 )
 @click.argument("agent", required=False)
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="Lines that scroll by, for pipes and screen readers [default: if this is no terminal].",
+)
+@click.option("--to", "entity", help="Look at this worker first, or at the whole team as '*'.")
 @click.option(
     "--wait",
     "linger_seconds",
@@ -33,19 +41,34 @@ OVER = frozenset({"completed", "failed", "stopped"})
     help="When a pipe ends: seconds to wait for the team's next word.",
 )
 @home_option
-def console(agent: str | None, linger_seconds: float, home: Path) -> None:
+def console(
+    agent: str | None, plain: bool, entity: str | None, linger_seconds: float, home: Path
+) -> None:
     """Talk with a running team; without AGENT, with the only one that is at work.
 
-    A line goes to the coordinator (or answers the one open question), `@name text` to a worker,
-    `@* text` to all, `/answer ID text` answers a question, `/board` shows the work, `/quit` leaves.
+    On a terminal: the team at the side, the conversation in the middle, questions on top; F1 or
+    /help tells every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
+    all; /quit leaves and the team goes on.
     """
+    door = face().connect  # asked for here: threads that connect again have no command line
+    with door(home) as client:
+        chosen = client.agent(agent) if agent else client.agent(only_one(client).id)
+    if not plain and is_screen():
+        from actors.console.ui.main import show_console
+
+        show_console(lambda: door(home), chosen, entity)
+        return
     from actors.console.main import converse
 
-    with connect(home) as client:
-        chosen = client.agent(agent) if agent else only_one(client)
     if sys.stdin.isatty():
         click.echo("/help says what can be typed, /quit leaves", err=True)
-    converse(lambda: connect(home), chosen, click.echo, linger_seconds)
+    converse(lambda: door(home), chosen, click.echo, linger_seconds)
+
+
+def is_screen() -> bool:
+    """Whether a person sits at a terminal that can be drawn on."""
+    is_dumb = os.environ.get("TERM", "dumb") in ("dumb", "")
+    return sys.stdin.isatty() and sys.stdout.isatty() and not is_dumb
 
 
 def only_one(client: "Client") -> AgentSummary:

@@ -89,6 +89,11 @@ class Endpoint:
         self._ticker: asyncio.TimerHandle | None = None
         self._is_flushing = False
 
+    @property
+    def is_up(self) -> bool:
+        """Whether the router has let us in and the connection stands."""
+        return self._link.state is LinkState.UP and self._failure is None
+
     # --- life -----------------------------------------------------------------------------------
 
     async def start(self, within_seconds: float = 10) -> None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from actors.broker.calls import Calls, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
+from actors.broker.listeners import Listeners
 from actors.broker.services import Services
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
@@ -27,12 +28,14 @@ from agiraph.messages import (
     CallModel,
     CancelCall,
     CheckModel,
+    ListenIn,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
     Ok,
+    Overheard,
     RefusedReply,
     UsageTable,
 )
@@ -43,6 +46,7 @@ from agiraph.turns import JsonObject, ModelRequest, Usage
 from transport.endpoint import Received
 from transport.errors import TransportError
 
+CONSOLES = "console/"
 ORPHAN_SECONDS = 10.0
 REMEMBERED_ANSWERS = 64
 
@@ -73,6 +77,7 @@ class Broker:
         self._in_flight: dict[bytes, CallInFlight] = {}
         self._answers: OrderedDict[bytes, tuple[bytes, ModelAnswer]] = OrderedDict()
         self._unpacker = Unpacker()
+        self._listeners = Listeners()
         self._side = SideWork()
 
     async def serve(self) -> None:
@@ -99,6 +104,9 @@ class Broker:
                 self._take_call(received, received.body)
             case CancelCall(call=call):
                 self._cancel(received, call)
+            case ListenIn(agent=agent) if received.header.sender.startswith(CONSOLES):
+                now = self._runtime.clock.monotonic()
+                self._listeners.listen(agent, received.header.sender, now)
             case ListModels():
                 default, _ = self._services.default()
                 catalog = ModelCatalog(providers=self._services.catalog(), default=default)
@@ -162,7 +170,7 @@ class Broker:
             call.task.cancel()
 
     async def _run(self, id: bytes, call: CallInFlight, request: ModelRequest) -> None:
-        deltas = Deltas(lambda delta: self._post_delta(id, call, delta))
+        deltas = Deltas(lambda delta: self._post_delta(id, call, delta, request.entity))
         try:
             answer = await self._answer(request, deltas)
         finally:
@@ -193,9 +201,13 @@ class Broker:
         while len(self._answers) > REMEMBERED_ANSWERS:
             self._answers.popitem(last=False)
 
-    def _post_delta(self, id: bytes, call: CallInFlight, delta: Delta) -> None:
+    def _post_delta(self, id: bytes, call: CallInFlight, delta: Delta, entity: str) -> None:
         body = ModelDelta(call=id, text=delta.text, restarted=delta.restarted)
         self._runtime.post(call.asked.header.sender, body)
+        now = self._runtime.clock.monotonic()
+        for console in self._listeners.of(agent_of(entity), now):
+            heard = Overheard(entity=entity, call=id, text=delta.text, restarted=delta.restarted)
+            self._runtime.post(console, heard)
 
     def _note_retry(self, request: ModelRequest, retry: Retry, deltas: Deltas) -> None:
         deltas.restart()

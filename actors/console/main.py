@@ -6,27 +6,12 @@ from collections.abc import Callable
 
 from actors.console.desk import Desk
 from actors.console.keyboard import Keyboard
+from actors.console.seat import HELLO_SECONDS, attach
 from actors.console.session import Session, Show
-from agiraph.api import AgentSummary, ConsoleTicket
+from agiraph.api import AgentSummary
 from agiraph.client import Client
 from agiraph.errors import Unavailable
-from agiraph.messages import MESSAGES
-from transport.codec import Codec
-from transport.endpoint import Endpoint
 from transport.errors import TransportError
-
-HELLO_SECONDS = 10.0
-
-
-def attach(ticket: ConsoleTicket) -> Endpoint:
-    """Return the endpoint that a ticket admits, not started yet."""
-    return Endpoint(
-        url=ticket.router_url,
-        address=ticket.address,
-        incarnation=ticket.incarnation,
-        ticket=bytes.fromhex(ticket.ticket),
-        codec=Codec(MESSAGES),
-    )
 
 
 def converse(

@@ -11,8 +11,11 @@ from typing import Final, Protocol, assert_never
 
 from actors.console.bell import Bell
 from actors.console.desk import Desk
+from actors.console.folders import told_path
 from actors.console.keyboard import Keyboard
 from actors.console.printable import one_line, printable
+from actors.console.recipients import recipients
+from actors.console.tree import grown, told_tree
 from actors.console.typed import (
     HELP,
     Act,
@@ -20,15 +23,19 @@ from actors.console.typed import (
     Quit,
     Say,
     ShowBoard,
+    ShowFiles,
     ShowHelp,
     ShowQuestions,
+    ShowTree,
+    Steer,
     read_line,
 )
 from agiraph.api import AgentSummary, ApiError, ConversationMessage, NotReachable, QuestionView
-from agiraph.errors import InvalidInput, unknown
+from agiraph.errors import InvalidInput
 from agiraph.following import Follower
-from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, Address, coordinator_address, slug
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, Address
 from agiraph.messages import Text
+from agiraph.models import DeliveryMode
 from transport.endpoint import Received
 from transport.errors import Nacked
 
@@ -119,10 +126,21 @@ class Session:
 
     async def _do(self, act: Act) -> None:
         match act:
-            case Say(to, text):
-                await self._say(to, text)
+            case Say(to, text, mode):
+                await self._say(to, text, mode)
             case Answer(question, text):
                 await self._answer(question, text)
+            case Steer(act=order, name=name):
+                entity = f"{self._agent.id}/{name}" if name else self._agent.id
+                acted = await self._desk.ask(lambda client: client.act(entity, order))
+                self._show("\n".join(f"{one.state}  {one.address}" for one in acted.entities))
+            case ShowFiles(path=path):
+                found = await self._desk.ask(lambda client: client.workspace(self._agent.id, path))
+                self._show(told_path(found))
+            case ShowTree():
+                rows = await self._desk.ask(lambda client: client.entities())
+                board = await self._desk.ask(lambda client: client.board(self._agent.id))
+                self._show(told_tree(grown(self._agent.id, rows, board)))
             case ShowBoard():
                 await self._show_board()
             case ShowQuestions():
@@ -136,26 +154,19 @@ class Session:
             case _:
                 assert_never(act)
 
-    async def _say(self, to: str, text: str) -> None:
+    async def _say(self, to: str, text: str, mode: DeliveryMode) -> None:
         for name, address in await self._recipients(to):
-            body = Text(content=text, from_name=HUMAN_NAME, to_name=name)
+            body = Text(content=text, from_name=HUMAN_NAME, to_name=name, mode=mode)
             await self._line.send(address, body)
             self._show(f"→ {name}")
         self._waits_for_word = True
         self._heard.clear()
 
     async def _recipients(self, to: str) -> list[tuple[str, Address]]:
-        coordinator = (COORDINATOR_NAME, coordinator_address(self._agent.id))
-        if to.lower() == COORDINATOR_NAME:
-            return [coordinator]
+        if to.casefold() == COORDINATOR_NAME:
+            return recipients(self._agent.id, (), to)
         workers = await self._desk.ask(lambda client: client.workers(self._agent.id))
-        alive = [worker for worker in workers if worker.status != "stopped"]
-        if to == "*":
-            return [coordinator, *((w.name, Address(w.address)) for w in alive)]
-        for worker in alive:
-            if to in (worker.id, worker.name) or slug(to) == slug(worker.name):
-                return [(worker.name, Address(worker.address))]
-        raise unknown("recipient", to, [*(w.name for w in alive), COORDINATOR_NAME, "*"])
+        return recipients(self._agent.id, workers, to)
 
     async def _answer(self, question: str, text: str) -> None:
         answered = await self._desk.ask(lambda client: client.answer(question, text))

@@ -1,19 +1,29 @@
-"""What a person typed, read as an act: say something, answer, look at the board, leave."""
+"""What a person typed, read as an act: say something, answer, steer, look, leave. Pure."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from agiraph.errors import InvalidInput
 from agiraph.ids import COORDINATOR_NAME
+from agiraph.models import DeliveryMode
 
 HELP = """\
-text              to the coordinator; the answer, if exactly one question is open
-@name text        to one worker
-@* text           to the coordinator and all workers
-/answer ID text   answer a question
-/questions        list the open questions
-/board            show the work board
-/help             this
-/quit             leave (the team goes on)"""
+text                  to the coordinator; the answer, if exactly one question is open
+@name text            to one worker
+@* text               to the coordinator and all workers
+/answer ID text       answer a question
+/questions            list the open questions
+/interrupt @name text say it now: what it is doing is cancelled (without @name: the coordinator)
+/pause [name]         let it stand still (without a name: the whole team)
+/resume [name]        let it go on
+/stop [name]          stop it in an orderly way
+/board                show the work board
+/files [path]         show a folder or a file of the run
+/tree                 show the entities by parent
+/help                 this
+/quit                 leave (the team goes on)"""
+
+Order = Literal["pause", "resume", "stop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,7 @@ class Say:
 
     to: str
     text: str
+    mode: DeliveryMode = "steer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +44,28 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Steer:
+    """Pause, resume or stop one entity; '' is the whole team."""
+
+    act: Order
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShowBoard:
     """Show the work board."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowFiles:
+    """Show a folder or a file of the run; '' is the run's own folder."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTree:
+    """Show the entities by parent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +83,20 @@ class Quit:
     """Leave."""
 
 
-Act = Say | Answer | ShowBoard | ShowQuestions | ShowHelp | Quit
+Act = (
+    Say | Answer | Steer | ShowBoard | ShowFiles | ShowTree | ShowQuestions | ShowHelp | Quit
+)  # fmt: skip
 
-COMMANDS = ("answer", "board", "help", "questions", "quit")
+COMMANDS = (
+    "answer", "board", "files", "help", "interrupt", "pause", "questions", "quit", "resume", "stop",
+    "tree",
+)  # fmt: skip
+ORDERS: tuple[Order, ...] = ("pause", "resume", "stop")
+TAKE_NAMES = (*ORDERS, "interrupt")
 
 
-def read_line(line: str, open_questions: tuple[str, ...]) -> Act | None:
-    """Return what a typed line asks for, None for an empty one.
+def read_line(line: str, open_questions: tuple[str, ...], to: str = COORDINATOR_NAME) -> Act | None:
+    """Return what a typed line asks for, None for an empty one; a plain line goes to `to`.
 
     Raises InvalidInput for an unknown command or one that lacks its text. A line that begins with
     two slashes is text that begins with one.
@@ -67,9 +105,9 @@ def read_line(line: str, open_questions: tuple[str, ...]) -> Act | None:
     if not line:
         return None
     if line.startswith("//"):
-        return Say(COORDINATOR_NAME, line[1:])
+        return Say(to, line[1:])
     if line.startswith("/"):
-        return _command(*_split(line[1:]))
+        return _command(*_split(line[1:]), to)
     if line.startswith("@"):
         name, text = _split(line[1:])
         if not name or not text:
@@ -77,7 +115,26 @@ def read_line(line: str, open_questions: tuple[str, ...]) -> Act | None:
         return Say(name, text)
     if len(open_questions) == 1:
         return Answer(open_questions[0], line)
-    return Say(COORDINATOR_NAME, line)
+    return Say(to, line)
+
+
+def completions(line: str, names: tuple[str, ...]) -> list[str]:
+    """Return the lines that `line` may become: commands, and names where a name is meant."""
+    head, space, rest = line.rpartition(" ")
+    command = head.strip().removeprefix("/")
+    if not space and line.startswith("/"):
+        return [f"/{name} " for name in COMMANDS if name.startswith(line[1:].lower())]
+    if not space and line.startswith("@"):
+        return [f"@{name} " for name in (*names, "*") if _fits(name, line[1:])]
+    if head.startswith("/") and " " not in head and command in TAKE_NAMES:
+        sign = "@" if command == "interrupt" else ""
+        wanted = rest.removeprefix("@")
+        return [f"{head} {sign}{name} " for name in names if _fits(name, wanted)]
+    return []
+
+
+def _fits(name: str, beginning: str) -> bool:
+    return name.casefold().startswith(beginning.casefold())
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -85,15 +142,23 @@ def _split(text: str) -> tuple[str, str]:
     return head, rest.strip()
 
 
-def _command(name: str, rest: str) -> Act:
+def _command(name: str, rest: str, to: str) -> Act:
     match name:
         case "answer":
             question, text = _split(rest)
             if not question or not text:
                 raise InvalidInput("write /answer ID text")
             return Answer(question, text)
+        case "interrupt":
+            return _interruption(rest, to)
+        case "pause" | "resume" | "stop":
+            return Steer(name, "" if rest in ("*", "@*") else rest.removeprefix("@"))
         case "board":
             return ShowBoard()
+        case "files":
+            return ShowFiles(rest)
+        case "tree":
+            return ShowTree()
         case "questions":
             return ShowQuestions()
         case "help":
@@ -103,3 +168,12 @@ def _command(name: str, rest: str) -> Act:
         case _:
             known = ", ".join(f"/{command}" for command in COMMANDS)
             raise InvalidInput(f"unknown command '/{name}' (known: {known})")
+
+
+def _interruption(rest: str, to: str) -> Say:
+    text = rest
+    if rest.startswith("@"):
+        to, text = _split(rest[1:])
+    if not to or not text:
+        raise InvalidInput("write /interrupt text, or /interrupt @name text")
+    return Say(to, text, "interrupt")

@@ -51,8 +51,8 @@ class CreateAgent(RunRequest):
 class AgentSummary(View):
     """An agent as listings show it; `result` is the final answer once the run has ended.
 
-    `last_event` is the cursor of the last event of its log, where `agiraph.api` hands one out: in
-    the answer to a request that begins a run.
+    `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
+    answer to a request that begins a run (the last one before it); elsewhere 0.
     """
 
     id: AgentId

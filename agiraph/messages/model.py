@@ -1,5 +1,6 @@
 """Model: calls through the broker."""
 
+from agiraph.ids import AgentId
 from agiraph.messages.body import Body
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage
 
@@ -38,6 +39,26 @@ class ModelDelta(Body):
     """
 
     TYPE = "model.delta"
+    call: bytes
+    text: str
+    restarted: bool = False
+
+
+class ListenIn(Body):
+    """Let me hear what this agent's models say, for some seconds. Console to the broker."""
+
+    TYPE = "model.listen"
+    agent: AgentId
+
+
+class Overheard(Body):
+    """A piece of text as it streams in for `entity`. Broker to the consoles that listen.
+
+    `call` tells answers apart; `restarted`: what streamed of it before is void.
+    """
+
+    TYPE = "model.overheard"
+    entity: str
     call: bytes
     text: str
     restarted: bool = False

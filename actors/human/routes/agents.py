@@ -56,8 +56,9 @@ async def runs(agent: Named, door: Door) -> list[RunView]:
 
 @router.get("/agents/{agent}")
 async def show(agent: Named, door: Door) -> AgentSummary:
-    """Show one agent."""
-    return _summary(door, agent, await _children(door))
+    """Show one agent; `last_event` is the cursor of the last event of its log."""
+    summary = _summary(door, agent, await _children(door))
+    return summary.model_copy(update={"last_event": door.events_of(agent).last()})
 
 
 @router.delete("/agents/{agent}")

@@ -15,19 +15,21 @@ from actors.launch import Launch
 from actors.runtime import Runtime
 from agiraph.clock import SystemClock
 from agiraph.config import Config
-from agiraph.ids import BROKER, RECORDER, message_id
+from agiraph.ids import BROKER, RECORDER, AgentId, message_id
 from agiraph.messages import (
     MESSAGES,
     AskUsage,
     CallModel,
     CancelCall,
     CheckModel,
+    ListenIn,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
     Ok,
+    Overheard,
     RefusedReply,
     ReportEvents,
     UsageTable,
@@ -149,6 +151,31 @@ def test_text_streams_to_the_asker(tmp_path: Path) -> None:
         held.go.set()
         await asking
         await ada.close()
+
+    play(tmp_path, StubProvider(answer()), scene)
+
+
+def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        held = Held()
+        place.stub.behaviours = [held]
+        ada, console = await place.join(), await place.join("console/1")
+        spy = await place.join("spy-1/eve")
+        for listener in (console, spy):
+            listener.post(BROKER, ListenIn(agent=AgentId("shop-1")))
+            assert isinstance((await listener.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
+        call = message_id()
+        request = ask(model=MODEL, entity=ADA)
+        asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=request), id=call))
+        heard = await console.receive()
+        assert heard.body == Overheard(entity=ADA, call=call, text="I begin to")
+        held.go.set()
+        await asking
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await spy.receive()
+        for endpoint in (ada, console, spy):
+            await endpoint.close()
 
     play(tmp_path, StubProvider(answer()), scene)
 

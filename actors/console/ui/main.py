@@ -1,0 +1,40 @@
+"""Putting the screens on the terminal: a console on one agent, or `top` on all entities."""
+
+import os
+from collections.abc import Callable
+
+from actors.console.ui.app import ConsoleApp
+from actors.console.ui.members import EVERYONE
+from actors.console.ui.source import Source
+from agiraph.api import AgentSummary
+from agiraph.client import Client
+from agiraph.errors import unknown
+from agiraph.ids import COORDINATOR_NAME
+
+
+def show_console(
+    connect: Callable[[], Client], agent: AgentSummary, entity: str | None = None
+) -> None:
+    """Show the console until the person leaves; raises NotReachable, InvalidInput at the start."""
+    with connect() as client:
+        selected = key_of(client, agent, entity)
+    source = Source(connect, agent)
+    ConsoleApp(source, agent, selected, is_colourless=is_colourless()).run()
+
+
+def is_colourless() -> bool:
+    """Whether the person wants no colours (https://no-color.org)."""
+    return "NO_COLOR" in os.environ
+
+
+def key_of(client: Client, agent: AgentSummary, entity: str | None) -> str:
+    """Return the key of the entity that a name, an id or an address means."""
+    named = (entity or COORDINATOR_NAME).removeprefix(f"{agent.id}/")
+    if named in (COORDINATOR_NAME, EVERYONE):
+        return named
+    workers = client.workers(agent.id)
+    for worker in workers:
+        if named in (worker.id, worker.name):
+            return worker.id
+    known = [*(worker.name for worker in workers), COORDINATOR_NAME, EVERYONE]
+    raise unknown("entity", named, known)

@@ -1,0 +1,310 @@
+"""The source: where the view's news comes from, and where the person's acts go to.
+
+    events                a follower of the agent's log (`inlet`)
+    messages, questions   asked for when an event rings, and every now and then without one
+    entities, board       the same
+    streaming text        the broker's, over the bus (`seat`), while we ask for it
+    what the person says  over the bus, from the console's own address
+    answers and orders    over the API
+
+The screen takes the news when it is about to be drawn, many at once.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Literal, Protocol
+
+from actors.console.desk import Desk
+from actors.console.recipients import recipients
+from actors.console.seat import Seat
+from actors.console.ui.inlet import Inlet
+from actors.console.ui.logs import PAGE, older_pages, recent_messages
+from actors.console.ui.view import (
+    Asked,
+    Boarded,
+    Channel,
+    Found,
+    Happened,
+    Kept,
+    Looked,
+    Lost,
+    News,
+    Noted,
+    NotSent,
+    Posted,
+    Returned,
+    Streamed,
+    Told,
+    View,
+    rings_for_board,
+    rings_for_messages,
+    rings_for_questions,
+)
+from agiraph.api import (
+    Acted,
+    AgentSummary,
+    ApiError,
+    EntityAct,
+    FileContent,
+    Folder,
+    NotReachable,
+    QuestionView,
+)
+from agiraph.client import Client
+from agiraph.clock import SystemClock
+from agiraph.ids import BROKER, COORDINATOR_NAME, HUMAN_NAME, message_id
+from agiraph.messages import ListenIn, Overheard, Text
+from agiraph.models import DeliveryMode
+from transport.endpoint import Received
+from transport.errors import Nacked
+
+LOOK_SECONDS: Final = 1.0
+CALM_SECONDS: Final = 0.25
+LISTEN_SECONDS: Final = 4.0
+MOST_EVENTS: Final = 400
+VIA: Final = "console"
+
+Matter = Literal["messages", "questions", "board"]
+
+
+class Feed(Protocol):
+    """What the screen needs of a source; tests bring their own."""
+
+    def start(self) -> None:
+        """Begin; call it in the event loop."""
+        ...
+
+    async def close(self) -> None:
+        """End; the team goes on."""
+        ...
+
+    def take(self) -> list[News]:
+        """Return the news since the last time."""
+        ...
+
+    async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
+        """Send a text to one entity by name, or to all as `*`. Raises InvalidInput."""
+        ...
+
+    async def answer(self, question: str, text: str) -> QuestionView:
+        """Answer a question. Raises ApiError, NotReachable."""
+        ...
+
+    async def order(self, entity: str, act: EntityAct) -> Acted:
+        """Stop, pause, resume... an entity or a whole agent. Raises ApiError, NotReachable."""
+        ...
+
+    async def older(self, view: View) -> list[News]:
+        """Return the page of the conversation before what stands in the view."""
+        ...
+
+    async def latest(self) -> News:
+        """Return the end of the conversation, read anew."""
+        ...
+
+    async def open_file(self, path: str) -> Folder | FileContent:
+        """Return a folder or a file of the run. Raises ApiError, NotReachable."""
+        ...
+
+
+class Source:
+    """The source of one console on one agent."""
+
+    def __init__(self, connect: Callable[[], Client], agent: AgentSummary) -> None:
+        """Prepare to ask through clients that `connect` makes. Raises NotReachable."""
+        self.agent = agent
+        self._eyes, self._hands = Desk(connect), Desk(connect)
+        self._seat = Seat(self._ticket, self._overhear)
+        after = max(0, agent.last_event - PAGE)
+        self._inlet = Inlet(lambda seq: self._eyes.follow(agent.id, seq), after)
+        self._news: deque[News] = deque()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._wanted: set[Matter] = {"messages", "questions", "board"}
+        self._rung = asyncio.Event()
+        self._seen_message = 0
+        self._seen_event = after
+        self._run: str | None = agent.run
+        self._away: set[Channel] = set()
+        self._clock = SystemClock()
+
+    def start(self) -> None:
+        """Begin to follow, to look and to sit on the bus."""
+        self._inlet.start()
+        works = (self._keep_looking(), self._seat.run(), self._keep_listening())
+        self._tasks = [asyncio.ensure_future(work) for work in works]
+
+    async def close(self) -> None:
+        """Leave the bus with a goodbye and let connections go."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self._inlet.close)
+        await asyncio.to_thread(self._eyes.close)
+        await asyncio.to_thread(self._hands.close)
+
+    def take(self) -> list[News]:
+        """Return the news since the last time; events come in pieces that can be drawn at once."""
+        events = self._inlet.take(MOST_EVENTS)
+        if events:
+            self._seen_event = events[-1].seq
+            self._news.append(Happened(events))
+            self._ring(
+                *(("messages",) if any(map(rings_for_messages, events)) else ()),
+                *(("questions",) if any(map(rings_for_questions, events)) else ()),
+                *(("board",) if any(map(rings_for_board, events)) else ()),
+            )
+        news, self._news = list(self._news), deque()
+        return news
+
+    # --- the person acts ---
+
+    async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
+        """Send a text over the bus; it is shown at once, and as sent when the router keeps it."""
+        workers = []
+        if to.casefold() != COORDINATOR_NAME:
+            workers = await self._hands.ask(lambda client: client.workers(self.agent.id))
+        known = recipients(self.agent.id, workers, to)
+        sent = [(name, address, message_id()) for name, address in known]
+        first = sent[0][2].hex()
+        shown = to if len(sent) > 1 else sent[0][0]
+        self._news.append(Posted(first, shown, text, self._clock.now()))
+        try:
+            for name, address, id in sent:
+                body = Text(content=text, from_name=HUMAN_NAME, to_name=name, mode=mode)
+                await self._seat.send(address, body, id)
+        except Nacked as error:
+            self._news.append(NotSent(first, f"not sent to {name}: {error}"))
+            return
+        self._news.append(Kept(first))
+        self._ring("messages")
+
+    async def answer(self, question: str, text: str) -> QuestionView:
+        """Answer a question over the API."""
+        answered = await self._hands.ask(lambda client: client.answer(question, text, via=VIA))
+        self._ring("questions")
+        return answered
+
+    async def order(self, entity: str, act: EntityAct) -> Acted:
+        """Steer an entity over the API."""
+        acted = await self._hands.ask(lambda client: client.act(entity, act))
+        self._ring("questions")
+        return acted
+
+    async def older(self, view: View) -> list[News]:
+        """Return the events and messages before those that stand in the view."""
+        timeline = view.timeline
+        return await self._hands.ask(
+            lambda client: older_pages(
+                client, self.agent.id, timeline.first_event, timeline.first_message
+            )
+        )
+
+    async def latest(self) -> News:
+        """Return the end of both logs, up to where the follower stands."""
+        after = max(0, self._seen_event - PAGE)
+
+        def ask(client: Client) -> Returned:
+            page = client.events(self.agent.id, after=after, limit=self._seen_event - after or 1)
+            since = page.events[0].ts if page.events else 0.0
+            return Returned(page.events, tuple(recent_messages(client, self.agent.id, since)))
+
+        return await self._hands.ask(ask)
+
+    async def open_file(self, path: str) -> Folder | FileContent:
+        """Return what stands at a path of the run."""
+        return await self._hands.ask(lambda client: client.workspace(self.agent.id, path))
+
+    # --- looking ---
+
+    def _ring(self, *matters: Matter) -> None:
+        if matters:
+            self._wanted.update(matters)
+            self._rung.set()
+
+    async def _keep_looking(self) -> None:
+        """Look when something rang, but calmly, and every second without a ring."""
+        quiet = 0
+        while True:
+            rang = self._wanted
+            self._wanted = set()
+            self._rung.clear()
+            try:
+                await self._look(rang if quiet % 3 else rang | {"messages", "questions", "board"})
+                self._found("gateway")
+            except NotReachable:
+                self._wanted |= rang
+                self._lost("gateway")
+            except ApiError as error:
+                self._news.append(Noted(str(error), is_bad=True))
+                await asyncio.sleep(LOOK_SECONDS)
+            if self._inlet.refusal is not None:
+                self._news.append(Noted(str(self._inlet.refusal), is_bad=True))
+            try:
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._rung.wait()
+                quiet = 1
+            except TimeoutError:
+                quiet += 1
+            await asyncio.sleep(CALM_SECONDS)
+
+    async def _look(self, matters: set[Matter]) -> None:
+        agent = await self._eyes.ask(lambda client: client.agent(self.agent.id))
+        if agent.run != self._run:
+            self._run, self._seen_message = agent.run, 0
+            matters = {"messages", "questions", "board"}
+        rows = await self._eyes.ask(lambda client: client.entities())
+        self._news.append(Looked(agent, tuple(rows)))
+        if "questions" in matters:
+            questions = await self._eyes.ask(lambda client: client.questions(status="open"))
+            self._news.append(Asked(tuple(questions)))
+        if "messages" in matters:
+            await self._look_at_messages()
+        if "board" in matters and agent.run is not None:
+            board = await self._eyes.ask(lambda client: client.board(self.agent.id))
+            self._news.append(Boarded(board))
+
+    async def _look_at_messages(self) -> None:
+        """Read on in the message log; at first only what is recent."""
+        after = self._seen_message
+        found = await self._eyes.ask(
+            lambda client: recent_messages(client, self.agent.id, 0.0, after)
+        )
+        if found:
+            self._seen_message = found[-1].seq
+            self._news.append(Told(tuple(found)))
+
+    async def _keep_listening(self) -> None:
+        """Say whether the bus is there, and ask the broker again and again for what streams."""
+        asked_at = float("-inf")
+        while True:
+            if self._seat.is_seated:
+                self._found("bus")
+                if self._clock.monotonic() - asked_at >= LISTEN_SECONDS:
+                    asked_at = self._clock.monotonic()
+                    self._seat.post(BROKER, ListenIn(agent=self.agent.id))
+            else:
+                self._lost("bus")
+                asked_at = float("-inf")
+            await asyncio.sleep(CALM_SECONDS)
+
+    async def _ticket(self):  # type: ignore[no-untyped-def]
+        return await self._hands.ask(lambda client: client.attach_console())
+
+    def _overhear(self, received: Received) -> None:
+        match received.body:
+            case Overheard() as heard:
+                key = heard.entity.partition("/")[2]
+                self._news.append(Streamed(key, heard.call, heard.text, heard.restarted))
+            case Text() as text:
+                self._news.append(Noted(f"{text.from_name}: {text.content}"))
+
+    def _lost(self, channel: Channel) -> None:
+        if channel not in self._away:
+            self._away.add(channel)
+            self._news.append(Lost(channel))
+
+    def _found(self, channel: Channel) -> None:
+        if channel in self._away:
+            self._away.discard(channel)
+            self._news.append(Found(channel))

@@ -1,0 +1,83 @@
+"""The tree of entities: who was started by whom, with what each does and has cost."""
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.coordinate import Coordinate
+from textual.message import Message
+from textual.widgets import DataTable
+
+from actors.console.printable import one_line
+from actors.console.tree import Twig, grown
+from actors.console.ui.look import BOLD, QUIET, state_style
+from actors.console.ui.members import SIGNS, age, money_told, tokens_told
+from actors.console.ui.view import View
+
+
+class TreePanel(Vertical):
+    """A table whose first column is a tree; Enter opens that entity's conversation."""
+
+    class Chosen(Message):
+        """An entity of the agent was chosen."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, *, id: str) -> None:
+        """Begin empty."""
+        super().__init__(id=id)
+        self._twigs: list[Twig] = []
+
+    def compose(self) -> ComposeResult:
+        """Make the table."""
+        yield DataTable(id="twigs", cursor_type="row")
+
+    def on_mount(self) -> None:
+        """Name the columns."""
+        table = self.query_one(DataTable)
+        for name in ("ENTITY", "STATE", "SINCE", "TOKENS", "COST", "DOING"):
+            table.add_column(name, key=name)
+
+    def show(self, view: View, now: float) -> None:
+        """Show the entities of a view's agent."""
+        twigs = grown(view.agent.id, view.rows, view.board)
+        table = self.query_one(DataTable)
+        if [twig.row.address for twig in twigs] != [twig.row.address for twig in self._twigs]:
+            row = table.cursor_row
+            table.clear()
+            for twig in twigs:
+                table.add_row(*cells_of(twig, now), key=twig.row.address)
+            if twigs:
+                table.move_cursor(row=min(row, len(twigs) - 1), animate=False)
+        else:
+            for number, twig in enumerate(twigs):
+                for column, cell in enumerate(cells_of(twig, now)):
+                    _put(table, number, column, cell)
+        self._twigs = twigs
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Choose an entity."""
+        event.stop()
+        if event.cursor_row < len(self._twigs):
+            address = self._twigs[event.cursor_row].row.address
+            self.post_message(self.Chosen(address.partition("/")[2]))
+
+
+def _put(table: DataTable[Text], row: int, column: int, cell: Text) -> None:
+    at = Coordinate(row, column)
+    if table.get_cell_at(at) != cell:
+        table.update_cell_at(at, cell, update_width=True)
+
+
+def cells_of(twig: Twig, now: float) -> tuple[Text, ...]:
+    """Return the cells of an entity's row."""
+    row = twig.row
+    return (
+        Text.assemble((twig.lead, QUIET), (twig.name, BOLD)),
+        Text(f"{SIGNS.get(row.state, '·')} {row.state.replace('_', ' ')}", state_style(row.state)),
+        Text(age(now - row.doing_since) if row.doing_since else "", justify="right"),
+        Text(tokens_told(row.tokens) if row.tokens else "", justify="right"),
+        Text(money_told(row.cost_usd) if row.cost_usd else "", justify="right"),
+        Text(one_line(row.doing or row.step, 100), QUIET),
+    )

@@ -1,0 +1,142 @@
+"""The console on a real terminal, with a real team: what is seen, said, answered and survived."""
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes.model_server import Reply, SeenRequest, call
+from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.terminal import Terminal, Terminals, needs_tmux
+from tests.scenarios.test_steering import await_end, begin, of
+
+DONE = call("publish", summary="done")
+FACT = call("write_file", path="fact.md", content="a fact")
+
+pytestmark = needs_tmux
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("home")) as place:
+        yield place
+        assert "Traceback" not in place.traces()
+
+
+@pytest.fixture
+def terminal(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminals]:
+    """Return a maker of terminals, which are closed after the test."""
+    made: list[Terminal] = []
+
+    def make(*args: str, size: tuple[int, int] = (80, 24), **environ: str) -> Terminal:
+        socket = tmp_path_factory.mktemp("t") / "s"
+        made.append(Terminal(socket, {**place.environ, **environ}, *args, size=size))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_a_question_is_answered_with_one_key_on_a_small_screen(
+    place: Place, terminal: Terminals
+) -> None:
+    asks = call("ask_human", question="Which database?", options=["PostgreSQL", "SQLite"])
+    place.plays(coordinator=one_worker("ada"), ada=[asks, FACT, DONE])
+    agent = begin(place, "asker")
+    screen = terminal("console", "asker")
+    shown = screen.await_screen("ada asks: Which database?", "1  PostgreSQL", "● live")
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    screen.keys("2")
+    assert "SQLite" in place.server.wait_for(of("ada", 1)).result("ask_human")
+    screen.await_screen("completed", without="1  PostgreSQL")
+    await_end(agent)
+    screen.keys("C-q")
+    screen.await_screen("[left with 0]")
+    place.command("stop", "asker")
+
+
+def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: Terminals) -> None:
+    gate, heard = threading.Event(), threading.Event()
+    long = Reply(text="Once upon a time there was a table.", text_gate=gate)
+
+    def bea(seen: SeenRequest) -> Reply:
+        if "only tables" in seen.said:
+            heard.set()
+            return long if not gate.is_set() else DONE
+        return call("bash", command=f"echo {seen.step} > fact.md; sleep 0.2")
+
+    place.plays(coordinator=one_worker("bea"), bea=[bea] * 60)
+    agent = begin(place, "listener")
+    wide = terminal("console", "listener", size=(120, 40))
+    wide.await_screen("● live", "● bea")
+    wide.keys("C-n")
+    wide.await_screen("▶ ● bea", "▸ bea bash")
+    wide.type("@bea only tables, please")
+    wide.await_screen("you → bea", "only tables, please")
+    assert heard.wait(30)
+    wide.await_screen("bea  is writing…", "Once upon")
+    wide.type("/board")
+    wide.await_screen("STATUS", "bea-facts")
+    wide.keys("Escape")
+    gate.set()
+    wide.await_screen("completed")
+    await_end(agent)
+    wide.type("/quit")
+    wide.await_screen("[left with 0]")
+    place.command("stop", "listener")
+
+
+def test_the_console_goes_on_through_the_death_of_the_gateway_and_of_the_router(
+    place: Place, terminal: Terminals
+) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=one_worker("cleo"), cleo=[replace(FACT, gate=gate), FACT, DONE])
+    agent = begin(place, "lasting")
+    place.server.wait_for(of("cleo", 0))
+    one, two = terminal("console", "lasting"), terminal("console", "lasting", NO_COLOR="1")
+    for screen in (one, two):
+        screen.await_screen("● live", "coordinator>")
+    place.kill("agiraph: human")
+    one.type("@cleo first word")
+    place.kill("agiraph: router")
+    one.type("@cleo second word")
+    for screen in (one, two):
+        screen.await_screen("● live", "first word", "second word")
+    gate.set()
+    seen = place.server.wait_for(of("cleo", 1))
+    assert seen.said.count("first word") == 1
+    assert seen.said.count("second word") == 1
+    for screen in (one, two):
+        shown = screen.await_screen("completed", "second word")
+        assert shown.count("second word") == 1
+    assert not set(re.findall(r"\x1b\[[34]8;", two.raw()))
+    await_end(agent)
+    one.keys("C-q")
+    one.await_screen("[left with 0]")
+    place.command("stop", "lasting")
+
+
+def test_the_console_finds_its_place_again_after_the_supervisor_was_killed(
+    place: Place, terminal: Terminals
+) -> None:
+    gate = threading.Event()
+    place.plays(coordinator=one_worker("dora"), dora=[replace(FACT, gate=gate), DONE, DONE])
+    agent = begin(place, "phoenix")
+    place.server.wait_for(of("dora", 0))
+    screen = terminal("console", "phoenix")
+    screen.await_screen("● live")
+    place.restart_supervisor()
+    screen.await_screen("reconnecting")
+    screen.type("@dora still there?")
+    screen.await_screen("● live", "still there?")
+    gate.set()
+    screen.await_screen("completed")
+    await_end(agent)
+    seen = [request for request in place.server.seen_by("dora") if "still there?" in request.said]
+    assert all(request.said.count("still there?") == 1 for request in seen)
+    screen.keys("C-c", "C-c")
+    screen.await_screen("[left with 0]")
+    place.command("stop", "phoenix")

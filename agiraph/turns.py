@@ -127,6 +127,23 @@ class Usage(Record):
         return self.input_tokens + self.output_tokens
 
 
+UsageBy = Literal["entity", "node", "model", "day"]
+
+
+class UsageRow(Record):
+    """What one entity, node, model or day took: `key` names it, `run` is a node's.
+
+    `name` is what people call it. `seconds` is how long its `calls` took, all together.
+    """
+
+    key: str
+    name: str = ""
+    run: str = ""
+    calls: int
+    seconds: float
+    usage: Usage
+
+
 class ModelRequest(Record):
     """One question to a model. `model` is `provider/name`; `entity` is who asks, for metering.
 

@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "logs": Entry(LOOK, "cli.logs:logs", "Show or follow what processes wrote into their logs."),
     "files": Entry(LOOK, "cli.files:files", "List an agent's files, or print one."),
     "memory": Entry(LOOK, "cli.memory:memory", "List, read or search what an agent remembers."),
+    "usage": Entry(LOOK, "cli.usage:usage", "Tell what was spent, in tokens and money."),
     "triggers": Entry(LOOK, "cli.triggers:triggers", "List, add, pause or cancel triggers."),
     "pause": Entry(STEER, "cli.steer:pause", "Let an entity stand still."),
     "resume": Entry(STEER, "cli.steer:resume", "Let a paused entity go on."),

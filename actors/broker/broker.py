@@ -113,10 +113,11 @@ class Broker:
                 self._side.start(self._reply(received, catalog))
             case CheckModel(model=model):
                 self._side.start(self._reply(received, self._checked(model)))
-            case AskUsage(run_id=run_id):
-                by_entity = self._ledger.by_entity(run_id)
+            case AskUsage(run_id=run_id, agent=agent, by=by):
+                by_entity = self._ledger.by_entity(run_id, agent)
                 total = sum(by_entity.values(), Usage())
-                table = UsageTable(by_entity=by_entity, total=total)
+                rows = self._ledger.rows(by, run_id, agent) if by else ()
+                table = UsageTable(by_entity=by_entity, total=total, rows=rows)
                 self._side.start(self._reply(received, table))
             case other:
                 self._runtime.log.warning("not for the broker", type=type(other).__name__)

@@ -4,9 +4,9 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Final, Literal
 
-from agiraph.turns import Usage
+from agiraph.turns import Usage, UsageBy, UsageRow
 
 Outcome = Literal["answered", "failed", "cancelled"]
 
@@ -28,6 +28,14 @@ CREATE TABLE IF NOT EXISTS calls (
 );
 CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
 """
+
+GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
+    "entity": ("entity", "''"),
+    "node": ("node_id", "run_id"),
+    "model": ("model", "''"),
+    "day": ("date(ts, 'unixepoch')", "''"),
+}
+"""What usage can be told by: the SQL of a row's key, and of the run that it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +85,40 @@ class Ledger:
         ).fetchone()
         return float(row[0])
 
-    def by_entity(self, run_id: str = "") -> dict[str, Usage]:
-        """Return usage by entity address, of one run or (empty) of all."""
+    def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
+        """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
+        return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
+
+    def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
+        """Return usage by entity, node, model or day (of UTC), in their order.
+
+        Nodes are told apart by their run; calls that are of no node stand under an empty key.
+        """
+        key, run = GROUPS[by]
         rows = self._db.execute(
-            "SELECT entity, SUM(input_tokens), SUM(output_tokens), SUM(cache_read_tokens),"
-            " SUM(cache_write_tokens), SUM(cost_usd) FROM calls"
-            " WHERE ? = '' OR run_id = ? GROUP BY entity ORDER BY entity",
-            (run_id, run_id),
+            f"SELECT {key} AS key, {run} AS run, COUNT(*), SUM(seconds), SUM(input_tokens),"
+            " SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost_usd)"
+            " FROM calls WHERE (?1 = '' OR run_id = ?1)"
+            " AND (?2 = '' OR substr(entity, 1, length(?2) + 1) = ?2 || '/')"
+            " GROUP BY key, run ORDER BY run, key",
+            (run_id, agent),
         )
-        return {
-            entity: Usage(
-                input_tokens=tokens_in,
-                output_tokens=tokens_out,
-                cache_read_tokens=read,
-                cache_write_tokens=write,
-                cost_usd=cost,
+        return tuple(
+            UsageRow(
+                key=key,
+                run=run,
+                calls=calls,
+                seconds=seconds,
+                usage=Usage(
+                    input_tokens=tokens_in,
+                    output_tokens=tokens_out,
+                    cache_read_tokens=read,
+                    cache_write_tokens=write,
+                    cost_usd=cost,
+                ),
             )
-            for entity, tokens_in, tokens_out, read, write, cost in rows
-        }
+            for key, run, calls, seconds, tokens_in, tokens_out, read, write, cost in rows
+        )
 
     def close(self) -> None:
         """Close the database."""

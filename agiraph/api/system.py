@@ -3,7 +3,7 @@
 from typing import Literal
 
 from agiraph.api.base import JsonObject, View
-from agiraph.turns import Usage
+from agiraph.turns import Usage, UsageBy, UsageRow
 
 
 class ModelsView(View):
@@ -14,10 +14,12 @@ class ModelsView(View):
 
 
 class UsageView(View):
-    """GET /usage: tokens and money by entity address, and in all."""
+    """GET /usage: tokens and money by entity address, in all, and in rows `by` what was asked."""
 
     by_entity: dict[str, Usage]
     total: Usage
+    by: UsageBy = "entity"
+    rows: tuple[UsageRow, ...] = ()
 
 
 class ConsoleTicket(View):

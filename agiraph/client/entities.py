@@ -10,6 +10,7 @@ from agiraph.api import (
     UsageView,
 )
 from agiraph.client.call import LONG_SECONDS, Call, Verb, get, named, parts, post
+from agiraph.turns import UsageBy
 
 
 class EntityCalls:
@@ -45,6 +46,11 @@ class EntityCalls:
         return get("/models", ModelsView)
 
     @Verb
-    def usage(self, *, agent: str | None = None) -> Call[UsageView]:
-        """Return tokens and money by entity, of one agent's current run or of everything."""
-        return get("/usage", UsageView, named(agent=agent))
+    def usage(
+        self, *, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
+    ) -> Call[UsageView]:
+        """Return tokens and money, of one agent's current run (`run`: of another) or of everything.
+
+        `run="*"` is all runs of the agent. The rows are of an entity, node, model or day (of UTC).
+        """
+        return get("/usage", UsageView, named(agent=agent, run=run, by=by))

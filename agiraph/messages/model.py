@@ -2,7 +2,7 @@
 
 from agiraph.ids import AgentId
 from agiraph.messages.body import Body
-from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage
+from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
 
 
 class CallModel(Body):
@@ -93,15 +93,21 @@ class CheckModel(Body):
 
 
 class AskUsage(Body):
-    """What was spent, per entity of this run (all if empty)? To the broker."""
+    """What was spent, by this run or this agent (all if both are empty)? To the broker.
+
+    `by` is what the rows of the answer are of, besides the usage of each entity.
+    """
 
     TYPE = "model.ask_usage"
     run_id: str = ""
+    agent: str = ""
+    by: UsageBy | None = None
 
 
 class UsageTable(Body):
-    """Usage by entity address. Broker to the one who asked."""
+    """Usage by entity address, and in rows if some were asked for. Broker to the one who asked."""
 
     TYPE = "model.usage"
     by_entity: dict[str, Usage]
     total: Usage
+    rows: tuple[UsageRow, ...] = ()

@@ -92,7 +92,7 @@ def test_every_route_needs_the_token(url: str, method: str, path: str) -> None:
     for headers in ({}, bearer("wrong"), {"Authorization": "Basic eDp5"}, {"Cookie": "x=y"}):
         answer = call(url, method, path, headers=headers)
         assert answer.status_code == 401
-        assert "token" in answer.json()["detail"]
+        assert method == "HEAD" or "token" in answer.json()["detail"]
         assert answer.headers["www-authenticate"] == "Bearer"
 
 

@@ -10,6 +10,7 @@ from actors.human.entities import entity_rows
 from actors.human.line import ask_for
 from actors.human.metrics import exposition
 from actors.human.routes.asking import Door
+from actors.human.spending import usage_view
 from agiraph import __version__
 from agiraph.api import (
     Acted,
@@ -21,7 +22,8 @@ from agiraph.api import (
     UsageView,
 )
 from agiraph.ids import BROKER, SUPERVISOR
-from agiraph.messages import AskUsage, Attach, ListModels, ModelCatalog, Ticket, UsageTable
+from agiraph.messages import Attach, ListModels, ModelCatalog, Ticket
+from agiraph.turns import UsageBy
 
 ANSWER_SECONDS = 10.0
 
@@ -69,13 +71,14 @@ async def models(door: Door) -> ModelsView:
 
 
 @router.get("/usage")
-async def usage(door: Door, agent: str | None = None) -> UsageView:
-    """Tell what was spent, by one agent's current run or by all."""
-    run = (door.agents.find(agent).run or "none") if agent else ""
-    table = await ask_for(
-        door.line, BROKER, AskUsage(run_id=run), UsageTable, within_seconds=ANSWER_SECONDS
-    )
-    return UsageView(by_entity=table.by_entity, total=table.total)
+async def usage(
+    door: Door, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
+) -> UsageView:
+    """Tell what was spent: by one agent's current run, by another one of it, by all (`run=*`).
+
+    Without an agent: by everything in this home. The rows are of an entity, node, model or day.
+    """
+    return await usage_view(door, agent, run, by)
 
 
 @router.post("/consoles", status_code=201)

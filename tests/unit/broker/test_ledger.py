@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from actors.broker.ledger import Ledger, Spent
-from agiraph.turns import Usage
+from agiraph.turns import Usage, UsageBy
 
 
 def spent(entity: str, run: str = "r1", cost: float | None = 0.25) -> Spent:
@@ -44,3 +44,36 @@ def test_what_was_spent_is_there_after_a_restart(tmp_path: Path) -> None:
     with Ledger(tmp_path / "usage.db") as second:  # the first is not closed: it was killed
         assert second.spent_usd("r1") == pytest.approx(0.25)
     first.close()
+
+
+def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
+    day = 24 * 3600.0
+    with Ledger(tmp_path / "usage.db") as ledger:
+        for number, (entity, run, node, model) in enumerate(
+            [
+                ("a/ada", "r1", "n1", "x/one"),
+                ("a/ada", "r1", "n2", "x/two"),
+                ("a/coordinator", "r2", "", "x/one"),
+                ("ab/ada", "r3", "n1", "x/one"),
+            ]
+        ):
+            usage = Usage(input_tokens=10 * (number + 1), output_tokens=1)
+            row = Spent(number * day, run, node, entity, model, "answered", usage, 0.5)
+            ledger.write(row)
+
+        def told(by: UsageBy, run: str = "", agent: str = "") -> list[tuple[str, str, int, int]]:
+            rows = ledger.rows(by, run, agent)
+            return [(row.run, row.key, row.calls, row.usage.input_tokens) for row in rows]
+
+        assert told("entity") == [
+            ("", "a/ada", 2, 30),
+            ("", "a/coordinator", 1, 30),
+            ("", "ab/ada", 1, 40),
+        ]
+        assert told("entity", agent="a") == [("", "a/ada", 2, 30), ("", "a/coordinator", 1, 30)]
+        nodes = [("r1", "n1", 1, 10), ("r1", "n2", 1, 20), ("r2", "", 1, 30), ("r3", "n1", 1, 40)]
+        assert told("node") == nodes
+        assert told("model", agent="a") == [("", "x/one", 2, 40), ("", "x/two", 1, 20)]
+        assert told("day", run="r1") == [("", "1970-01-01", 1, 10), ("", "1970-01-02", 1, 20)]
+        assert ledger.rows("day")[0].seconds == 0.5
+        assert told("day", run="r9") == []

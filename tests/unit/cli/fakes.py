@@ -40,7 +40,7 @@ from agiraph.event_filter import EventFilter
 from agiraph.event_types import types_meant
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.models import Event
-from agiraph.turns import Usage
+from agiraph.turns import Usage, UsageBy, UsageRow
 from cli.main import agiraph
 from cli.options import Face
 
@@ -125,6 +125,7 @@ class FakeClient:
     log: list[Event] = field(default_factory=list)
     thread: list[ConversationMessage] = field(default_factory=list)
     did: list[tuple[Any, ...]] = field(default_factory=list)
+    usages: list[tuple[str | None, str | None, str]] = field(default_factory=list)
     providers: list[dict[str, Any]] = field(default_factory=list)
     quiet_turns: int = 0
     is_closed: bool = False
@@ -317,9 +318,14 @@ class FakeClient:
     def models(self) -> ModelsView:
         return ModelsView(providers=tuple(self.providers), default="script/survey")
 
-    def usage(self, *, agent: str | None = None) -> UsageView:
+    def usage(
+        self, *, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
+    ) -> UsageView:
+        self.usages.append((agent, run, by))
         total = Usage(input_tokens=100, output_tokens=20, cost_usd=0.5)
-        return UsageView(by_entity={f"{AGENT}/coordinator": total}, total=total)
+        key = {"entity": f"{AGENT}/coordinator", "node": "", "model": "script/survey"}.get(by, "")
+        row = UsageRow(key=key, calls=2, seconds=1.5, usage=total)
+        return UsageView(by_entity={f"{AGENT}/coordinator": total}, total=total, by=by, rows=(row,))
 
     def close(self) -> None:
         self.is_closed = True

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
+from actors.human.access.document import with_access
 from actors.human.access.keys import Keys
 from actors.human.access.ledger import Ledger
 from actors.human.access.names import Names
@@ -54,9 +55,21 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 
 
+class Api(FastAPI):
+    """The endpoints; the document that describes them tells of access too."""
+
+    rules: Rules
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        if self.openapi_schema is None:
+            self.openapi_schema = with_access(super().openapi(), self.rules.rules)
+        return self.openapi_schema
+
+
 def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
     """Return the application behind its gate."""
-    app = FastAPI(
+    app = Api(
         title="Agiraph",
         version=__version__,
         docs_url=None,
@@ -69,10 +82,11 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
         app.include_router(router)
     http = gateway.config.http
     own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
+    app.rules = Rules([*own, *routes_of(ROUTERS)])
     guards = Guards(
         keys=keys,
         names=Names(http.host, *http.names, *_public_name(gateway), is_tls=bool(http.tls_cert)),
-        rules=Rules([*own, *routes_of(ROUTERS)]),
+        rules=app.rules,
         ledger=ledger,
         http=http,
         clock=gateway.clock,

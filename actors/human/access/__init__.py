@@ -8,8 +8,10 @@
     home_token.py the home's own token, which the commands read
     private.py    writing a file that is for this user alone
     scopes.py     which scope each route needs: one table
+    document.py   what the OpenAPI document says of all this
     rates.py      how many calls a second (pure)
     audit.py      every call in a file of bounded size
+    ledger.py     what a line of it says, and what never
     page.py       the page on which a one-time link becomes a session
 
 The gate (`actors/human/gate.py`) asks them in this order, before anything of a stranger's request

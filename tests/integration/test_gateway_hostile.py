@@ -129,23 +129,30 @@ def test_one_that_asks_and_never_reads_is_cut_off(url: str, token: str) -> None:
         until(lambda: not serves(raw), "it is cut off")
 
 
-def test_a_follower_that_never_reads_is_cut_off(world: World, url: str, token: str) -> None:
-    world.add_agent("loud-abc123", "loud")
-    for _ in range(20):
-        world.log_events("x.loud", agent="loud-abc123", text="x" * 1_000_000)
+UPGRADE = (
+    *("Connection: Upgrade", "Upgrade: websocket"),
+    *("Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
+)
+
+
+@pytest.mark.parametrize(("way", "status"), [(UPGRADE, 101), (("Accept: text/event-stream",), 200)])
+def test_a_follower_that_never_reads_is_cut_off(
+    world: World, url: str, token: str, way: tuple[str, ...], status: int
+) -> None:
+    name = f"loud{status}"
+    world.add_agent(f"{name}-abc123", name)
+    for _ in range(12):
+        world.log_events("x.loud", agent=f"{name}-abc123", text="x" * 1_000_000)
     with Raw(url, receive_bytes=4096) as raw:
-        raw.send(
-            "GET /agents/loud/events HTTP/1.1",
-            *(f"Authorization: Bearer {token}", "Connection: Upgrade", "Upgrade: websocket"),
-            *("Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
-        )
+        raw.send(f"GET /agents/{name}/events HTTP/1.1", f"Authorization: Bearer {token}", *way)
+        until(lambda: serves(raw), "it is served")
         until(lambda: not serves(raw), "it is cut off")
 
     def statuses() -> list[int | None]:
         lines = map(json.loads, world.home.human.audit.read_text().splitlines())
-        return [line["status"] for line in lines if line["path"].endswith("loud/events")]
+        return [line["status"] for line in lines if line["path"].endswith(f"{name}/events")]
 
-    until(lambda: statuses() == [None, 101], "its end is in the audit")
+    until(lambda: statuses() == [None, status], "its end is in the audit")
 
 
 # --- greedy ones ---
@@ -277,7 +284,7 @@ def test_no_path_leads_out_of_what_is_served(
     base = re.sub(r"{[^}]*}", "x", base)
     for escape in ESCAPES:
         target = base + escape.format(home=world.home.path)
-        for more in ("", "?raw=1", "?offset=0"):
+        for more in ("", "?as=raw", "?as=html"):
             status, body = ask(url, token, target + more)
             assert status in range(400, 500), target
             assert SECRET.encode() not in body, target

@@ -158,6 +158,22 @@ def test_what_a_token_has_open_is_cut_off_when_it_ends(client: Client, url: str)
             client.revoke_token("a-read")
 
 
+def test_a_stream_of_events_is_cut_off_when_its_token_ends(client: Client, url: str) -> None:
+    headers = {
+        "Authorization": f"Bearer {add(client, 'read')}",
+        "Accept": "text/event-stream",
+    }
+    path = f"{url}/agents/{AGENT}/events"
+    with HTTP.stream("GET", path, headers=headers) as stream:
+        lines = stream.iter_lines()
+        while next(lines) != "event: agent.created":
+            pass
+        client.revoke_token("a-read")
+        with pytest.raises(httpx.ProtocolError):
+            list(lines)
+    assert call("GET", path, headers=headers).status_code == 401
+
+
 def test_a_token_that_expires_is_refused_and_what_it_has_open_ends(
     client: Client, url: str
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from agiraph.config import load_config
-from agiraph.errors import AgiraphError
+from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import HOME_VARIABLE, Home
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -94,6 +94,21 @@ def check_settings(patient: Patient) -> Check:
     except AgiraphError as error:
         return Check("settings", "fail", str(error), "mend the line; `agiraph config schema` helps")
     return Check("settings", "ok", f"{own}")
+
+
+def check_approvals(patient: Patient) -> Check:
+    """The rules on what needs the human's word can be read."""
+    from agiraph.approvals.reading import FILE, policy_file, read_policy
+    from agiraph.tools.table import TOOLS
+
+    file = policy_file(patient.home.path)
+    try:
+        rules = read_policy(file, [tool.name for tool in TOOLS]).rules
+    except InvalidInput as error:
+        return Check("approvals", "fail", str(error), f"mend {FILE}; until then all is asked for")
+    if not rules:
+        return Check("approvals", "ok", f"no rules ({FILE}): everything is allowed")
+    return Check("approvals", "ok", f"{len(rules)} rules in {file}")
 
 
 def check_supervisor(patient: Patient) -> Check:
@@ -197,6 +212,7 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     check_packages,
     check_home,
     check_settings,
+    check_approvals,
     check_supervisor,
     check_socket,
     check_providers,

@@ -24,13 +24,14 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry(WORK, "cli.run:run", "Give a team a goal and watch it work."),
     "console": Entry(TALK, "cli.console:console", "Talk with a running team."),
     "send": Entry(TALK, "cli.talk:send", "Send a message to an agent or one of its workers."),
-    "questions": Entry(TALK, "cli.talk:questions", "List what the human was asked."),
+    "nudge": Entry(TALK, "cli.talk:nudge", "Put an instruction into a running agent."),
+    "questions": Entry(TALK, "cli.answering:questions", "List what the human was asked."),
     "channels": Entry(TALK, "cli.channels:channels", "List how you are told things, or test one."),
     "away": Entry(
         TALK, "cli.channels:away", "Say that you are away, and where what is urgent goes."
     ),
     "back": Entry(TALK, "cli.channels:back", "Say that you are back."),
-    "respond": Entry(TALK, "cli.talk:respond", "Answer a question."),
+    "respond": Entry(TALK, "cli.answering:respond", "Answer a question."),
     "approvals": Entry(TALK, "cli.approvals:approvals", "List or revoke what you always allow."),
     "ps": Entry(LOOK, "cli.ps:ps", "List every entity: process, state, tokens, money."),
     "agents": Entry(LOOK, "cli.agents:agents", "List all agents."),

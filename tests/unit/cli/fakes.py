@@ -185,15 +185,29 @@ class FakeClient:
         state = ActedOn(address=f"{AGENT}/coordinator", state="stopped")
         return Acted.model_validate({"act": act, "entities": (state,)})
 
-    def send(self, agent: str, message: str, *, to: str | None = None, mode: str = "steer") -> Sent:
+    def send(
+        self,
+        agent: str,
+        message: str,
+        *,
+        to: str | None = None,
+        mode: str = "steer",
+        in_reply_to: str | None = None,
+    ) -> Sent:
         self._known(agent)
-        self.did.append(("send", message, to, mode))
+        reply = () if in_reply_to is None else (in_reply_to,)
+        self.did.append(("send", message, to, mode, *reply))
         return Sent(id="m1", to=(to or "coordinator",), ts=1.0)
 
     def questions(self, *, status: str | None = None) -> list[QuestionView]:
         return [q for q in self.asked if status in (None, q.status)]
 
-    def answer(self, question_id: str, response: str) -> QuestionView:
+    def nudge(self, agent: str, message: str) -> Sent:
+        self._known(agent)
+        self.did.append(("nudge", message))
+        return Sent(id="m1", to=("coordinator",), ts=1.0)
+
+    def answer(self, question_id: str, response: str, *, via: str | None = None) -> QuestionView:
         for number, found in enumerate(self.asked):
             if found.id == question_id:
                 if found.status == "answered":

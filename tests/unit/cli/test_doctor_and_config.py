@@ -23,8 +23,8 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert told["home"] == str(tmp_path)
     names = [check["name"] for check in told["checks"]]
     assert names == [
-        "python", "packages", "home", "settings", "supervisor", "socket path", "models",
-        "web search", "web pages", "bwrap", "launcher", "disk",
+        "python", "packages", "home", "settings", "approvals", "supervisor", "socket path",
+        "models", "web search", "web pages", "bwrap", "launcher", "disk",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 
@@ -123,3 +123,16 @@ def test_doctor_names_the_search_service_and_what_it_lacks(tmp_path: Path) -> No
     assert "export BRAVE_API_KEY=..." in found.advice
     (tmp_path / "agiraph.yaml").write_text("web:\n  search: searxng\n")
     assert "web.search_url is not set" in checks(tmp_path)["web search"].detail
+
+
+def test_a_mistake_in_approvals_is_named_with_its_line_and_what_was_possible(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "approvals.yaml").write_text("rules:\n  - {tool: bash, action: perhaps}\n")
+    told = "approvals.yaml:2: rule 1: action is 'perhaps' (possible: allow, ask, deny)"
+    for args in (("doctor",), ("config", "show"), ("approvals", "--rules")):
+        result = command(None, *args, "--home", str(tmp_path))
+        assert result.exit_code != 0, args
+        shown = " ".join(result.output.split()).replace("\n", "")
+        assert told in shown or told.replace(" ", "") in shown.replace(" ", ""), args
+        assert "Traceback" not in result.output

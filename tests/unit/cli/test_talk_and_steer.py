@@ -78,3 +78,39 @@ def test_an_act_on_nobody_is_told_with_the_known_ones() -> None:
     result = command(FakeClient(), "kill", "nobody")
     assert result.exit_code == 1
     assert "unknown entity 'nobody' (known: broker)" in result.stderr
+
+
+def test_a_ready_answer_is_given_by_its_number() -> None:
+    client = FakeClient(asked=[question(options=("PostgreSQL", "SQLite"))])
+    assert "[1: PostgreSQL, 2: SQLite]" in command(client, "questions").stdout
+    wrong = command(client, "respond", "q-1", "3")
+    assert (wrong.exit_code, client.did) == (2, [])
+    assert "(1: PostgreSQL, 2: SQLite)" in wrong.stderr
+    command(client, "respond", "q-1", "2")
+    assert client.did == [("answer", "q-1", "SQLite")]
+
+
+def test_a_number_is_itself_where_there_is_nothing_to_choose_from() -> None:
+    client = FakeClient(asked=[question()])
+    command(client, "respond", "q-1", "2026")
+    assert client.did == [("answer", "q-1", "2026")]
+
+
+def test_a_denial_may_have_a_reason() -> None:
+    client = FakeClient(asked=[question(options=("allow once", "allow always", "deny"))])
+    command(client, "respond", "q-1", "3", "--reason", "not now")
+    assert client.did == [("answer", "q-1", "deny: not now")]
+
+
+def test_a_reply_names_its_message_by_number_or_id() -> None:
+    client = FakeClient()
+    command(client, "send", "survey", "Yes", "--reply-to", "1")
+    command(client, "send", "survey", "Yes", "--reply-to", "3fa9c1d2")
+    assert [did[-1] for did in client.did] == ["m1", "3fa9c1d2"]
+    assert command(client, "send", "survey", "Yes", "--reply-to", "7").exit_code == 2
+
+
+def test_a_nudge_goes_to_the_coordinator() -> None:
+    client = FakeClient()
+    assert command(client, "nudge", "survey", "Shorter!").stdout == "nudged coordinator\n"
+    assert client.did == [("nudge", "Shorter!")]

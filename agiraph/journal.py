@@ -13,7 +13,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -266,13 +266,6 @@ def replace_file(path: Path, text: str) -> None:
     """Write a whole file in one step: readers see the old one or the new one, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_bytes(path, text.encode())
-
-
-def append_lines(path: Path, records: Iterable[JsonObject]) -> None:
-    """Append records to a trace that nobody's state depends on (no fsync, no checksum)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "ab") as file:
-        file.write(b"".join(_encoded(record) + b"\n" for record in records))
 
 
 def replace_bytes(path: Path, data: bytes) -> None:

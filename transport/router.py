@@ -24,7 +24,7 @@ from transport.switch import Outgoing, Switch
 
 BATCH = 256
 RETRY_MS = 5
-REST_MS = 1
+REST_MS = 50
 MORE = int(zmq.NOBLOCK | zmq.SNDMORE)
 LAST = int(zmq.NOBLOCK)
 EPOCH_BYTES = 8

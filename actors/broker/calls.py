@@ -76,6 +76,7 @@ class Calls:
                 await self._wait_for_turn(name.provider)
                 try:
                     response = await self._attempt(provider, request, price, on_text)
+                    await self._ledger.kept()
                     return response.model_copy(update={"window": self._services.window(name)})
                 except ProviderError as error:
                     await self._back_off(name.provider, error, attempt, on_retry)
@@ -140,7 +141,7 @@ class Calls:
     def _settle(
         self, request: ModelRequest, outcome: Outcome, usage: Usage, started: float
     ) -> None:
-        self._ledger.write(
+        self._ledger.note(
             Spent(
                 ts=self._clock.now(),
                 run_id=request.run_id,

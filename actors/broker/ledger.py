@@ -1,5 +1,6 @@
 """Ledger: what every model call took in tokens and money, in `system/usage.db`."""
 
+import asyncio
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,38 @@ class Ledger:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(SCHEMA)
+        self._batch: asyncio.Future[None] | None = None
+
+    def note(self, spent: Spent) -> None:
+        """Write a row down with all others of this turn of the loop: they wait for the disk once.
+
+        It counts at once; `kept` returns when it is on disk.
+        """
+        if self._batch is None:
+            loop = asyncio.get_running_loop()
+            self._db.execute("BEGIN")
+            self._batch = loop.create_future()
+            loop.call_soon(self._commit)
+        self.write(spent)
+
+    async def kept(self) -> None:
+        """Wait until everything that was noted is on disk. Raises sqlite3.Error if it cannot be."""
+        if self._batch is not None:
+            await asyncio.shield(self._batch)
+
+    def _commit(self) -> None:
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        try:
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            batch.set_exception(error)
+            batch.exception()  # who waits is told; that nobody does is no fault of its own
+            return
+        batch.set_result(None)
 
     def write(self, spent: Spent) -> None:
         """Write one row down."""
@@ -122,6 +155,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the database."""
+        self._commit()
         self._db.close()
 
     def __enter__(self) -> "Ledger":

@@ -1,11 +1,12 @@
 """WorkerFiles: a worker's personal folder, and the log of the node it holds."""
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from agiraph.clock import iso
 from agiraph.home import NodeHome, WorkerHome
-from agiraph.journal import append_lines, replace_file
+from agiraph.journal import replace_file
 from agiraph.models import Event, Worker, WorkNode
 
 
@@ -15,6 +16,7 @@ class WorkerFiles:
     def __init__(self, home: WorkerHome, worker: Worker) -> None:
         """Create what is missing in the folder."""
         self.home = home
+        self._log: tuple[Path, IO[bytes]] | None = None
         home.path.mkdir(parents=True, exist_ok=True)
         role = f"I am {worker.name}, a {worker.role}."
         identity = f"# {worker.name}\n\n{worker.identity or role}\n"
@@ -56,4 +58,19 @@ class WorkerFiles:
 
     def log(self, node: NodeHome, event: Event) -> None:
         """Add an event to the node's execution trace."""
-        append_lines(node.log, [event.model_dump(mode="json", exclude={"seq", "agent_id"})])
+        line = event.model_dump_json(exclude={"seq", "agent_id"}) + "\n"
+        self._log_of(node.log).write(line.encode("utf-8", "replace"))
+
+    def _log_of(self, path: Path) -> IO[bytes]:
+        """Return the open trace of a node; that of the node before is closed."""
+        if self._log is None or self._log[0] != path:
+            self.close()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._log = path, open(path, "ab", buffering=0)  # noqa: SIM115
+        return self._log[1]
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._log is not None:
+            self._log[1].close()
+            self._log = None

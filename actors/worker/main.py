@@ -23,6 +23,7 @@ async def serve(runtime: Runtime) -> None:
         await worker.live()
     finally:
         worker.conversation.close()
+        worker.files.close()
 
 
 def main(launch: Launch) -> int:

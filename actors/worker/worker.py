@@ -7,7 +7,6 @@ crash between the two tells it again, under the same message id.
 
 import asyncio
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
@@ -30,6 +29,7 @@ from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from actors.worker.giving_up import GiveUp
 from actors.worker.one_shot import OneShot
+from actors.worker.reach import Reach
 from actors.worker.reflection import known_before, reflect
 from agiraph.agent.bounds import TIME_NEAR, LastTurn, Stop, is_time_near, judge
 from agiraph.agent.compaction import Belongings
@@ -63,7 +63,6 @@ from agiraph.messages import (
 )
 from agiraph.models import Assignment, Event, WorkNode
 from agiraph.scopes.publishing import files_left
-from agiraph.scopes.scope import Scope
 from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
@@ -85,6 +84,7 @@ class WorkerActor:
         self.name = args.worker.name
         self.run_home = runtime.home.agent(args.agent).run(args.run)
         self.files = WorkerFiles(self.run_home.worker(args.worker.id), args.worker)
+        self._reach = Reach(runtime.home, args)
         self.conversation = Conversation(self.files.home.conversation)
         self.inbox = Inbox()
         self._environment = environment
@@ -339,18 +339,10 @@ class WorkerActor:
 
     def context(self, key: str) -> ToolContext:
         """Return what a tool is handed."""
-        input_dir = Path(self.args.input_dir) if self.args.input_dir else None
-        scope = Scope.for_worker(
-            self.runtime.home.agent(self.agent),
-            self.run_home,
-            self.args.worker.id,
-            self.node_home(self._assignment.node),
-            input_dir,
-        )
         return ToolContext(
             kind="worker",
             call_id=key,
-            scope=scope,
+            scope=self._reach.of(self._assignment.node),
             config=self.runtime.config,
             team=self._bench,
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},

@@ -9,7 +9,7 @@ what is in flight, keeps the partial text, and enters at the next yield point, w
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -18,13 +18,13 @@ from agiraph.agent.doing import step_of
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
 from agiraph.agent.retelling import Telling, answered, called, returned
-from agiraph.agent.transcript import OpenCall, Transcript
+from agiraph.agent.transcript import OpenCall, Transcript, unique_calls
 from agiraph.clock import Clock
 from agiraph.errors import ModelFailure
 from agiraph.ids import NodeId
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolTurn
+from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 
 T = TypeVar("T")
 
@@ -242,6 +242,7 @@ class AgentLoop:
         self._mind = mind
         self._toolbox = toolbox
         self._clock = clock
+        self._begun = ""
 
     async def run(self) -> None:
         """Go on until the entity says that it is over."""
@@ -281,9 +282,17 @@ class AgentLoop:
             )
             facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
             told[incoming.id] = facts
-        self._hear(*heard.values(), *self._entity.notices())
+        self._hear(*heard.values(), *self._notices())
         for message, facts in told.items():
             self._entity.report("message.received", facts, message)
+
+    def _notices(self) -> list[Heard]:
+        """Return what the runtime has to tell, but in the middle of a call nothing: it comes after.
+
+        A `wait` that the next incarnation takes up again is not ended by what it waits for in part.
+        """
+        is_in_call = any(opened.was_started for opened in self._transcript.open_calls)
+        return [] if is_in_call else self._entity.notices()
 
     def _hear(self, *heard: Heard) -> None:
         """Take all that came in one append: they wait for the disk once."""
@@ -331,8 +340,10 @@ class AgentLoop:
             provider_data=response.provider_data,
             ts=self._clock.now(),
         )
-        self._conversation.append(said)
-        self._tell(answered(said, self._transcript.position))
+        position = self._transcript.position + 1
+        calls = unique_calls(said.tool_calls)
+        self._record(said, OpenCall(calls[0], f"{position}.0") if calls else None)
+        self._tell(answered(said, position))
 
     def _tell(self, telling: Telling) -> None:
         self._entity.report(*telling.told)
@@ -345,6 +356,26 @@ class AgentLoop:
 
     # --- act -------------------------------------------------------------------------------------
 
+    def _record(self, record: Said | CallFinished, following: OpenCall | None) -> None:
+        """Append a record and, if nothing comes between them, the start of the call behind it.
+
+        The two wait for the disk once. Nothing is awaited from here to that call, so what does not
+        stand in its way now cannot come to.
+        """
+        if following is None or not self._may_begin(following):
+            self._conversation.append(record)
+            return
+        self._conversation.append(record, self._start_of(following.call))
+        self._begun = following.key
+
+    def _may_begin(self, following: OpenCall) -> bool:
+        is_free = not (self._gate.is_shut or self._inbox.arrived.is_set() or following.was_started)
+        return is_free and self._entity.clearance(following) is None
+
+    def _start_of(self, call: ToolCall, allowed_by: str | None = None) -> CallStarted:
+        now = self._clock.now()
+        return CallStarted(call_id=call.id, name=call.name, message=allowed_by, ts=now)
+
     async def _act(self, opened: OpenCall) -> None:
         cleared = Cleared()
         if not opened.was_started and (asking := self._entity.clearance(opened)) is not None:
@@ -354,12 +385,10 @@ class AgentLoop:
             self._finish(opened, _turn(opened, cleared.refusal, is_error=True))
             return
         call, context = opened.call, self._entity.context(opened.key)
-        if may_run(opened, self._toolbox):
+        begun, self._begun = self._begun, ""
+        if opened.key == begun or may_run(opened, self._toolbox):
             if not opened.was_started:
-                started = CallStarted(
-                    call_id=call.id, name=call.name, message=cleared.message, ts=self._clock.now()
-                )
-                self._conversation.append(started)
+                self._conversation.append(self._start_of(call, cleared.message))
             self._tell(called(call, opened.key, self._clock.now()))
             work = self._toolbox.run(call, context)
         else:
@@ -387,7 +416,8 @@ class AgentLoop:
             asked=effects.asked,
             ts=self._clock.now(),
         )
-        self._conversation.append(finished)
+        others = [other for other in self._transcript.open_calls if other is not opened]
+        self._record(finished, others[0] if others else None)
         self._tell(returned(finished, opened.key))
 
     async def _unless_interrupted(self, work: Awaitable[T]) -> T | None:

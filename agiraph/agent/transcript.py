@@ -234,7 +234,7 @@ class Transcript:
         self.counted_tokens = self.counted_turns = 0
 
     def _say(self, record: Said) -> None:
-        calls = _with_unique_ids(record.tool_calls)
+        calls = unique_calls(record.tool_calls)
         self.turns.append(
             AssistantTurn(
                 text=record.text,
@@ -327,7 +327,7 @@ class Transcript:
 TRANSCRIPT: TypeAdapter[Transcript] = TypeAdapter(Transcript)
 
 
-def _with_unique_ids(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+def unique_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """Give calls with an empty or repeated id one of their own: some servers repeat them."""
     used: set[str] = set()
     unique: list[ToolCall] = []

@@ -18,6 +18,8 @@ from agiraph.turns import JsonObject
 LISTED_AT_ONCE = 500
 LOOKED_AT = 20_000
 BINARY_PROBE = 8192
+WRITTEN_AT_ONCE = 64 * 1024
+"""Characters that are written without a thread, which would take longer than the writing."""
 
 
 class ReadFile(Params):
@@ -98,7 +100,10 @@ async def write_file(context: ToolContext, params: WriteFile) -> str:
     path = context.scope.to_write(params.path)
     if path.is_dir():
         raise InvalidInput(f"'{params.path}' is a folder: name a file in it")
-    await asyncio.to_thread(replace_file, path, params.content)
+    if len(params.content) <= WRITTEN_AT_ONCE:
+        replace_file(path, params.content)
+    else:
+        await asyncio.to_thread(replace_file, path, params.content)
     return f"Wrote {len(params.content.encode())} bytes to {context.scope.shown(path)}."
 
 

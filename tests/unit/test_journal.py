@@ -11,7 +11,6 @@ from agiraph.errors import Corrupt
 from agiraph.journal import (
     Journal,
     Mark,
-    append_lines,
     encode_record,
     read_journal,
     replace_file,
@@ -215,10 +214,3 @@ def test_a_file_is_replaced_whole_or_not_at_all(
             replace_file(file, "never")
     assert file.read_text(encoding="utf-8") == "new ü"
     assert os.listdir(tmp_path) == ["agent.json"]
-
-
-def test_traces_are_appended_as_lines(tmp_path: Path) -> None:
-    trace = tmp_path / "deep" / "log.jsonl"
-    append_lines(trace, [{"a": 1}])
-    append_lines(trace, [{"b": 2}, {"c": 3}])
-    assert read_journal(trace) == [{"a": 1}, {"b": 2}, {"c": 3}]

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
-from agiraph.agent.records import CallStarted, Said
+from agiraph.agent.records import CallStarted, ConversationRecord, Heard, Said
 from tests.unit.agent.fakes import Stage, call, incoming, says
 
 DEADLINE = 5.0
@@ -217,5 +217,91 @@ def test_a_wrong_tool_call_is_answered_with_the_reason(tmp_path: Path) -> None:
         stage.hear("go")
         await stage.loop.run()
         assert "unknown tool 'sehll' (known: hang, keep, note, peek)" in stage.contents()[2]
+
+    run(scene())
+
+
+def appends(stage: Stage) -> list[list[str]]:
+    """Return, as they come, the kinds of records of each append."""
+    made: list[list[str]] = []
+    append = stage.conversation.append
+
+    def counted(*records: ConversationRecord) -> None:
+        made.append([record.kind for record in records])
+        append(*records)
+
+    stage.conversation.append = counted  # type: ignore[method-assign]
+    return made
+
+
+def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(
+            tmp_path,
+            says(None, call("note", "a", word="x"), call("note", "a", word="y")),
+            says("done"),
+        )
+        stage.hear("go")
+        made = appends(stage)
+        await stage.loop.run()
+        assert made == [
+            ["said", "tool.started"],
+            ["tool.finished", "tool.started"],
+            ["tool.finished"],
+            ["said"],
+        ]
+        assert stage.tools.ran == ["2.0:x", "2.1:y"]
+
+    run(scene())
+
+
+def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+        stage.hear("go")
+        made = appends(stage)
+        stage.mind.gate = asyncio.Event()
+        running = asyncio.ensure_future(stage.loop.run())
+        await stage.mind.asked.wait()
+        stage.inbox.put(incoming("look"))
+        stage.mind.gate.set()
+        await running
+        assert made[:3] == [["said"], ["heard"], ["tool.started"]]
+
+    run(scene())
+
+
+def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))
+        stage.hear("go")
+        made = appends(stage)
+        stage.mind.gate = asyncio.Event()
+        running = asyncio.ensure_future(stage.loop.run())
+        await stage.mind.asked.wait()
+        stage.gate.shut()
+        stage.mind.gate.set()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert (made, stage.tools.ran) == ([["said"]], [])
+        stage.gate.open()
+        await running
+        assert stage.tools.ran == ["2.0:x"]
+
+    run(scene())
+
+
+def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        stage = Stage(tmp_path, says("done"))
+        cut_off(stage, "peek")
+        told = Heard(content="a node has ended", from_name="board", ts=0.0)
+        stage.entity.pending_notices = [told]
+        await stage.loop.run()
+        assert stage.contents()[2:] == [
+            "tool: noted x",
+            "user: a node has ended",
+            "assistant: done",
+        ]
 
     run(scene())

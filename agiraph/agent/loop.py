@@ -9,7 +9,7 @@ what is in flight, keeps the partial text, and enters at the next yield point, w
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 

@@ -46,11 +46,11 @@ def chaos(
 ) -> None:
     """Let a team of scripts work on fresh homes while its processes are killed at random.
 
-    Workers, coordinators, the broker, the recorder, the gateway, the router, the spawner, the
-    supervisor, and all at once: SIGKILL mostly, sometimes a freeze, sometimes half a record at the
-    end of a journal; and the bus loses, repeats and delays frames. What is left is compared with
-    a run that nobody disturbed: nothing may be lost, nothing done twice, every node published
-    once. Exit code 0 if so, 1 if not.
+    Workers, coordinators, the broker, the recorder, the gateway, the clock, the process that reads
+    the web, the router, the spawner, the supervisor, and all at once: SIGKILL mostly, sometimes a
+    freeze, sometimes half a record at the end of a journal; and the bus loses, repeats and delays
+    frames. What is left is compared with a run that nobody disturbed: nothing may be lost, nothing
+    done twice, every node published once. Exit code 0 if so, 1 if not.
     """
     kinds = _kinds(only)
     if keep is not None:

@@ -9,8 +9,8 @@ How = Literal["kill", "freeze", "tear"]
 
 ALL_AT_ONCE = "all"
 KINDS = (
-    "worker", "coordinator", "broker", "recorder", "human", "router", "spawner", "supervisor",
-    ALL_AT_ONCE,
+    "worker", "coordinator", "broker", "recorder", "human", "clock", "web", "router", "spawner",
+    "supervisor", ALL_AT_ONCE,
 )  # fmt: skip
 WEIGHTS = {"worker": 8, "coordinator": 5, "supervisor": 1, ALL_AT_ONCE: 1}
 SHORTEST_PAUSE_SECONDS = 0.05

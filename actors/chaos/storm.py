@@ -12,7 +12,7 @@ from pathlib import Path
 
 from actors.chaos.house import ChaosHouse
 from actors.chaos.schedule import ALL_AT_ONCE, KINDS, How, Strike, strikes
-from actors.chaos.tally import Difference, Tally, difference, take
+from actors.chaos.tally import Difference, Tally, difference, take, ticks_left
 from actors.chaos.victims import SPAWNER, SUPERVISOR, Victim, living
 from agiraph.api import CreateAgent, NotReachable
 from agiraph.client import Client
@@ -26,6 +26,8 @@ NOISE = 0.01
 FREEZE_SECONDS = 0.5
 API_WITHIN_SECONDS = 30.0
 RUN_WITHIN_SECONDS = 300.0
+TICKS_WITHIN_SECONDS = 30.0
+RUNS_IN_VAIN = 3
 LOOK_SECONDS = 0.05
 TORN = b'{"kind":"heard","role":"us'
 ENDED = ("completed", "failed", "stopped")
@@ -88,11 +90,14 @@ class Storm:
         undisturbed = self._undisturbed()
         house = ChaosHouse(self._storm_home, self._noise)
         house.start()
-        left = count
+        left, in_vain = count, 0
         try:
             while left > 0:
                 agent = _create(house.home)
-                left = self._disturb(house, agent, left)
+                before, left = left, self._disturb(house, agent, left)
+                in_vain = in_vain + 1 if left == before else 0
+                if in_vain == RUNS_IN_VAIN:
+                    raise Unavailable("nobody of the kinds that are to be struck was there")
                 self._finish(house, agent)
                 self._note_recoveries(house)
                 self._count(house.home, agent, undisturbed)
@@ -170,6 +175,16 @@ class Storm:
         while _status(house.home, agent) not in ENDED:
             if time.monotonic() > deadline:
                 self._tell(f"{agent} does not come to an end")
+                return
+            time.sleep(LOOK_SECONDS)
+        self._await_ticks(house.home, agent)
+
+    def _await_ticks(self, home: Path, agent: str) -> None:
+        """Wait until the agent's triggers have fired and what they told stands in the log."""
+        deadline = time.monotonic() + TICKS_WITHIN_SECONDS
+        while ticks_left(Home(home).agent(agent), _run_of(home, agent)):
+            if time.monotonic() > deadline:
+                self._tell(f"{agent} has a trigger that does not fire, or nobody hears of it")
                 return
             time.sleep(LOOK_SECONDS)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.board.store import read_board
-from agiraph.home import RunHome
+from agiraph.home import AgentHome, RunHome
 from agiraph.journal import read_journal
 
 SUMMED_UP = "lines.txt"
@@ -72,6 +72,14 @@ def take(run: RunHome) -> Tally:
                     lines.update(path.read_text(encoding="utf-8").splitlines())
     status = board.run.status if board.run else "never started"
     return Tally(status, files, completions, lines, _messages(run.messages))
+
+
+def ticks_left(agent: AgentHome, run: RunHome) -> int:
+    """Return how many of the agent's triggers have not fired or been heard of in the run's log."""
+    kept = json.loads(agent.triggers.read_text(encoding="utf-8"))
+    set_up = [trigger["name"] for trigger in kept.get("triggers", ())]
+    told = "\n".join(_messages(run.messages))
+    return sum(f"trigger '{name}'" not in told for name in set_up)
 
 
 def difference(undisturbed: Tally, disturbed: Tally) -> Difference:

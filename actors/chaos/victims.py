@@ -5,6 +5,7 @@ from pathlib import Path
 
 import psutil
 
+from actors.supervisor.options import ON_DEMAND
 from actors.supervisor.table import Table, fold
 from agiraph.home import Home
 from agiraph.journal import read_journal
@@ -40,7 +41,7 @@ def living(home: Path, supervisor_pid: int) -> list[Victim]:
 
 def _kind(table: Table, address: str) -> str:
     row = table.rows.get(address)
-    return row.spec.kind if row else address
+    return row.spec.kind if row else ON_DEMAND.get(address, address)
 
 
 def _journal(home: Path, table: Table, address: str) -> Path | None:

@@ -1,9 +1,13 @@
 """The comparison sees what is missing, what is too much, and what differs."""
 
+import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
-from actors.chaos.tally import Difference, Tally, difference
+from actors.chaos.tally import Difference, Tally, difference, ticks_left
+from agiraph.home import Home
+from agiraph.ids import AgentId, RunId
 
 CALM = Tally(
     status="completed",
@@ -40,3 +44,15 @@ def test_other_files_and_an_end_that_is_none_are_seen() -> None:
 
 def test_differences_add_up() -> None:
     assert Difference(lost=1) + Difference(lost=2, unfinished=1) == Difference(lost=3, unfinished=1)
+
+
+def test_a_tick_that_nobody_heard_of_is_left(tmp_path: Path) -> None:
+    agent = Home(tmp_path).agent(AgentId("lines"))
+    run = agent.run(RunId("r1"))
+    run.messages.mkdir(parents=True)
+    names = [{"name": f"tick {number}"} for number in (1, 2)]
+    agent.triggers.write_text(json.dumps({"triggers": names}))
+    assert ticks_left(agent, run) == 2
+    heard = "FROM: coordinator\nTO: human\n\n(trigger 'tick 2') tick 2"
+    (run.messages / "0001_coordinator_to_human.md").write_text(heard)
+    assert ticks_left(agent, run) == 1

@@ -124,7 +124,8 @@ class WorkNode(Record):
     `folder` is the node's directory name, `{name}-{role}-{id}`.
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
-    `left` the files that stood in `scratch/` when it failed.
+    `left` the files that stood in `scratch/` when it failed. `cohort` names the stage of the plan
+    file that it is of, and `enough` how many of those are needed, if not all.
     """
 
     id: NodeId
@@ -149,6 +150,8 @@ class WorkNode(Record):
     left: tuple[str, ...] = ()
     attempt: int = 0
     cause: str = ""
+    cohort: str = ""
+    enough: CheckpointPolicy = "all_must_complete"
 
     @property
     def has_ended(self) -> bool:

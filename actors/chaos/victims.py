@@ -8,6 +8,7 @@ import psutil
 from actors.supervisor.options import ON_DEMAND
 from actors.supervisor.table import Table, fold
 from agiraph.home import Home
+from agiraph.ids import Address
 from agiraph.journal import read_journal
 from agiraph.messages import ChildSpec
 
@@ -41,7 +42,7 @@ def living(home: Path, supervisor_pid: int) -> list[Victim]:
 
 def _kind(table: Table, address: str) -> str:
     row = table.rows.get(address)
-    return row.spec.kind if row else ON_DEMAND.get(address, address)
+    return row.spec.kind if row else ON_DEMAND.get(Address(address), address)
 
 
 def _journal(home: Path, table: Table, address: str) -> Path | None:

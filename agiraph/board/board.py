@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from agiraph.board import events as e
+from agiraph.board.cohorts import cohort_of, is_enough
 from agiraph.board.events import BoardEvent
 from agiraph.ids import NodeId, RunId, WorkerId
 from agiraph.models import (
@@ -114,12 +115,14 @@ class Board:
         return next((w for w in self.workers.values() if w.cause == cause), None)
 
     def waiting_for(self, node: WorkNode) -> tuple[WorkNode, ...]:
-        """Return the dependencies of a node that are not completed."""
+        """Return the dependencies of a node that are not completed and without which it waits."""
         found = (self.nodes[dependency] for dependency in node.dependencies)
-        return tuple(n for n in found if n.status != "completed")
+        open_ones = [n for n in found if n.status != "completed"]
+        nodes = self.nodes.values()
+        return tuple(n for n in open_ones if not is_enough(cohort_of(nodes, n)))
 
     def is_ready(self, node: WorkNode) -> bool:
-        """Whether a node is pending and all its dependencies are completed."""
+        """Whether a node is pending and waits for none of its dependencies."""
         return node.status == "pending" and not self.waiting_for(node)
 
 

@@ -43,7 +43,8 @@ class CreateNode:
     """Put a node on the board. `refs` maps ref names to nodes or files in their `published/`.
 
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
-    is done as its named worker works, else in many turns.
+    is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
+    it is of, `enough` how many of its nodes those behind it need.
     """
 
     cause: str
@@ -56,6 +57,8 @@ class CreateNode:
     parent_node: str | None = None
     stage: StageTerms | None = None
     mode: WorkMode | None = None
+    cohort: str = ""
+    enough: CheckpointPolicy = "all_must_complete"
 
 
 @dataclass(frozen=True, slots=True)

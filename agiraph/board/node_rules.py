@@ -7,6 +7,7 @@ running or blocked -> completed; anything that has not ended -> failed | cancell
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
+from agiraph.board.cohorts import can_be_enough, cohort_of
 from agiraph.board.cycles import find_cycle
 from agiraph.board.events import BoardEvent
 from agiraph.board.family import refuse_family_ring, require_room_below, taken_along, waits_of
@@ -44,7 +45,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         )
     refs, sources = normal_refs(board, command.refs)
     needed = [find_node(board, named) for named in command.dependencies]
-    dependencies = _dependencies(needed, sources)
+    dependencies = _dependencies(board, needed, sources)
     parent = find_node(board, command.parent_node) if command.parent_node else None
     wanted = _on_team(find_worker(board, command.worker)) if command.worker else None
     mode = _mode(command, wanted)
@@ -67,6 +68,8 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         stage=stage,
         mode=mode,
         cause=command.cause,
+        cohort=command.cohort,
+        enough=command.enough,
     )
     return (*opened, e.NodeCreated(ts=now, node=node))
 
@@ -89,11 +92,14 @@ def _require_mode(node: WorkNode, worker: Worker) -> None:
         raise IllegalTransition(_wrong_mode(worker, f"node '{node.name}' ({node.mode})"))
 
 
-def _dependencies(needed: list[WorkNode], sources: list[WorkNode]) -> tuple[NodeId, ...]:
+def _dependencies(
+    board: Board, needed: list[WorkNode], sources: list[WorkNode]
+) -> tuple[NodeId, ...]:
     """Return what a node must wait for: what it names, and refs whose files are not there yet."""
     wanted = [*needed, *(node for node in sources if node.status != "completed")]
     for node in wanted:
-        if node.status in ("failed", "cancelled"):
+        is_lost = node.status in ("failed", "cancelled")
+        if is_lost and not can_be_enough(cohort_of(board.nodes.values(), node)):
             raise IllegalTransition(
                 f"node '{node.name}' is {node.status} and will never be completed"
                 f"{': ' + node.reason if node.reason else ''}"

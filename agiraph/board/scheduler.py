@@ -4,7 +4,8 @@ Ready nodes go to idle workers: first those kept for one worker, then those whos
 worker has, then the rest in the order they came; none goes to a worker that works another way
 (`mode`), and a worker that nodes are kept for takes others only when the team is full. If nobody
 is idle and the limit on busy workers allows, a worker is spawned. A node whose dependency will
-never be completed fails. A stage whose policy is met goes on without the rest.
+never be completed fails. A stage whose policy is met goes on without the
+rest, and so does each stage of a plan file (a cohort).
 
 Execute what `plan` returns and ask again, until it returns nothing: a spawned worker is assigned
 next time.
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from itertools import count
 
 from agiraph.board.board import Board
-from agiraph.board.commands import AssignNode, FailNode, MeetStage, SpawnWorker
+from agiraph.board.cohorts import ALL, can_be_enough, cohort_of, stragglers
+from agiraph.board.commands import AssignNode, CancelNode, FailNode, MeetStage, SpawnWorker
 from agiraph.board.stage_rules import stage_to_meet
 from agiraph.ids import NodeId, slug
 from agiraph.models import Worker, WorkNode
 
-Action = AssignNode | SpawnWorker | FailNode | MeetStage
+Action = AssignNode | SpawnWorker | FailNode | CancelNode | MeetStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ def plan(board: Board, limits: Limits) -> tuple[Action, ...]:
         return ()
     if (over := stage_to_meet(board)) is not None:
         return (MeetStage(over),)
+    if late := stragglers(tuple(board.nodes.values())):
+        return tuple(CancelNode(node.id, reason) for node, reason in late)
     failures = _failures(board)
     ready = [n for n in board.nodes.values() if board.is_ready(n) and not _lost_worker(board, n)]
     busy = sum(worker.status == "busy" for worker in board.team)
@@ -145,7 +149,10 @@ def _nobody_works_its_way(board: Board, node: WorkNode) -> bool:
 
 
 def _hopeless(board: Board, node: WorkNode, failing: dict[NodeId, str]) -> str | None:
+    nodes = board.nodes.values()
     for dependency in (board.nodes[node_id] for node_id in node.dependencies):
+        if dependency.enough != ALL and can_be_enough(cohort_of(nodes, dependency)):
+            continue
         if dependency.status in ("failed", "cancelled"):
             why = f": {dependency.reason}" if dependency.reason else ""
             verb = "failed" if dependency.status == "failed" else "was cancelled"

@@ -52,6 +52,7 @@ def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
         )
         for worker in plan.workers
     )
+    is_staged = _is_staged(plan)
     nodes = (
         CreateNode(
             cause=f"plan:node:{node.name}",
@@ -61,6 +62,8 @@ def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
             refs={name: name for name in node.dependencies},
             dependencies=node.dependencies,
             worker=node.worker,
+            cohort=(node.stage or "") if is_staged else "",
+            enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
             stage=_terms(plan) if node is plan.nodes[0] else None,
         )
         for node in plan.nodes
@@ -71,9 +74,14 @@ def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
 def _terms(plan: Plan) -> StageTerms:
     """Return what the plan asks of the board's one stage, which holds all of the plan's stages.
 
-    A policy is for nodes that stand side by side: it counts for a plan of one stage only.
+    A policy is for nodes that stand side by side: where the plan has several stages it counts for
+    each of them (their nodes are cohorts), and not for the whole.
     """
     given = {name: getattr(plan.contract, name) for name in plan.contract.model_fields_set}
-    if len({node.stage for node in plan.nodes}) > 1:
+    if _is_staged(plan):
         given.pop("checkpoint_policy", None)
     return StageTerms(**given)
+
+
+def _is_staged(plan: Plan) -> bool:
+    return len({node.stage for node in plan.nodes}) > 1

@@ -19,6 +19,8 @@ def plan_of_stages(form: CollaborationFile) -> Plan:
     for number, stage in enumerate(form.stages):
         _refuse_twins(stage.roles, f"stages[{number}]")
         name = stage.name or f"Stage {number + 1}"
+        if any(node.stage == name for node in nodes):
+            name = f"{name} ({number + 1})"
         added: list[PlanNode] = []
         for place, role in enumerate(stage.roles):
             where = f"stages[{number}].roles[{place}]"

@@ -7,9 +7,18 @@ from typing import Literal
 from actors.human.entities import AT_WORK, children
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for, deliver
+from actors.human.starting import START_SECONDS, coordinator_spec
 from agiraph.api import Acted, ActedOn, ApiError, Archived, EntityAct
 from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, SUPERVISOR, coordinator_address, message_id
-from agiraph.messages import ChildInfo, ChildStopped, Pause, Resume, StopChild
+from agiraph.messages import (
+    ChildInfo,
+    ChildStarted,
+    ChildStopped,
+    Pause,
+    Resume,
+    StartChild,
+    StopChild,
+)
 from agiraph.models import Agent
 
 STOP_SECONDS = 20.0
@@ -35,12 +44,24 @@ async def act_on(gateway: Gateway, named: str, act: EntityAct) -> Acted:
 async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Acted:
     """Act on an agent's coordinator and all its workers, the coordinator first."""
     if act != "stop":
-        return await _act(gateway, _team(await children(gateway), agent), act)
+        team = _team(await children(gateway), agent)
+        if act == "resume" and not team:
+            return await _start_anew(gateway, agent)
+        return await _act(gateway, team, act)
     entities = await _stop_team(gateway, agent, "stop")
     if entities:
         data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
         await gateway.telling.tell("agent.stopped", agent.id, message_id(), data)
     return Acted(act=act, entities=tuple(entities))
+
+
+async def _start_anew(gateway: Gateway, agent: Agent) -> Acted:
+    """Start the coordinator of an agent that the supervisor does not know: it was archived."""
+    order = StartChild(spec=coordinator_spec(agent))
+    started = await ask_for(
+        gateway.line, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS
+    )
+    return Acted(act="resume", entities=(ActedOn(address=started.address, state="resuming"),))
 
 
 async def archive(gateway: Gateway, agent: Agent) -> Archived:
@@ -53,11 +74,15 @@ async def archive(gateway: Gateway, agent: Agent) -> Archived:
 
 
 def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
-    """Return an agent's status: its own word, unless its coordinator is down for good."""
+    """Return an agent's status: its own word, unless its coordinator is down for good.
+
+    An empty table is one that nobody could be asked for: it says nothing.
+    """
     if agent.status in ("completed", "failed", "stopped"):
         return agent.status
     address = coordinator_address(agent.id)
-    state = next((child.state for child in table if child.address == address), None)
+    gone = "stopped" if table else None
+    state = next((child.state for child in table if child.address == address), gone)
     return state if state in ("stopped", "failed") else agent.status
 
 

@@ -20,15 +20,15 @@ class Agents:
     Names that people type are matched against what is there and never become part of a path.
     """
 
-    def __init__(self, home: Home) -> None:
-        """Read the agents of `home`."""
-        self._home = home
+    def __init__(self, home: Home, folder: Path | None = None) -> None:
+        """Read the agents of `home`, or those that lie in another folder."""
+        self._folder = folder or home.agents
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
 
     def all(self) -> list[Agent]:
         """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
         try:
-            folders = [path for path in self._home.agents.iterdir() if path.is_dir()]
+            folders = [path for path in self._folder.iterdir() if path.is_dir()]
         except FileNotFoundError:
             return []
         named = (AgentHome(path) for path in folders if not path.name.startswith("."))
@@ -39,7 +39,7 @@ class Agents:
         """Return the agent with exactly this id, None if there is none; ApiError if damaged."""
         if not id or id.startswith(".") or "/" in id or "\0" in id:
             return None
-        return self._load(self._home.agent(id))
+        return self._load(AgentHome(self._folder / id))
 
     def find(self, named: str) -> Agent:
         """Return the agent with this id or name; raise ApiError 404 or, for several, 409."""
@@ -58,7 +58,7 @@ class Agents:
 
     def home_of(self, agent: Agent) -> AgentHome:
         """Return an agent's home."""
-        return self._home.agent(agent.id)
+        return AgentHome(self._folder / agent.id)
 
     def run_of(self, agent: Agent, run: str | None = None) -> RunHome | None:
         """Return the folder of an agent's current run, None before its first; or of an older one.
@@ -84,7 +84,7 @@ class Agents:
 
     def archive(self, agent: Agent) -> Path:
         """Move an agent's folder, whose processes are all down, out of the way; return where."""
-        archived = self._home.agents / ARCHIVE / agent.id
+        archived = self._folder / ARCHIVE / agent.id
         archived.parent.mkdir(mode=0o700, exist_ok=True)
         self.home_of(agent).path.rename(archived)
         return archived

@@ -24,6 +24,7 @@ from actors.human.routes import (
     agents,
     answer,
     approvals,
+    archive,
     channels,
     conversation,
     dead,
@@ -40,6 +41,7 @@ from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
+    archive.router,
     conversation.router,
     work.router,
     files.router,

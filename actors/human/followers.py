@@ -73,6 +73,10 @@ class Bells:
         self._dismiss(agent)
         self.ring(agent)
 
+    def say_back(self, agent: AgentId | str) -> None:
+        """Take back that an agent was archived."""
+        self._gone.discard(agent)
+
     def close(self) -> None:
         """Let all followers go: the gateway stops."""
         self.is_closing = True

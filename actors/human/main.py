@@ -10,6 +10,7 @@ from actors.human.access.audit import AuditFile
 from actors.human.access.keys import Keys
 from actors.human.access.ledger import Ledger
 from actors.human.app import build_app
+from actors.human.archive import sweep
 from actors.human.desk import attend
 from actors.human.gateway import Gateway, open_gateway
 from actors.human.server import bind, serving, tls_of, url_of
@@ -30,6 +31,7 @@ async def serve(runtime: Runtime) -> None:
     The address file is taken back at an orderly end; after a crash it stays, so that the next
     incarnation can listen on the same port.
     """
+    sweep(runtime.home)
     gateway = open_gateway(
         runtime, runtime.home, runtime.config, runtime.clock, runtime.log, os.environ
     )

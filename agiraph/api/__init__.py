@@ -16,7 +16,15 @@ from agiraph.api.access import (
     TokenView,
     WhoAmI,
 )
-from agiraph.api.agents import AgentSummary, Archived, CreateAgent, NewRun, RunRequest, RunView
+from agiraph.api.agents import (
+    AgentSummary,
+    Archived,
+    CreateAgent,
+    Deleted,
+    NewRun,
+    RunRequest,
+    RunView,
+)
 from agiraph.api.approvals import ApprovalView
 from agiraph.api.base import JsonObject, Request, View
 from agiraph.api.channels import ChannelTest, ChannelView, DeliveryView, Presence, SetPresence
@@ -56,6 +64,7 @@ __all__ = [
     "ConversationPage",
     "CreateAgent",
     "DeadLetterView",
+    "Deleted",
     "DeliveryView",
     "EntityAct",
     "EntityRow",

@@ -93,6 +93,13 @@ class RunView(View):
     is_current: bool = False
 
 
+class Deleted(View):
+    """DELETE /archive/{a}: nothing of this agent is left."""
+
+    id: AgentId
+    name: str
+
+
 class Archived(View):
     """DELETE /agents/{a}: where the agent's folder went."""
 

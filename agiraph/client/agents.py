@@ -1,7 +1,10 @@
 """Calls about agents: make, list, pause, resume, stop, archive them, and begin their runs."""
 
-from agiraph.api import Acted, AgentSummary, Archived, CreateAgent, NewRun, RunView
-from agiraph.client.call import LONG_SECONDS, Call, Verb, delete, get, of_agent, post
+from collections.abc import Sequence
+
+from agiraph.api import Acted, AgentSummary, Archived, CreateAgent, Deleted, NewRun, RunView
+from agiraph.client.call import LONG_SECONDS, Call, Verb, delete, get, named, of_agent, part, post
+from agiraph.models import AgentStatus, Mode
 
 
 class AgentCalls:
@@ -33,9 +36,14 @@ class AgentCalls:
         return get(of_agent(agent, "runs"), list[RunView])
 
     @Verb
-    def agents(self) -> Call[list[AgentSummary]]:
-        """Return all agents, oldest first."""
-        return get("/agents", list[AgentSummary])
+    def agents(
+        self, *, status: Sequence[AgentStatus] = (), mode: Mode | None = None, text: str = ""
+    ) -> Call[list[AgentSummary]]:
+        """Return all agents, oldest first; or those in a status, in a mode, with a text.
+
+        `text` is looked for in the name and the goal.
+        """
+        return get("/agents", list[AgentSummary], named(status=list(status), mode=mode, q=text))
 
     @Verb
     def agent(self, agent: str) -> Call[AgentSummary]:
@@ -46,6 +54,21 @@ class AgentCalls:
     def archive(self, agent: str) -> Call[Archived]:
         """Stop an agent for good and move its folder to `agents/.archive/`; return where it is."""
         return delete(of_agent(agent), Archived, timeout_seconds=LONG_SECONDS)
+
+    @Verb
+    def archived(self) -> Call[list[AgentSummary]]:
+        """Return the agents in the archive, oldest first."""
+        return get("/archive", list[AgentSummary])
+
+    @Verb
+    def restore(self, agent: str) -> Call[AgentSummary]:
+        """Bring an agent back from the archive; `resume` starts its processes."""
+        return post(f"/archive/{part(agent)}/restore", None, AgentSummary)
+
+    @Verb
+    def delete(self, agent: str) -> Call[Deleted]:
+        """Delete an agent of the archive for good, with everything it wrote."""
+        return delete(f"/archive/{part(agent)}", Deleted, timeout_seconds=LONG_SECONDS)
 
     @Verb
     def pause(self, agent: str) -> Call[Acted]:

@@ -1,10 +1,11 @@
 """Endpoints: the life of agents."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
-from actors.human.acting import act_on_agent, archive, shown_status
+from actors.human.acting import act_on_agent, shown_status
 from actors.human.agents import agent_summary
 from actors.human.entities import children
 from actors.human.gateway import Gateway
@@ -15,13 +16,12 @@ from agiraph.api import (
     Acted,
     AgentSummary,
     ApiError,
-    Archived,
     CreateAgent,
     NewRun,
     RunView,
 )
 from agiraph.messages import ChildInfo
-from agiraph.models import Agent
+from agiraph.models import Agent, AgentStatus, Mode
 
 router = APIRouter()
 
@@ -34,10 +34,21 @@ async def create(request: CreateAgent, door: Door, cause: Caused) -> AgentSummar
 
 
 @router.get("/agents")
-async def list_agents(door: Door) -> list[AgentSummary]:
-    """List all agents, oldest first."""
+async def list_agents(
+    door: Door,
+    status: Annotated[list[AgentStatus] | None, Query(description="One of these.")] = None,
+    mode: Mode | None = None,
+    q: Annotated[str, Query(description="In the name or the goal.", max_length=200)] = "",
+) -> list[AgentSummary]:
+    """List all agents, or those that are wanted, oldest first."""
     table = await _children(door)
-    return [_summary(door, agent, table) for agent in door.agents.all()]
+    wanted = q.casefold()
+    found = (
+        _summary(door, agent, table)
+        for agent in door.agents.all()
+        if mode in (None, agent.mode) and wanted in f"{agent.name}\n{agent.goal}".casefold()
+    )
+    return [agent for agent in found if not status or agent.status in status]
 
 
 @router.post("/agents/{agent}/runs", status_code=201)
@@ -59,12 +70,6 @@ async def show(agent: Named, door: Door) -> AgentSummary:
     """Show one agent; `last_event` is the cursor of the last event of its log."""
     summary = _summary(door, agent, await _children(door))
     return summary.model_copy(update={"last_event": door.events_of(agent).last()})
-
-
-@router.delete("/agents/{agent}")
-async def delete(agent: Named, door: Door) -> Archived:
-    """Stop an agent for good and archive its folder."""
-    return await archive(door, agent)
 
 
 @router.post("/agents/{agent}/pause")

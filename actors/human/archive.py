@@ -1,0 +1,90 @@
+"""The archive: agents that were put away, brought back, or deleted for good.
+
+An agent in the archive has no process and no address. To be deleted its folder is first given a
+name that nobody reads, in one step; what a crash leaves of it then goes at the next start.
+"""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from actors.human.agents import ARCHIVE, Agents
+from actors.human.gateway import Gateway
+from agiraph.api import ApiError, Deleted
+from agiraph.home import Home
+from agiraph.models import Agent
+
+GOING = ".deleting-"
+
+
+def archived_agents(gateway: Gateway) -> list[Agent]:
+    """Return the agents in the archive, oldest first."""
+    return _shelf(gateway.home).all()
+
+
+def restore(gateway: Gateway, named: str) -> Agent:
+    """Bring an agent back, by its id or name; its processes stay down until it is resumed.
+
+    Raises ApiError: 404 lists the archive, 409 if an agent of that id lives.
+    """
+    agent = _found(gateway, named)
+    place = gateway.home.agent(agent.id).path
+    if place.exists():
+        raise ApiError(409, f"there is an agent '{agent.id}' again: archive that one first")
+    (_folder(gateway.home) / agent.id).rename(place)
+    gateway.bells.say_back(agent.id)
+    return agent
+
+
+def delete(gateway: Gateway, named: str) -> Deleted:
+    """Delete an agent of the archive for good, by its id or name; 404 lists the archive."""
+    agent = _found(gateway, named)
+    folder = _folder(gateway.home)
+    going = folder / f"{GOING}{agent.id}"
+    _remove(going)
+    (folder / agent.id).rename(going)
+    _remove(going)
+    return Deleted(id=agent.id, name=agent.name)
+
+
+def sweep(home: Home) -> None:
+    """Remove what a crash left of agents that were being deleted."""
+    try:
+        left = [path for path in _folder(home).iterdir() if path.name.startswith(GOING)]
+    except FileNotFoundError:
+        return
+    for path in left:
+        _remove(path)
+
+
+def _found(gateway: Gateway, named: str) -> Agent:
+    """Return an agent of the archive; an id goes before a name."""
+    agents = archived_agents(gateway)
+    found = [agent for agent in agents if agent.id == named]
+    found = found or [agent for agent in agents if agent.name == named]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(agent.id for agent in found)
+        raise ApiError(409, f"several agents in the archive are called '{named}': name one ({ids})")
+    known = ", ".join(f"{agent.name} ({agent.id})" for agent in agents) or "none"
+    raise ApiError(404, f"there is no agent '{named}' in the archive (known: {known})")
+
+
+def _folder(home: Home) -> Path:
+    return home.agents / ARCHIVE
+
+
+def _shelf(home: Home) -> Agents:
+    return Agents(home, _folder(home))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder; links in it are removed, never followed. Published ones are read-only."""
+    if not folder.exists():
+        return
+    for path, _, _ in os.walk(folder):
+        if not os.access(path, os.W_OK | os.X_OK):
+            os.chmod(path, stat.S_IRWXU)
+    shutil.rmtree(folder)

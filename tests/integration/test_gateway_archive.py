@@ -1,0 +1,86 @@
+"""The HTTP API over a socket: agents put away, brought back, deleted; those that are wanted."""
+
+import os
+
+import pytest
+
+from actors.human import archive
+from agiraph.client import Client
+from agiraph.messages import StartChild
+from tests.fakes.gateway import AGENT, RUN, World, refused
+
+
+def test_an_agent_goes_to_the_archive_and_comes_back_to_be_resumed(
+    world: World, client: Client
+) -> None:
+    world.add_agent()
+    world.log_events("agent.created")
+    client.archive("survey")
+    assert client.agents() == []
+    assert [(a.id, a.status) for a in client.archived()] == [(AGENT, "archived")]
+    back = client.restore("survey")
+    assert (back.id, back.status) == (AGENT, "stopped")
+    assert client.archived() == []
+    assert client.agent("survey").status == "stopped"
+    assert client.resume("survey").entities[0].address == f"{AGENT}/coordinator"
+    started = [body for _, body in world.line.asked if isinstance(body, StartChild)]
+    assert started[0].spec.args["agent"]["id"] == AGENT
+    assert client.agent("survey").status == "working"
+    with client.follow_events(AGENT) as follower:
+        event = follower.next(5.0)
+        assert event is not None
+        assert event.seq == 1
+
+
+def test_only_the_archive_is_deleted_from_and_all_of_it_goes(world: World, client: Client) -> None:
+    home = world.home.agent(world.add_agent().id)
+    published = home.run(RUN).path / "nodes" / "a" / "published"
+    published.mkdir(parents=True)
+    (published / "facts.md").write_text("x")
+    outside = world.home.path / "outside.txt"
+    outside.write_text("mine")
+    (published / "link").symlink_to(outside)
+    published.chmod(0o500)
+    error = refused(client.delete, AGENT)
+    assert (error.status, "in the archive" in error.detail) == (404, True)
+    client.archive(AGENT)
+    assert client.delete("survey").id == AGENT
+    assert client.archived() == []
+    assert os.listdir(world.home.agents / ".archive") == []
+    assert outside.read_text() == "mine"
+
+
+def test_what_a_crash_left_of_a_deletion_goes_at_the_next_start(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.add_agent()
+    client.archive(AGENT)
+    monkeypatch.setattr("shutil.rmtree", lambda folder: None)
+    client.delete(AGENT)
+    monkeypatch.undo()
+    assert client.archived() == []
+    archive.sweep(world.home)
+    assert os.listdir(world.home.agents / ".archive") == []
+
+
+def test_agents_are_found_by_status_mode_and_words(world: World, client: Client) -> None:
+    world.add_agent("shop-1", "shop", created_at=1.0)
+    world.add_agent("mill-2", "mill", created_at=2.0, status="completed")
+    assert [a.name for a in client.agents(status=["completed", "failed"])] == ["mill"]
+    assert [a.name for a in client.agents(text="SHOP")] == ["shop"]
+    assert [a.name for a in client.agents(text="survey the")] == ["shop", "mill"]
+    assert client.agents(mode="infinite") == []
+    wrong = client._http.get("/agents", params={"status": "asleep"})
+    assert wrong.status_code == 422
+    assert "'idle', 'working'" in wrong.json()["detail"]
+
+
+def test_an_archive_without_that_agent_says_whom_it_has(world: World, client: Client) -> None:
+    world.add_agent()
+    client.archive(AGENT)
+    for call in (client.restore, client.delete):
+        error = refused(call, "nobody")
+        assert error.status == 404
+        assert f"survey ({AGENT})" in error.detail
+    world.add_agent()
+    assert refused(client.restore, AGENT).status == 409

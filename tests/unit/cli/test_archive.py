@@ -1,0 +1,50 @@
+"""`agiraph archive`, `restore`, `delete`: a deletion is asked about, and takes no way back."""
+
+from agiraph.api import AgentSummary, ApiError, Archived, Deleted
+from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, summary
+
+
+class ArchivingClient(FakeClient):
+    """Keeps what was put away and deleted."""
+
+    is_away = False
+
+    def archive(self, agent: str) -> Archived:
+        if self.is_away:
+            raise ApiError(404, f"unknown agent '{agent}'")
+        self.did.append(("archive", agent))
+        return Archived(id=AGENT, path="/home/agents/.archive/x")
+
+    def archived(self) -> list[AgentSummary]:
+        return [summary(status="archived")]
+
+    def restore(self, agent: str) -> AgentSummary:
+        self.did.append(("restore", agent))
+        return summary(status="stopped")
+
+    def delete(self, agent: str) -> Deleted:
+        self.did.append(("delete", agent))
+        return Deleted(id=AGENT, name="survey")
+
+
+def test_an_agent_is_put_away_listed_and_brought_back() -> None:
+    client = ArchivingClient()
+    assert json_of(command(client, "archive", "survey", "--json"))["id"] == AGENT
+    assert "survey" in command(client, "archive").output
+    assert json_of(command(client, "restore", "survey", "--json"))["status"] == "stopped"
+    assert client.did == [("archive", "survey"), ("restore", "survey")]
+
+
+def test_a_deletion_is_asked_about() -> None:
+    client = ArchivingClient()
+    assert command(client, "delete", "survey", stdin="n\n").exit_code == 130
+    assert client.did == []
+    assert command(client, "delete", "survey", stdin="y\n").exit_code == 0
+    assert client.did == [("archive", "survey"), ("delete", AGENT)]
+
+
+def test_what_is_in_the_archive_already_is_deleted_from_there() -> None:
+    client = ArchivingClient()
+    client.is_away = True
+    assert command(client, "delete", "survey", "--yes").exit_code == 0
+    assert client.did == [("delete", "survey")]

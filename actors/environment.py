@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agiraph.channels.variables import variables_in
-from agiraph.web.services import KEY_NAMES as SEARCH_KEYS
+from agiraph.web.key_names import KEY_NAMES as SEARCH_KEYS
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 PLAIN = frozenset(

@@ -9,7 +9,6 @@ import gc
 import importlib
 import os
 import sys
-from pathlib import Path
 
 
 def main() -> None:
@@ -70,9 +69,9 @@ def _ahead() -> None:
 
 
 def _find_folders() -> None:
-    here = Path(__file__).resolve().parent
-    bundled = here / "_bundled"
-    folder = str(bundled if bundled.is_dir() else here.parent)
+    here = os.path.dirname(os.path.realpath(__file__))
+    bundled = os.path.join(here, "_bundled")
+    folder = bundled if os.path.isdir(bundled) else os.path.dirname(here)
     if sys.path[:1] != [folder]:
         sys.path.insert(0, folder)
 

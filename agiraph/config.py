@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agiraph.channels.settings import ChannelConfig
 from agiraph.errors import InvalidInput
 from agiraph.models import CheckpointPolicy
+from agiraph.yaml_text import LOADER, read_yaml
 
 ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -296,8 +297,8 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
+        root = yaml.compose(text, Loader=LOADER)
+        values = read_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None

@@ -8,11 +8,10 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from agiraph.errors import Unavailable
 from cli.head_start import HeadStart, begin, command
@@ -35,17 +34,16 @@ class OwnSupervisor:
         """Make one for `home`; `begun` is one that was started already and waits for a word."""
         self.home = home
         self._begun = begun
-        self._process: subprocess.Popen[bytes] | None = None
-        self._stderr: IO[bytes] | None = None
+        self._process: HeadStart | None = None
 
     def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
         begun, self._begun = self._begun or begin(str(self.home), command(str(self.home))), None
-        self._process, self._stderr = begun.process, begun.stderr
+        self._process = begun
         begun.go()
-        import agiraph.client.sync  # noqa: F401 - while it starts: it is the next thing needed
-
         try:
+            import agiraph.client.sync  # noqa: F401 - while it starts: the next thing needed
+
             self._wait_until_ready(time.monotonic() + within_seconds)
         except BaseException:
             self.stop(within_seconds=0.0)
@@ -58,27 +56,27 @@ class OwnSupervisor:
 
     def has_ended(self) -> bool:
         """Whether it ran and runs no more."""
-        return self._process is not None and self._process.poll() is not None
+        return self._process is not None and self._process.has_ended()
 
     def said(self) -> str:
         """Return the last lines of its stderr."""
-        if self._stderr is None or self._stderr.closed:
+        if self._process is None:
             return ""
-        self._stderr.seek(0)
-        lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
+        lines = self._process.said().decode("utf-8", "replace").strip().splitlines()
         return "\n".join(lines[-TOLD_LINES:])
 
     def _wait_until_ready(self, deadline: float) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
+        process = self._process
+        assert process is not None
         heard = b""
         while READY.encode() not in heard or not heard.endswith(b"\n"):
-            if not _readable(self._process.stdout.fileno(), deadline):
+            if not _readable(process.stdout, deadline):
                 raise SupervisorFailed(self._failure("was not ready in time"))
-            piece = os.read(self._process.stdout.fileno(), 65536)
+            piece = os.read(process.stdout, 65536)
             if not piece:
-                self._process.wait()
-                raise SupervisorFailed(self._failure(f"ended ({_how(self._process.returncode)})"))
+                process.wait()
+                assert process.code is not None
+                raise SupervisorFailed(self._failure(f"ended ({_how(process.code)})"))
             heard += piece
 
     def _failure(self, what: str) -> str:
@@ -91,20 +89,15 @@ class OwnSupervisor:
         if process is None:
             return
         family = _descendants(process.pid)
-        with contextlib.suppress(OSError):
-            assert process.stdin is not None
-            process.stdin.close()
-        if not _ended(process, within_seconds):
+        process.end_input()
+        if not process.wait(within_seconds):
             _signal_group(process.pid, signal.SIGTERM)
-            if not _ended(process, TERMINATE_WITHIN_SECONDS):
+            if not process.wait(TERMINATE_WITHIN_SECONDS):
                 family |= _descendants(process.pid)
                 _signal_group(process.pid, signal.SIGKILL)
                 process.wait()
                 _kill_left(family)
-        if process.stdout is not None:
-            process.stdout.close()
-        if self._stderr is not None:
-            self._stderr.close()
+        process.close()
 
 
 @contextlib.contextmanager
@@ -124,14 +117,6 @@ def sigterm_interrupts() -> Iterator[None]:
 def _readable(fd: int, deadline: float) -> bool:
     left = max(deadline - time.monotonic(), 0.0)
     return bool(select.select([fd], [], [], left)[0])
-
-
-def _ended(process: "subprocess.Popen[bytes]", within_seconds: float) -> bool:
-    try:
-        process.wait(within_seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 def _how(code: int) -> str:

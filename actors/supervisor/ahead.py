@@ -10,18 +10,23 @@ command line can start it before it knows whether it will need one; without it a
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from actors.environment import environment_for
 from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_spawner
 
+NOBODY: Mapping[str, Unborn] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
+
 class Ahead:
     """The processes that were started ahead: actors by kind."""
 
-    actors: Mapping[str, Unborn] = field(default_factory=dict)
-    spawner: SpawnerProcess | None = None
+    def __init__(
+        self, actors: Mapping[str, Unborn] = NOBODY, spawner: SpawnerProcess | None = None
+    ) -> None:
+        """Hold what `start` made."""
+        self.actors = actors
+        self.spawner = spawner
 
 
 def main() -> None:

@@ -5,32 +5,40 @@ Imports next to nothing, so that the first ones can be started before a supervis
 
 import os
 import signal
-import socket
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
 
 PASSED_FD = 3
 
 
-@dataclass(frozen=True, slots=True)
 class Unborn:
     """An interpreter that waits for its launch at the other end of `pipe`."""
 
-    pid: int
-    pipe: int
+    __slots__ = ("pid", "pipe")
+
+    def __init__(self, pid: int, pipe: int) -> None:
+        """Hold what `start_actor` made."""
+        self.pid = pid
+        self.pipe = pipe
 
 
-@dataclass(frozen=True, slots=True)
 class SpawnerProcess:
     """A spawner that waits for requests at the other end of `link`."""
 
-    pid: int
-    link: socket.socket
+    __slots__ = ("link", "pid")
+
+    def __init__(self, pid: int, link: "socket.socket") -> None:
+        """Hold what `start_spawner` made."""
+        self.pid = pid
+        self.link = link
 
 
-def start_actor(words: Sequence[str], environ: Mapping[str, str], log: Path | None) -> Unborn:
+def start_actor(words: Sequence[str], environ: Mapping[str, str], log: "Path | None") -> Unborn:
     """Start the interpreter of an actor; `words` tell what it may import before its launch comes.
 
     What it prints before it is born goes into `log`, by None to where our own stderr goes. Raises
@@ -46,8 +54,10 @@ def start_actor(words: Sequence[str], environ: Mapping[str, str], log: Path | No
         os.close(for_child)
 
 
-def start_spawner(environ: Mapping[str, str], log: Path | None) -> SpawnerProcess:
+def start_spawner(environ: Mapping[str, str], log: "Path | None") -> SpawnerProcess:
     """Start a spawner; the first thing to send it is the name of its log. Raises OSError."""
+    import socket
+
     ours, for_child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with for_child:
         try:
@@ -57,7 +67,7 @@ def start_spawner(environ: Mapping[str, str], log: Path | None) -> SpawnerProces
             raise
 
 
-def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: Path | None) -> int:
+def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: "Path | None") -> int:
     """Start `python -P -m agiraph WORDS` with `fd` as its descriptor 3; return its pid.
 
     posix_spawn passes nothing else on: all our descriptors close on exec.
@@ -78,7 +88,7 @@ def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: Path | 
     )
 
 
-def _output(log: Path | None) -> tuple[int, int, int] | tuple[int, int, str, int, int]:
+def _output(log: "Path | None") -> tuple[int, int, int] | tuple[int, int, str, int, int]:
     if log is None:
         return (os.POSIX_SPAWN_DUP2, 2, 1)
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

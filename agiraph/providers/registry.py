@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 
 from agiraph.config import Config, Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
+from agiraph.yaml_text import read_yaml
 
 JsonObject = dict[str, Any]
 FALLBACK_MODEL = "script/survey"
@@ -97,7 +98,7 @@ def load_presets(*files: Path) -> dict[str, Preset]:
 def read_table(file: Path) -> JsonObject:
     """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
     try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        values = read_yaml(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

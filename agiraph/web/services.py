@@ -12,6 +12,7 @@ from typing import Any
 from agiraph.errors import InvalidInput, unknown
 from agiraph.web.duckduckgo import NAME as DUCKDUCKGO
 from agiraph.web.hits import Hit
+from agiraph.web.key_names import KEY_NAMES
 
 JsonObject = dict[str, Any]
 AUTO = "auto"
@@ -108,7 +109,6 @@ SERVICES: tuple[Service, ...] = (
     ),
 )
 NAMES = (*(service.name for service in SERVICES), DUCKDUCKGO)
-KEY_NAMES = frozenset(service.key_env for service in SERVICES if service.key_env)
 
 
 def chosen(search: str, search_url: str, environ: Mapping[str, str]) -> str:

@@ -87,10 +87,10 @@ def test_one_that_is_not_needed_ends_and_has_touched_nothing(tmp_path: Path) -> 
 def test_its_processes_end_with_it(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     started = begin(home, command(home, "script/survey"))
-    with started.stderr, started.process:
-        assert started.process.stdin is not None
-        started.process.stdin.close()  # the end of its input, in place of the word
-        assert started.process.wait(60) == 0
+    started.end_input()  # in place of the word
+    assert started.wait(60)
+    assert started.code == 0
+    started.close()
     left = [child for child in psutil.Process().children(recursive=True) if home in _words(child)]
     assert left == []
     assert not Path(home).exists()

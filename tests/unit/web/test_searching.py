@@ -9,8 +9,9 @@ import pytest
 from agiraph.config import load_config
 from agiraph.errors import InvalidInput, Refused
 from agiraph.web.hits import Hit
+from agiraph.web.key_names import KEY_NAMES
 from agiraph.web.searching import Search
-from agiraph.web.services import NAMES, advice, chosen, service_named, why_unusable
+from agiraph.web.services import NAMES, SERVICES, advice, chosen, service_named, why_unusable
 from tests.fakes.site import FakeSite, Seen
 from tests.unit.web.inline import InlineReader
 
@@ -153,3 +154,7 @@ def test_what_a_service_lacks_comes_with_advice() -> None:
         assert why_unusable(name, "http://x", KEYS, has_ddgs=True) is None
     with pytest.raises(InvalidInput, match=r"unknown search service 'bing' \(known: brave"):
         service_named("bing")
+
+
+def test_the_names_of_keys_are_those_of_the_table() -> None:
+    assert {service.key_env for service in SERVICES if service.key_env} == KEY_NAMES

@@ -1,0 +1,6 @@
+"""The variables that hold the keys of search services: whoever starts a process asks for them.
+
+Imports nothing. They are those of the table in `services`; a test holds the two together.
+"""
+
+KEY_NAMES = frozenset({"BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY"})

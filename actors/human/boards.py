@@ -5,10 +5,11 @@ from pathlib import Path
 from agiraph.api import ApiError, BoardView, NodeDetail, NodeView, StageView, WorkerView
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.names import find_node
-from agiraph.board.store import read_board
+from agiraph.board.store import fold_events, read_events
 from agiraph.errors import InvalidInput
 from agiraph.home import RunHome
 from agiraph.ids import AgentId, worker_address
+from agiraph.journal import read_journal
 from agiraph.models import Worker, WorkNode
 
 PREVIEW = 200
@@ -20,22 +21,37 @@ class Boards:
 
     def __init__(self) -> None:
         """Begin with none read."""
-        self._folded: dict[Path, tuple[int, Board]] = {}
+        self._folded: dict[Path, tuple[int, Board, int]] = {}
 
     def of(self, run: RunHome | None) -> Board:
         """Return the board of a run, an empty one before there is any."""
+        return self.with_seq(run)[0]
+
+    def with_seq(self, run: RunHome | None) -> tuple[Board, int]:
+        """Return the board of a run and how much has happened on it."""
         if run is None:
-            return Board()
+            return Board(), 0
         try:
             size = run.journal.stat().st_size
         except FileNotFoundError:
-            return Board()
+            return Board(), 0
         known = self._folded.get(run.journal)
         if known is not None and known[0] == size:
-            return known[1]
-        board = read_board(run.journal)
-        self._folded[run.journal] = (size, board)
-        return board
+            return known[1], known[2]
+        happened = read_events(read_journal(run.journal), run.journal)
+        board = fold_events(happened, run.journal)
+        self._folded[run.journal] = (size, board, len(happened))
+        return board, len(happened)
+
+    def at(self, run: RunHome | None, seq: int) -> Board:
+        """Return the board as it was when so much had happened on it; ApiError 404 if less has."""
+        now, last = self.with_seq(run)
+        if seq == last or run is None:
+            return now
+        if seq > last:
+            raise ApiError(404, f"the board is at {last}, there is no {seq} yet")
+        happened = read_events(read_journal(run.journal), run.journal)
+        return fold_events(happened[:seq], run.journal)
 
 
 def node_named(board: Board, named: str) -> WorkNode:
@@ -46,9 +62,10 @@ def node_named(board: Board, named: str) -> WorkNode:
         raise ApiError(404, str(error)) from None
 
 
-def board_view(board: Board) -> BoardView:
+def board_view(board: Board, seq: int) -> BoardView:
     """Return a board as the API shows it."""
     return BoardView(
+        seq=seq,
         run=board.run.id if board.run else None,
         nodes=tuple(node_view(board, node) for node in board.nodes.values()),
         stages=tuple(

@@ -1,5 +1,6 @@
 """The journal of everything that was said to and by the person, over all agents."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from agiraph.agent.replies import key_of, quote
 from agiraph.api import ApiError, ConversationMessage, ConversationPage
 from agiraph.ids import HUMAN_NAME
 from agiraph.journal import Journal
+
+EVERYONE = "*"
 
 JsonObject = dict[str, Any]
 
@@ -99,11 +102,32 @@ class Thread:
                 return message
         return None
 
-    def page(self, agent: str, after: int, limit: int) -> ConversationPage:
-        """Return up to `limit` messages of one agent that stand after line `after`."""
-        found = [message for message in self._by_agent.get(agent, ()) if message.seq > after]
-        page = tuple(found[:limit])
-        return ConversationPage(messages=page, next=page[-1].seq if page else after)
+    def page(
+        self,
+        agent: str,
+        after: int,
+        limit: int,
+        *,
+        before: int | None = None,
+        entity: str | None = None,
+    ) -> ConversationPage:
+        """Return up to `limit` messages of one agent: the first ones after line `after`.
+
+        With `before`: the last ones that stand after `after` and before that line. With `entity`:
+        only what was said to or by the one of that name, or to all.
+        """
+        mine = self._by_agent.get(agent, [])
+        start = bisect_right(mine, after, key=_seq)
+        end = len(mine) if before is None else bisect_left(mine, before, key=_seq)
+        found = [m for m in mine[start:end] if entity is None or _is_with(m, entity)]
+        page = tuple(found[:limit] if before is None else found[-limit:])
+        if not page:
+            return ConversationPage(messages=(), next=after)
+        first = page[0].seq
+        is_first = not any(m.seq < first for m in mine if entity is None or _is_with(m, entity))
+        return ConversationPage(
+            messages=page, next=page[-1].seq, previous=None if is_first else first
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -114,3 +138,12 @@ class Thread:
         self._ids.add(message.id)
         self._all.append(message)
         self._by_agent[message.agent].append(message)
+
+
+def _seq(message: ConversationMessage) -> int:
+    return message.seq
+
+
+def _is_with(message: ConversationMessage, entity: str) -> bool:
+    wanted = entity.casefold()
+    return wanted in (message.sender.casefold(), message.to.casefold()) or message.to == EVERYONE

@@ -54,10 +54,15 @@ class ConversationMessage(View):
 
 
 class ConversationPage(View):
-    """A stretch of the thread, oldest first; `next` is the cursor for the following one."""
+    """A stretch of the thread, oldest first.
+
+    `next` is the cursor (`after`) for the following one, `previous` that (`before`) for the one
+    before; None if nothing stands before it.
+    """
 
     messages: tuple[ConversationMessage, ...]
     next: int
+    previous: int | None = None
 
 
 class MessageView(View):

@@ -56,9 +56,13 @@ class StageView(View):
 
 
 class BoardView(View):
-    """All nodes and stages of the current run; `current_stage` is an index, -1 before the first."""
+    """All nodes and stages of a run; `current_stage` is an index, -1 before the first.
+
+    `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
+    """
 
     run: RunId | None = None
+    seq: int = 0
     nodes: tuple[NodeView, ...] = ()
     stages: tuple[StageView, ...] = ()
     current_stage: int = -1

@@ -13,13 +13,14 @@ or two) and ApiError when it refuses. `AsyncClient` has the same methods as coro
 from typing import TYPE_CHECKING, Any
 
 from agiraph.api.errors import ApiError, NotReachable
+from agiraph.client.conversation import LATEST
 from agiraph.client.door import read_door
 
 if TYPE_CHECKING:
     from agiraph.client.asynchronous import AsyncClient
     from agiraph.client.sync import Client
 
-__all__ = ["ApiError", "AsyncClient", "Client", "NotReachable", "read_door"]
+__all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_door"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,9 @@ from agiraph.api import ConversationPage, MessageView, Nudge, SendText, Sent
 from agiraph.client.call import Call, Verb, get, named, of_agent, post
 from agiraph.models import DeliveryMode
 
+LATEST = 2**53
+"""As `before`: the last page there is."""
+
 
 class ConversationCalls:
     """What is said to and by the entities of an agent."""
@@ -34,16 +37,35 @@ class ConversationCalls:
 
     @Verb
     def conversation(
-        self, agent: str, *, after: int = 0, limit: int = 100
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        entity: str | None = None,
+        limit: int = 100,
     ) -> Call[ConversationPage]:
-        """Return the thread with an agent's entities, questions and answers among it."""
-        query = named(after=after, limit=limit)
+        """Return the thread with an agent's entities, questions and answers among it.
+
+        The first messages after `after`; with `before`, the last ones before that (`LATEST`: the
+        last of all). `entity`: only what was said to or by the one of that name.
+        """
+        query = named(after=after, before=before, entity=entity, limit=limit)
         return get(of_agent(agent, "conversation"), ConversationPage, query)
 
     @Verb
     def messages(
-        self, agent: str, *, after: int = 0, limit: int = 1000, run: str | None = None
+        self,
+        agent: str,
+        *,
+        after: int = 0,
+        limit: int = 1000,
+        entity: str | None = None,
+        run: str | None = None,
     ) -> Call[list[MessageView]]:
-        """Return the message log of a run, from the message after `after` on."""
-        query = named(after=after, limit=limit, run=run)
+        """Return the message log of a run, from the message after `after` on.
+
+        `entity`: only what was said to or by the one of that name.
+        """
+        query = named(after=after, limit=limit, entity=entity, run=run)
         return get(of_agent(agent, "messages"), list[MessageView], query)

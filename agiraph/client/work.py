@@ -13,9 +13,11 @@ class WorkCalls:
     """What a run does."""
 
     @Verb
-    def board(self, agent: str, *, run: str | None = None) -> Call[BoardView]:
-        """Return the nodes and stages of a run."""
-        return get(of_agent(agent, "board"), BoardView, named(run=run))
+    def board(
+        self, agent: str, *, at: int | None = None, run: str | None = None
+    ) -> Call[BoardView]:
+        """Return the nodes and stages of a run, as they are or as they were at an earlier `seq`."""
+        return get(of_agent(agent, "board"), BoardView, named(at=at, run=run))
 
     @Verb
     def node(self, agent: str, node: str, *, run: str | None = None) -> Call[NodeDetail]:

@@ -30,6 +30,16 @@ def test_the_board_and_the_workers_are_read_from_the_journal(world: World, clien
     assert (row.name, row.address, row.step) == ("Alice", f"{AGENT}/{worker}", "thinking")
 
 
+def test_an_earlier_board_is_shown_again(world: World, client: Client) -> None:
+    world.add_agent()
+    world.add_team("Alice")
+    board = client.board(AGENT)
+    assert (len(board.nodes), client.board(AGENT, at=board.seq)) == (1, board)
+    before = client.board(AGENT, at=1)
+    assert (before.seq, before.nodes, before.run) == (1, (), board.run)
+    assert refused(client.board, AGENT, at=board.seq + 1).status == 404
+
+
 def test_files_of_the_run_are_listed_and_read(world: World, client: Client) -> None:
     world.add_agent()
     run = world.home.agent(AGENT).run(RUN).path

@@ -46,5 +46,13 @@ async def _run(agent: Named, door: Door, run: str | None = None) -> RunHome | No
 
 RunNamed = Annotated[RunHome | None, Depends(_run)]
 After = Annotated[int, Query(ge=0, le=LAST_CURSOR)]
+At = Annotated[
+    int | None, Query(ge=0, le=LAST_CURSOR, description="The `seq` of an earlier board.")
+]
+Before = Annotated[
+    int | None,
+    Query(ge=0, le=LAST_CURSOR, description="Only what stands before; the last of it comes."),
+]
+Entity = Annotated[str | None, Query(description="Only what was said to or by this one.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 Offset = Annotated[int, Query(ge=0, le=LAST_CURSOR)]

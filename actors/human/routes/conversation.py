@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from actors.human.cases import question_view
-from actors.human.routes.asking import After, Caused, Door, Limit, Named, RunNamed
+from actors.human.routes.asking import After, Before, Caused, Door, Entity, Limit, Named, RunNamed
 from actors.human.speaking import answer, nudge, only_open_question, say
 from actors.message_log import read_message_log
 from agiraph.api import (
@@ -35,17 +35,30 @@ async def send_nudge(agent: Named, body: Nudge, door: Door, cause: Caused) -> Se
 
 @router.get("/agents/{agent}/conversation")
 async def conversation(
-    agent: Named, door: Door, after: After = 0, limit: Limit = 100
+    agent: Named,
+    door: Door,
+    after: After = 0,
+    before: Before = None,
+    entity: Entity = None,
+    limit: Limit = 100,
 ) -> ConversationPage:
-    """Page through the thread with an agent's entities."""
-    return door.thread.page(agent.id, after, limit)
+    """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
+    return door.thread.page(agent.id, after, limit, before=before, entity=entity)
 
 
 @router.get("/agents/{agent}/messages")
-async def messages(run: RunNamed, after: After = 0, limit: Limit = 1000) -> list[MessageView]:
+async def messages(
+    run: RunNamed, after: After = 0, entity: Entity = None, limit: Limit = 1000
+) -> list[MessageView]:
     """List the texts between all entities of a run, by default of the current one."""
     found = read_message_log(run.messages) if run else []
-    return [message for message in found if message.seq > after][:limit]
+    wanted = entity.casefold() if entity else ""
+    return [
+        message
+        for message in found
+        if message.seq > after
+        and (not wanted or wanted in (message.sender.casefold(), message.to.casefold()))
+    ][:limit]
 
 
 @router.post("/agents/{agent}/respond")

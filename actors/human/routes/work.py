@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from actors.human.boards import board_view, node_detail, node_named, worker_view
-from actors.human.routes.asking import Door, Named, RunNamed
+from actors.human.routes.asking import At, Door, Named, RunNamed
 from agiraph.api import (
     BoardView,
     NodeDetail,
@@ -15,9 +15,11 @@ router = APIRouter()
 
 
 @router.get("/agents/{agent}/board")
-async def board(agent: Named, run: RunNamed, door: Door) -> BoardView:
-    """Show all nodes and stages."""
-    return board_view(door.boards.of(run))
+async def board(agent: Named, run: RunNamed, door: Door, at: At = None) -> BoardView:
+    """Show all nodes and stages, as they are or as they were `at` an earlier `seq`."""
+    if at is not None:
+        return board_view(door.boards.at(run, at), at)
+    return board_view(*door.boards.with_seq(run))
 
 
 @router.get("/agents/{agent}/board/{node}")

@@ -1,6 +1,7 @@
 """The person's thread: every message once, in order, by agent, through restarts."""
 
 from pathlib import Path
+from typing import Any
 
 from actors.human.thread import Thread
 
@@ -31,4 +32,27 @@ def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(tmp_path: Pa
     assert [message.id for message in thread.page("odd", page.next, 2).messages] == ["5"]
     assert thread.page("odd", 6, 2).next == 6
     assert thread.page("nobody", 0, 2).messages == ()
+    thread.close()
+
+
+def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
+    thread = Thread(tmp_path / "inbox.jsonl")
+    for number in range(1, 8):
+        who = "Ada" if number % 2 else "Bob"
+        agent = "mill" if number == 4 else "shop"
+        thread.add(id=f"{number}", agent=agent, sender=who, to="human", content="x", ts=1.0)
+
+    def seqs(**named: Any) -> tuple[list[int], int, int | None]:
+        page = thread.page("shop", **{"after": 0, "limit": 2} | named)
+        return [message.seq for message in page.messages], page.next, page.previous
+
+    assert seqs() == ([1, 2], 2, None)
+    assert seqs(after=2) == ([3, 5], 5, 3)
+    assert seqs(after=7) == ([], 7, None)
+    assert seqs(before=2**53) == ([6, 7], 7, 6)
+    assert seqs(before=6) == ([3, 5], 5, 3)
+    assert seqs(before=3) == ([1, 2], 2, None)
+    assert seqs(before=7, after=5) == ([6], 6, 6)
+    assert seqs(entity="bob") == ([2, 6], 6, None)
+    assert seqs(entity="bob", before=6) == ([2], 2, None)
     thread.close()

@@ -24,8 +24,10 @@ SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 BROKER_KIND = "broker"
 WEB_KIND = "web"
 HUMAN_KIND = "human"
+TRACER_KIND = "tracer"
+OTEL_PREFIX = "OTEL_"
 SCREEN_NAMES = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"})
-KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND})
+KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND, TRACER_KIND})
 
 
 def environment_for(
@@ -50,6 +52,8 @@ def holds_secrets(kind: str, channels: Mapping[str, Any]) -> bool:
 
 
 def _may_see(kind: str, name: str) -> bool:
+    if name.startswith(OTEL_PREFIX):
+        return kind == TRACER_KIND
     if name in SEARCH_KEYS:
         return kind == WEB_KIND
     if kind in KEY_HOLDERS and name.upper() in PROXY_NAMES:

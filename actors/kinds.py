@@ -16,6 +16,7 @@ KINDS: Mapping[str, str] = {
     "human": "actors.human.main:main",
     "coordinator": "actors.coordinator.main:main",
     "worker": "actors.worker.main:main",
+    "tracer": "actors.tracer.main:main",
     "web": "actors.web.main:main",
 }
 

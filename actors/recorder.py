@@ -20,7 +20,7 @@ from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
 from agiraph.errors import Corrupt
 from agiraph.home import AgentHome, Home
-from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, AgentId, agent_of
+from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, TRACER, AgentId, agent_of
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
 from transport.endpoint import Received
@@ -50,6 +50,8 @@ async def serve(runtime: Runtime) -> None:
                 await runtime.send(HUMAN, EventAppended(event=event))
             if last:
                 runtime.post(CLOCK, EventsGrew(agents=tuple(last)))
+                if runtime.config.telemetry.otlp_endpoint:
+                    runtime.post(TRACER, EventsGrew(agents=tuple(last)))
             for received in batch:
                 runtime.done(received)
     finally:

@@ -230,6 +230,15 @@ class GatewayConfig(Section):
     delivery_timeout_seconds: float = Field(gt=0)
 
 
+class TelemetryConfig(Section):
+    """Where traces go, if anywhere."""
+
+    otlp_endpoint: str = Field(pattern=r"^(https?://\S+)?$")
+    service_name: str = Field(min_length=1)
+    timeout_seconds: float = Field(gt=0)
+    content: bool
+
+
 class LogConfig(Section):
     """What is logged."""
 
@@ -259,6 +268,7 @@ class Config(Section):
     http: HttpConfig
     gateway: GatewayConfig
     channels: dict[ChannelName, ChannelConfig]
+    telemetry: TelemetryConfig
     log: LogConfig
 
 

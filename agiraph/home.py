@@ -261,6 +261,11 @@ class SystemHome:
         return self.path / "mailboxes.db"
 
     @property
+    def tracing(self) -> Path:
+        """How far events were made into spans, and what is under way. Written by the tracer."""
+        return self.path / "tracing.json"
+
+    @property
     def attempts(self) -> Path:
         """What each actor was at when it died, and how often. Written by that actor."""
         return self.path / "attempts"

@@ -20,6 +20,7 @@ ROUTER = Address("router")
 RECORDER = Address("recorder")
 BROKER = Address("broker")
 CLOCK = Address("clock")
+TRACER = Address("tracer")
 HUMAN = Address("human")
 WEB = Address("tools/web")
 

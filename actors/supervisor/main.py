@@ -23,6 +23,8 @@ from agiraph.log import set_up_logging
 from agiraph.log_file import LogFile
 
 EXIT_FAILED = 1
+OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
+OTLP_PATH = "/v1/traces"
 EXIT_USAGE = 2
 HIGHEST_PORT = 65535
 
@@ -91,6 +93,12 @@ def with_options(config: Config, http: tuple[str, int] | None, json_logs: bool) 
     if http is not None:
         place = config.http.model_copy(update={"host": http[0], "port": http[1]})
         config = config.model_copy(update={"http": place})
+    endpoint = os.environ.get(OTLP_VARIABLE, "")
+    if endpoint.startswith("http") and not config.telemetry.otlp_endpoint:
+        telemetry = config.telemetry.model_copy(
+            update={"otlp_endpoint": endpoint.rstrip("/") + OTLP_PATH}
+        )
+        config = config.model_copy(update={"telemetry": telemetry})
     if json_logs:
         log = config.log.model_copy(update={"format": "json"})
         config = config.model_copy(update={"log": log})

@@ -7,11 +7,13 @@ from pathlib import Path
 from actors.kinds import KINDS
 from actors.supervisor.ahead import Ahead
 from agiraph.config import Config
-from agiraph.ids import BROKER, CLOCK, HUMAN, RECORDER, ROUTER, WEB, Address
+from agiraph.ids import BROKER, CLOCK, HUMAN, RECORDER, ROUTER, TRACER, WEB, Address
 
 SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
 ON_DEMAND = {WEB: "web"}
 """Services that have a process only while somebody needs them, with their kinds."""
+OPTIONAL = (TRACER,)
+"""Services that are there only if the settings ask for them; the house stands without them."""
 SPAWNER = Address("spawner")
 
 

@@ -23,10 +23,10 @@ from actors.supervisor.keeper import Keeper
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.lock import HomeLock
 from actors.supervisor.nursery import Nursery
-from actors.supervisor.options import ON_DEMAND, SERVICES, Options
+from actors.supervisor.options import ON_DEMAND, OPTIONAL, SERVICES, Options
 from actors.supervisor.reaper import kill_group
 from agiraph.home import Home
-from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address
+from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
 from agiraph.log import logger
 from transport.errors import TransportError
 
@@ -129,6 +129,8 @@ class Supervisor:
                 self._bus.do(_forget_result(keeper.start()))
         nursery.announce()
         await asyncio.gather(*services)
+        if self._options.config.telemetry.otlp_endpoint:
+            self._bus.do(_forget_result(nursery.service(TRACER).start()))
         self._say_ready()
 
     async def _start_service(self, address: Address) -> None:
@@ -189,10 +191,11 @@ class Supervisor:
         nursery = self._nursery
         nursery.is_stopping = True
         keepers = nursery.keepers
-        agents = [keeper for address, keeper in keepers.items() if address not in set(SERVICES)]
+        services = {*SERVICES, *OPTIONAL}
+        agents = [keeper for address, keeper in keepers.items() if address not in services]
         await self._stop_all([keeper for keeper in agents if keeper.spec.kind != "coordinator"])
         await self._stop_all([keeper for keeper in agents if keeper.spec.kind == "coordinator"])
-        for address in reversed(SERVICES):
+        for address in reversed((*SERVICES, *OPTIONAL)):
             if address == ROUTER:
                 await self._bus.leave()
             if address in keepers:

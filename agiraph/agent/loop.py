@@ -319,7 +319,7 @@ class AgentLoop:
                 raise ModelFailure(NOT_APPROVED, cleared.refusal)
         request = self._entity.request()
         self._entity.show("busy", f"thinking ({request.model})")
-        partial = Partial()
+        asked_at, partial = self._clock.now(), Partial()
         try:
             response = await self._unless_interrupted(self._mind.think(request, partial))
         except ModelFailure as failure:
@@ -338,6 +338,7 @@ class AgentLoop:
             window=response.window,
             usage=response.usage,
             provider_data=response.provider_data,
+            asked_at=asked_at,
             ts=self._clock.now(),
         )
         position = self._transcript.position + 1

@@ -31,7 +31,7 @@ class Heard(Record):
 class Said(Record):
     """One answer of the model. `interrupted`: it was cut off and this is what had come.
 
-    `window` is how many tokens the model that answered can take.
+    `window` is how many tokens the model that answered can take, `asked_at` when it was asked.
     """
 
     kind: Literal["said"] = "said"
@@ -44,6 +44,7 @@ class Said(Record):
     usage: Usage = Usage()
     provider_data: JsonObject | None = None
     interrupted: bool = False
+    asked_at: float | None = None
     ts: float
 
 

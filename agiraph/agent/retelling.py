@@ -47,6 +47,7 @@ def answered(said: Said, position: int) -> Telling:
         "model": said.model,
         "text": (said.text or "")[:500],
         "calls": [call.name for call in said.tool_calls],
+        "asked_at": said.asked_at,
         **said.usage.model_dump(),
     }
     return Telling("model.answered", data, str(position), said.ts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 DEADLINE_SECONDS = 20.0
 
@@ -61,7 +61,7 @@ class Hook:
             assert is_done, [post.body for post in self.posts]
             return list(self.posts)
 
-    def __enter__(self) -> "Hook":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

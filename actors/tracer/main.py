@@ -1,0 +1,49 @@
+"""The process `tracer`: sends spans to the collector that the settings name."""
+
+import asyncio
+
+from actors.launch import Launch
+from actors.runtime import Runtime, run_actor
+from actors.side_work import first_to_end
+from actors.tracer.tracer import Tracer
+from agiraph.errors import Refused
+from agiraph.ids import RECORDER
+from agiraph.messages import EventsGrew
+
+LAST_SECONDS = 1.0
+
+
+def main(launch: Launch) -> int:
+    """Run the tracer; return its exit code."""
+    return run_actor(launch, serve)
+
+
+async def serve(runtime: Runtime) -> None:
+    """Trace until cancelled, then send what is there still."""
+    telemetry = runtime.config.telemetry
+    try:
+        from actors.tracer.export import Exporter
+    except ImportError as error:
+        raise Refused(
+            f"telemetry.otlp_endpoint is set, but {error.name} is not installed: "
+            "pip install 'agiraph[otel]'"
+        ) from error
+    exporter = Exporter(telemetry.otlp_endpoint, telemetry.service_name, telemetry.timeout_seconds)
+    tracer = Tracer(runtime.home, exporter.send, runtime.log, with_content=telemetry.content)
+    await runtime.ready()
+    try:
+        await first_to_end(tracer.run(), _listen(runtime, tracer))
+    except asyncio.CancelledError:
+        async with asyncio.timeout(LAST_SECONDS):
+            await tracer.round()
+        raise
+    finally:
+        exporter.close()
+
+
+async def _listen(runtime: Runtime, tracer: Tracer) -> None:
+    while True:
+        received = await runtime.receive()
+        if isinstance(received.body, EventsGrew) and received.header.sender == RECORDER:
+            tracer.ring()
+        runtime.done(received)

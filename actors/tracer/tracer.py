@@ -1,0 +1,139 @@
+"""The tracer: from each agent's log, from a cursor on, to spans that a collector has.
+
+A page of events is woven on a copy of what is under way; only when the collector has its spans does
+the copy stand, on disk too. So a collector that is away delays everything and loses nothing, and a
+tracer that is killed sends at most one page again: the same spans, by the same ids.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from actors.event_log import EventLog
+from agiraph.errors import Corrupt
+from agiraph.home import Home
+from agiraph.journal import replace_file
+from agiraph.models import Agent
+from agiraph.tracing.spans import Span
+from agiraph.tracing.weaving import State, Weaver
+
+PAGE = 500
+GATHER_SECONDS = 1.0
+LOOK_SECONDS = 30.0
+FIRST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 60.0
+
+Send = Callable[[Sequence[Span]], bool]
+
+
+class Tracer:
+    """What was sent of each agent, and what is under way there."""
+
+    def __init__(self, home: Home, send: Send, log: Any, *, with_content: bool) -> None:
+        """Read the agents of `home`; `send` blocks and says whether the collector has the spans.
+
+        Raises Corrupt.
+        """
+        self._home = home
+        self._send = send
+        self._log = log
+        self._with_content = with_content
+        self._file = home.system.tracing
+        self._logs: dict[str, EventLog] = {}
+        self._news = asyncio.Event()
+        self._states = _load(self._file)
+        if self._states is None:  # spans are made from now on
+            self._states = {}
+            for agent in self._agents():
+                self._states[agent] = State(cursor=self._log_of(agent).last())
+            self._save()
+
+    def ring(self) -> None:
+        """Some log has grown."""
+        self._news.set()
+
+    async def run(self) -> None:
+        """Send for ever."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            self._news.clear()
+            if await self.round():
+                wait = FIRST_WAIT_SECONDS
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self._news.wait()
+                await asyncio.sleep(GATHER_SECONDS)
+            else:
+                self._log.warning("the collector does not take spans", again_in_seconds=wait)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def round(self) -> bool:
+        """Send what all logs have by now; return whether the collector took it."""
+        for agent in self._agents():
+            while True:
+                sent = await self._page(agent)
+                if sent is None:
+                    break
+                if not sent:
+                    return False
+        return True
+
+    async def _page(self, agent: str) -> bool | None:
+        """Weave and send one page of an agent's events; None if there is none."""
+        assert self._states is not None
+        state = self._states.get(agent) or State()
+        events = self._log_of(agent).page(state.cursor, PAGE)
+        if not events:
+            return None
+        after = deepcopy(state)
+        after.name = after.name or self._name_of(agent)
+        weaver = Weaver(agent, after, with_content=self._with_content)
+        spans = [span for event in events for span in weaver.weave(event)]
+        if spans and not await asyncio.to_thread(self._send, spans):
+            return False
+        self._states[agent] = after
+        self._save()
+        return True
+
+    def _agents(self) -> list[str]:
+        try:
+            folders = sorted(self._home.agents.iterdir())
+        except FileNotFoundError:
+            return []
+        return [folder.name for folder in folders if not folder.name.startswith(".")]
+
+    def _log_of(self, agent: str) -> EventLog:
+        if agent not in self._logs:
+            self._logs[agent] = EventLog(self._home.agent(agent).events)
+        return self._logs[agent]
+
+    def _name_of(self, agent: str) -> str:
+        try:
+            return Agent.model_validate_json(self._home.agent(agent).record.read_bytes()).name
+        except (OSError, ValidationError):
+            return ""
+
+    def _save(self) -> None:
+        assert self._states is not None
+        states = {agent: state.as_json() for agent, state in self._states.items()}
+        replace_file(self._file, json.dumps(states))
+
+
+def _load(file: Path) -> dict[str, State] | None:
+    """Return what was kept, None if nothing was."""
+    try:
+        kept = json.loads(file.read_bytes())
+        return {agent: State(**state) for agent, state in kept.items()}
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Corrupt(
+            f"{file} is no state of a tracer ({error}); delete it to begin anew"
+        ) from error

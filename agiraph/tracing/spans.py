@@ -1,0 +1,68 @@
+"""A span: something that took a while, under what it was done. Pure.
+
+Names and attributes are those of OpenTelemetry's semantic conventions for generative AI
+(https://opentelemetry.io/docs/specs/semconv/gen-ai/); a test holds them to the published package.
+"""
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+AGENT_ID = "gen_ai.agent.id"
+AGENT_NAME = "gen_ai.agent.name"
+CACHE_READ = "gen_ai.usage.cache_read.input_tokens"
+CACHE_WRITE = "gen_ai.usage.cache_creation.input_tokens"
+CONVERSATION_ID = "gen_ai.conversation.id"
+ERROR_TYPE = "error.type"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OPERATION = "gen_ai.operation.name"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+PROVIDER = "gen_ai.provider.name"
+REQUEST_MODEL = "gen_ai.request.model"
+RESPONSE_MODEL = "gen_ai.response.model"
+TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_RESULT = "gen_ai.tool.call.result"
+TOOL_TYPE = "gen_ai.tool.type"
+
+INVOKE_AGENT = "invoke_agent"
+CHAT = "chat"
+EXECUTE_TOOL = "execute_tool"
+
+TRACE_BYTES = 16
+SPAN_BYTES = 8
+
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One finished span; ids in hexadecimal, times in epoch seconds.
+
+    `is_call`: it is one to another service, the model's. `problem` tells why it failed, if it did.
+    """
+
+    name: str
+    trace_id: str
+    span_id: str
+    parent_id: str
+    start: float
+    end: float
+    attributes: dict[str, Value] = field(default_factory=dict)
+    is_call: bool = False
+    problem: str = ""
+
+
+def trace_id(agent: str, run: str) -> str:
+    """Return the id of the trace of one run."""
+    return _digest(TRACE_BYTES, "trace", agent, run)
+
+
+def span_id(kind: str, *about: str) -> str:
+    """Return the id of a span: the same kind about the same thing, the same id."""
+    return _digest(SPAN_BYTES, kind, *about)
+
+
+def _digest(size: int, *parts: str) -> str:
+    digest = blake2b("\x1f".join(parts).encode(), digest_size=size).hexdigest()
+    return digest if int(digest, 16) else f"{1:0{2 * size}x}"  # all zeros is no id

@@ -7,7 +7,7 @@ only when it is on disk, and one that is delivered again leaves no second trace.
 """
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,11 @@ async def serve(runtime: Runtime) -> None:
         await runtime.ready()
         while True:
             batch = await arrived.take(BATCH)
-            last = {event.agent_id: event for event in recorder.record(batch)}
+            new = recorder.record(batch)
+            last = {event.agent_id: event for event in new}
             for event in last.values():
-                await runtime.send(HUMAN, EventAppended(event=event))
+                counts = Counter(one.type for one in new if one.agent_id == event.agent_id)
+                await runtime.send(HUMAN, EventAppended(event=event, counts=counts))
             if last:
                 runtime.post(CLOCK, EventsGrew(agents=tuple(last)))
                 if runtime.config.telemetry.otlp_endpoint:

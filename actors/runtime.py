@@ -31,11 +31,12 @@ from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
 from agiraph.errors import Corrupt, Refused
 from agiraph.home import Home
-from agiraph.ids import SUPERVISOR, NodeId, RunId
+from agiraph.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.log import logger, set_up_logging
 from agiraph.log_file import LogFile
 from agiraph.messages import MESSAGES, ChildReady, Status, Stop
 from agiraph.models import Event
+from agiraph.tracing.spans import trace_id
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import Fenced, Nacked, TransportError
@@ -76,9 +77,9 @@ class Runtime:
     ) -> None:
         """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
         self._about = about if about is not None else {}
-        self.launch = launch
+        self.launch, self.endpoint = launch, endpoint
+        self._trace_run()
         self.config = config
-        self.endpoint = endpoint
         self.home = Home(launch.home)
         self.clock: Clock = SystemClock()
         self.log = logger(address=launch.address, incarnation=launch.incarnation)
@@ -93,6 +94,11 @@ class Runtime:
         )
         self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
         self._pulse = Pulse(endpoint, config.supervisor.beat_seconds, self._note_step)
+
+    def _trace_run(self) -> None:
+        """Have every message say to which run it belongs."""
+        agent, run = agent_of(self.launch.address), self._about.get("run")
+        self.endpoint.trace = trace_id(agent, run) if agent and run else None
 
     @property
     def address(self) -> str:
@@ -184,8 +190,10 @@ class Runtime:
         run_id: RunId | None = None,
     ) -> None:
         """Show people what this actor is doing, and say in its log at what; the latest wins."""
-        self._about |= {"run": run_id} if run_id else {}
         self._about["node"] = node_id
+        if run_id is not None and run_id != self._about.get("run"):
+            self._about["run"] = run_id
+            self._trace_run()
         doing = f"{state}: {step}" if step else ""
         self._pulse.step(doing, Status(state=state, step=step, node_id=node_id))
 

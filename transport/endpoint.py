@@ -72,6 +72,8 @@ class Endpoint:
     ) -> None:
         self.address = address
         self.incarnation = incarnation
+        self.trace: str | None = None
+        """What every message bears that is sent with no trace of its own."""
         self.fenced = asyncio.Event()
         self.on_down: Callable[[str, int], None] | None = None
         self.on_welcome: Callable[[bytes], None] | None = None
@@ -369,7 +371,7 @@ class Endpoint:
             reply_to,
             time.time(),
             int(flags),
-            trace,
+            trace if trace is not None else self.trace,
         )
 
     def _pack(self, header: Header, body: BaseModel) -> bytes:

@@ -44,7 +44,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
         case DeadLetter():
             await _take_letter(gateway, received, received.body)
         case EventAppended():
-            gateway.tallies.events[received.body.event.type] += 1
+            gateway.tallies.events.update(received.body.counts)
             gateway.bells.ring(received.body.event.agent_id)
         case Status():
             header = received.header

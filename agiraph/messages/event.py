@@ -1,5 +1,7 @@
 """Event and status."""
 
+from pydantic import Field
+
 from agiraph.ids import AgentId, NodeId
 from agiraph.messages.body import Body
 from agiraph.models import Event
@@ -14,17 +16,21 @@ class ReportEvents(Body):
 
 
 class EventAppended(Body):
-    """An event stands in the log, with all before it.
+    """An event stands in the log, with all before it. `counts` are the types of those with it.
 
-    Recorder to the human gateway, for followers.
+    Recorder to the human gateway, for followers and metrics.
     """
 
     TYPE = "event.appended"
     event: Event
+    counts: dict[str, int] = Field(default_factory=dict)
 
 
 class EventsGrew(Body):
-    """The logs of these agents have grown. Recorder to the clock, which reads what it needs."""
+    """The logs of these agents have grown. Recorder to the clock and the tracer.
+
+    They read what they need.
+    """
 
     TYPE = "event.grew"
     agents: tuple[AgentId, ...]

@@ -50,7 +50,7 @@ def test_a_scrape_tells_of_entities_money_questions_and_events(world: World) -> 
     world.arrive(arrived(ask, f"{AGENT}/ada-1"))
     for type in ("model.answered", "model.answered", "message.sent", "model.retry"):
         event = Event(type=type, agent_id=AGENT, ts=1.0)
-        world.arrive(arrived(EventAppended(event=event), "recorder"))
+        world.arrive(arrived(EventAppended(event=event, counts={type: 1}), "recorder"))
     seen = scraped(world)
     assert seen["agiraph_supervisor_up", labels()] == 1
     assert seen["agiraph_entities", labels(kind="coordinator", state="ready")] == 1

@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "respond": Entry(TALK, "cli.answering:respond", "Answer a question."),
     "approvals": Entry(TALK, "cli.approvals:approvals", "List or revoke what you always allow."),
     "ps": Entry(LOOK, "cli.ps:ps", "List every entity: process, state, tokens, money."),
+    "top": Entry(LOOK, "cli.top:top", "Watch every entity: what it does, uses and costs."),
     "agents": Entry(LOOK, "cli.agents:agents", "List all agents."),
     "show": Entry(LOOK, "cli.agents:show", "Show one agent."),
     "board": Entry(LOOK, "cli.board:board", "List the nodes of an agent's work board."),

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from actors.console.ui.app import ConsoleApp
 from actors.console.ui.members import EVERYONE
 from actors.console.ui.source import Source
+from actors.console.ui.top_app import TopApp
+from actors.console.ui.top_feed import ApiTopFeed
 from agiraph.api import AgentSummary
 from agiraph.client import Client
 from agiraph.errors import unknown
@@ -38,3 +40,24 @@ def key_of(client: Client, agent: AgentSummary, entity: str | None) -> str:
             return worker.id
     known = [*(worker.name for worker in workers), COORDINATOR_NAME, EVERYONE]
     raise unknown("entity", named, known)
+
+
+def show_top(
+    connect: Callable[[], Client], agent: str | None, sort: str, every_seconds: float
+) -> None:
+    """Show `top` until the person leaves; an entity that is opened has the console, then back."""
+    while True:
+        app = TopApp(
+            ApiTopFeed(connect),
+            agent=agent,
+            sort=sort,
+            every_seconds=every_seconds,
+            is_colourless=is_colourless(),
+        )
+        opened = app.run()
+        if opened is None:
+            return
+        sort = app.sort_by
+        with connect() as client:
+            chosen = client.agent(opened.partition("/")[0])
+        show_console(connect, chosen, opened)

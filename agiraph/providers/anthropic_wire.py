@@ -45,6 +45,14 @@ STOP_REASONS: dict[str, StopReason] = {
 
 def body_of(request: ModelRequest, model: str, memo: Memo) -> bytes:
     """Return the body of a streaming request for `model`, as JSON."""
+    tail: JsonObject = {"max_tokens": request.max_tokens}
+    if request.temperature is not None:
+        tail["temperature"] = request.temperature
+    head = memo.head(request, lambda: _head(request, model))
+    return body_with(head, _messages(request, memo), tail)
+
+
+def _head(request: ModelRequest, model: str) -> JsonObject:
     head: JsonObject = {"model": model, "stream": True}
     if request.tools:
         head["tools"] = [
@@ -54,10 +62,7 @@ def body_of(request: ModelRequest, model: str, memo: Memo) -> bytes:
         head["tools"][-1]["cache_control"] = CACHE_MARK
     if request.system.strip():
         head["system"] = [{"type": "text", "text": request.system, "cache_control": CACHE_MARK}]
-    tail: JsonObject = {"max_tokens": request.max_tokens}
-    if request.temperature is not None:
-        tail["temperature"] = request.temperature
-    return body_with(head, _messages(request, memo), tail)
+    return head
 
 
 @dataclass(frozen=True, slots=True)

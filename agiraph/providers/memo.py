@@ -7,12 +7,16 @@ objects (`agiraph.packing.Unpacker` sees to that), so how long they are does not
 
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from operator import is_
 from typing import Any
 
 from agiraph.turns import ModelRequest, Turn
 
 KEPT_BYTES = 128 << 20
+KEPT_HEADS = 256
+
+JsonObject = dict[str, Any]
 
 
 class Memo:
@@ -23,6 +27,23 @@ class Memo:
         self._kept_bytes = kept_bytes
         self._known: OrderedDict[tuple[str, str], tuple[tuple[Turn, ...], bytes]] = OrderedDict()
         self._size = 0
+        self._heads: OrderedDict[tuple[str, str], tuple[ModelRequest, bytes]] = OrderedDict()
+
+    def head(self, request: ModelRequest, make: Callable[[], JsonObject]) -> bytes:
+        """Return what `make` returns as JSON: what stands before the messages of a request.
+
+        It is made anew when model, system prompt or tools are others than the last time.
+        """
+        key = _key(request)
+        known = self._heads.get(key)
+        if known is not None and _begin_alike(known[0], request):
+            self._heads.move_to_end(key)
+            return known[1]
+        encoded = as_json(make())
+        self._heads[key] = request.model_copy(update={"turns": ()}), encoded
+        if len(self._heads) > KEPT_HEADS:
+            self._heads.popitem(last=False)
+        return encoded
 
     def beginning(self, request: ModelRequest) -> tuple[int, bytes]:
         """Return how many of the request's first turns are encoded already, and as what."""
@@ -53,6 +74,10 @@ class Memo:
             self._size -= len(self._known.popitem(last=False)[1][1])
 
 
+def _begin_alike(one: ModelRequest, other: ModelRequest) -> bool:
+    return one.system == other.system and one.tools == other.tools
+
+
 def _key(request: ModelRequest) -> tuple[str, str]:
     return request.entity, request.model
 
@@ -63,9 +88,9 @@ def as_json(value: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def body_with(head: dict[str, Any], messages: bytes, tail: dict[str, Any]) -> bytes:
-    """Return a request's body: head, `messages`, tail, in this order.
+def body_with(head: bytes, messages: bytes, tail: JsonObject) -> bytes:
+    """Return a request's body: head (a JSON object), `messages`, tail, in this order.
 
     What changes least stands first, so that a body is a prefix of the next but for its tail.
     """
-    return b'%b,"messages":[%b],%b' % (as_json(head)[:-1], messages, as_json(tail)[1:])
+    return b'%b,"messages":[%b],%b' % (head[:-1], messages, as_json(tail)[1:])

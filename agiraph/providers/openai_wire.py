@@ -40,6 +40,14 @@ STOP_REASONS: dict[str, StopReason] = {
 
 def body_of(request: ModelRequest, model: str, max_tokens_field: str, memo: Memo) -> bytes:
     """Return the body of a streaming request for `model`, as JSON."""
+    tail: JsonObject = {max_tokens_field: request.max_tokens}
+    if request.temperature is not None:
+        tail["temperature"] = request.temperature
+    head = memo.head(request, lambda: _head(request, model))
+    return body_with(head, _messages(request, memo), tail)
+
+
+def _head(request: ModelRequest, model: str) -> JsonObject:
     head: JsonObject = {
         "model": model,
         "stream": True,
@@ -57,10 +65,7 @@ def body_of(request: ModelRequest, model: str, max_tokens_field: str, memo: Memo
             }
             for tool in request.tools
         ]
-    tail: JsonObject = {max_tokens_field: request.max_tokens}
-    if request.temperature is not None:
-        tail["temperature"] = request.temperature
-    return body_with(head, _messages(request, memo), tail)
+    return head
 
 
 def _messages(request: ModelRequest, memo: Memo) -> bytes:

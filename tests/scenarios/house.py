@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.fakes.model_server import Brain, FakeModelServer
 
 ROOT = Path(__file__).parents[2]
 RUN_SECONDS = 120
+KILL_SECONDS = 10
 JsonObject = dict[str, Any]
 
 
@@ -110,7 +112,11 @@ class House:
 
     def kill(self, title: str) -> int:
         """kill -9 the process of this home with `title` in its title; return its pid."""
-        found = [p for p in processes_of(self.home) if title in title_of(p)]
+        deadline = time.monotonic() + KILL_SECONDS
+        while not (found := [p for p in processes_of(self.home) if title in title_of(p)]):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.01)  # it is just being started again
         assert found, f"no process {title!r} among {[title_of(p) for p in processes_of(self.home)]}"
         os.kill(found[0].pid, signal.SIGKILL)
         return int(found[0].pid)

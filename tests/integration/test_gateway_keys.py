@@ -17,8 +17,10 @@ from actors.human.app import ROUTERS
 from agiraph.api import ApiError, NewToken
 from agiraph.api.access import SCOPES, Scope
 from agiraph.client import Client
+from agiraph.messages import AskQuestion
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.fakes.line import arrived
 
 HTTP = httpx.Client(trust_env=False, verify=False)
 RULES = [
@@ -129,6 +131,28 @@ def test_a_reader_follows_events_and_a_talker_talks(client: Client, url: str) ->
     assert call("POST", path, talker, json=body).status_code == 200
     assert call("POST", f"{url}/entities/{AGENT}/stop", talker).status_code == 403
     assert call("GET", f"{url}/whoami", talker).json()["name"] == "a-talk"
+
+
+def ask(world: World, id: str, **more: Any) -> None:
+    asks = AskQuestion(question_id=id, agent=AGENT, from_name="Ada", question="Which?", **more)
+    world.arrive(arrived(asks, f"{AGENT}/coordinator"))
+
+
+def test_a_token_answers_in_its_own_name(world: World, client: Client, url: str) -> None:
+    ask(world, "q-mine")
+    with Client(url, add(client, "talk")) as talker:
+        answered = talker.answer("q-mine", "The first", by="somebody else")
+    assert answered.answered_by == "a-talk"
+
+
+def test_an_approval_is_given_by_who_may_control(world: World, client: Client, url: str) -> None:
+    ask(world, "q-open", kind="approval", options=("allow once", "allow always", "deny"))
+    with Client(url, add(client, "talk")) as talker:
+        for answer in (talker.answer, lambda id, text: talker.respond(AGENT, text)):
+            with pytest.raises(ApiError, match="scope 'control'") as refused:
+                answer("q-open", "allow always")
+            assert refused.value.status == 403
+    assert client.answer("q-open", "deny").answered_by == "human"
 
 
 # --- tokens ---

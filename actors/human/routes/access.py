@@ -9,11 +9,10 @@ from fastapi.requests import HTTPConnection
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from actors.human.access.book import Session, Token
-from actors.human.access.callers import Caller
 from actors.human.access.headers import cookies, is_from_elsewhere
 from actors.human.access.keys import Keys
 from actors.human.access.page import HEADERS, inside_page, login_page
-from actors.human.routes.asking import Door
+from actors.human.routes.asking import Calling, Door
 from agiraph.api import (
     ApiError,
     LoginView,
@@ -38,14 +37,7 @@ async def _keys(connection: HTTPConnection) -> Keys:
     return keys
 
 
-async def _calling(connection: HTTPConnection) -> Caller:
-    """Return who calls; the gate has put it there."""
-    caller: Caller = connection.state.caller
-    return caller
-
-
 KeyRing = Annotated[Keys, Depends(_keys)]
-Calling = Annotated[Caller, Depends(_calling)]
 
 
 @router.get("/whoami")

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Query
 from fastapi.requests import HTTPConnection
 
+from actors.human.access.callers import Caller
 from actors.human.cause import SCOPE_KEY, Cause, new_cause
 from actors.human.gateway import Gateway
 from agiraph.home import RunHome
@@ -29,6 +30,15 @@ async def _cause(connection: HTTPConnection, door: Door) -> Cause:
 
 
 Caused = Annotated[Cause, Depends(_cause)]
+
+
+async def _calling(connection: HTTPConnection) -> Caller:
+    """Return who calls; the gate has put it there."""
+    caller: Caller = connection.state.caller
+    return caller
+
+
+Calling = Annotated[Caller, Depends(_calling)]
 
 
 async def _agent(agent: str, door: Door) -> Agent:

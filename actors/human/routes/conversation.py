@@ -2,12 +2,25 @@
 
 from fastapi import APIRouter
 
+from actors.human.access.callers import Caller
 from actors.human.cases import question_view
-from actors.human.routes.asking import After, Before, Caused, Door, Entity, Limit, Named, RunNamed
+from actors.human.gateway import Gateway
+from actors.human.routes.asking import (
+    After,
+    Before,
+    Calling,
+    Caused,
+    Door,
+    Entity,
+    Limit,
+    Named,
+    RunNamed,
+)
 from actors.human.speaking import answer, nudge, only_open_question, say
 from actors.message_log import read_message_log
 from agiraph.api import (
     Answer,
+    ApiError,
     ConversationPage,
     MessageView,
     Nudge,
@@ -16,6 +29,7 @@ from agiraph.api import (
     SendText,
     Sent,
 )
+from agiraph.api.access import HOME_TOKEN
 from agiraph.models import QuestionStatus
 
 router = APIRouter()
@@ -62,10 +76,13 @@ async def messages(
 
 
 @router.post("/agents/{agent}/respond")
-async def respond(agent: Named, body: Respond, door: Door, cause: Caused) -> QuestionView:
+async def respond(
+    agent: Named, body: Respond, door: Door, cause: Caused, caller: Calling
+) -> QuestionView:
     """Answer an agent's question, by default its only open one."""
     question_id = body.question_id or only_open_question(door, agent, cause)
-    answered = answer(door, question_id, body.response, by=body.by, via=body.via, cause=cause)
+    by = _answerer(caller, door, question_id, body.by)
+    answered = answer(door, question_id, body.response, by=by, via=body.via, cause=cause)
     return question_view(answered, agent.name)
 
 
@@ -81,8 +98,25 @@ async def questions(door: Door, status: QuestionStatus | None = None) -> list[Qu
 
 
 @router.post("/questions/{question_id}/respond")
-async def respond_to(question_id: str, body: Answer, door: Door, cause: Caused) -> QuestionView:
+async def respond_to(
+    question_id: str, body: Answer, door: Door, cause: Caused, caller: Calling
+) -> QuestionView:
     """Answer one question by its id."""
-    question = answer(door, question_id, body.answer, by=body.by, via=body.via, cause=cause)
+    by = _answerer(caller, door, question_id, body.by)
+    question = answer(door, question_id, body.answer, by=by, via=body.via, cause=cause)
     agent = door.agents.get(question.agent)
     return question_view(question, agent.name if agent else "")
+
+
+def _answerer(caller: Caller, door: Gateway, question_id: str, named: str | None) -> str | None:
+    """Return by whom a question is answered; None is the person whose home this is.
+
+    A token that may not control speaks for itself alone, and approves nothing: an approval opens
+    what the rules have closed. Raises ApiError 403.
+    """
+    question = door.questions.get(question_id)
+    may_control = caller.may("control")
+    if question is not None and question.kind == "approval" and not may_control:
+        raise ApiError(403, f"an approval needs the scope 'control', not '{caller.scope}'")
+    own = None if caller.name == HOME_TOKEN else caller.name
+    return (named or own) if may_control else own

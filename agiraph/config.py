@@ -182,6 +182,7 @@ class HttpConfig(Section):
     session_seconds: float = Field(gt=0)
     calls_per_second: float = Field(gt=0)
     burst: int = Field(ge=1)
+    calls_at_once: int = Field(ge=1)
     strangers_per_second: float = Field(gt=0)
     body_bytes: int = Field(ge=1024)
     header_bytes: int = Field(ge=1024)

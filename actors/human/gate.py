@@ -23,7 +23,7 @@ from actors.human.access.headers import (
 from actors.human.access.keys import NEEDED, SHORTEST_SECRET, Keys
 from actors.human.access.ledger import Call, Ledger
 from actors.human.access.names import Names
-from actors.human.access.rates import Rates
+from actors.human.access.rates import OpenCalls, Rates
 from actors.human.access.scopes import READS, WEBSOCKET, Rules, is_open
 from actors.human.exchange import App, Exchange, Receive, Scope, Send, refuse, with_defaults
 from agiraph.api import ApiError
@@ -74,6 +74,7 @@ class Gate:
         self._http = guards.http
         self._clock = guards.clock
         self._rates = Rates()
+        self._open = OpenCalls()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or WebSocket, or refuse it."""
@@ -90,10 +91,11 @@ class Gate:
             await refuse(scope["type"], send, refusal, call.path, _headers_of(refusal))
             self._ledger.ended(call, refusal.status, refusal.detail)
             return
-        if method == WEBSOCKET:
-            await self._serve_socket(scope, receive, send, call)
-        else:
-            await self._serve(scope, receive, send, call)
+        with self._open.one_more(call.caller):
+            if method == WEBSOCKET:
+                await self._serve_socket(scope, receive, send, call)
+            else:
+                await self._serve(scope, receive, send, call)
 
     # --- who comes in ---
 
@@ -176,6 +178,8 @@ class Gate:
         raise refusal
 
     def _count(self, caller: Caller) -> None:
+        if self._open.of(caller) >= self._http.calls_at_once:
+            raise TooMany(f"more than {self._http.calls_at_once} calls are open at once", 1.0)
         rate, burst = self._http.calls_per_second, float(self._http.burst)
         if caller.calls_per_second is not None and caller.calls_per_second < rate:
             rate = caller.calls_per_second

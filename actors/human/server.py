@@ -9,6 +9,8 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any
 
 import uvicorn
 
@@ -32,9 +34,10 @@ NOISE = (
 class _Server(uvicorn.Server):
     """A uvicorn that leaves signals alone and says when it listens."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, head_seconds: float) -> None:
         super().__init__(config)
         self.listening = asyncio.Event()
+        self._head_seconds = head_seconds
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -43,8 +46,27 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
-        await super().startup(sockets)
+        with _handshakes_within(self._head_seconds if self.config.ssl else None):
+            await super().startup(sockets)
         self.listening.set()
+
+
+@contextmanager
+def _handshakes_within(seconds: float | None) -> Iterator[None]:
+    """Let whatever begins to listen here wait no longer for a client's TLS handshake.
+
+    asyncio waits a minute by default, and uvicorn has no word for it; a connection that has not
+    shaken hands is not yet among those that are counted.
+    """
+    if seconds is None:
+        yield
+        return
+    loop: Any = asyncio.get_running_loop()
+    loop.create_server = partial(loop.create_server, ssl_handshake_timeout=seconds)
+    try:
+        yield
+    finally:
+        del loop.create_server
 
 
 def bind(host: str, port: int, remembered: int | None) -> socket.socket:
@@ -134,7 +156,8 @@ async def serving(
             backlog=BACKLOG,
             proxy_headers=False,
             timeout_graceful_shutdown=1,
-        )
+        ),
+        http.head_seconds,
     )
     logging.getLogger("uvicorn.error").addFilter(_is_worth_telling)
     task = asyncio.create_task(server.serve([listener]))

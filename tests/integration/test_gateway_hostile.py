@@ -6,11 +6,12 @@ import select
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import psutil
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from actors.human.access.scopes import WEBSOCKET, Rules, routes_of
 from actors.human.app import ROUTERS
@@ -22,15 +23,14 @@ from tests.integration.house import until
 from tests.integration.raw import DEADLINE_SECONDS, Raw, ask
 
 SECRET = "the-secret-of-the-house"
-CONNECTIONS = 30
 BOUNDS = {
     "head_seconds": 0.4,
     "body_seconds": 0.4,
     "stall_seconds": 0.4,
     "header_bytes": 4096,
     "body_bytes": 65536,
-    "connections": CONNECTIONS,
-    "followers": 2,
+    "followers": 3,
+    "calls_at_once": 2,
     "strangers_per_second": 10,
 }
 
@@ -208,31 +208,53 @@ def test_who_guesses_is_slowed_down_and_nobody_else_is(url: str, token: str) -> 
 
 
 def test_one_follower_too_many_is_refused(world: World, url: str, token: str) -> None:
-    headers = {"Authorization": f"Bearer {token}"}
     place = f"ws{url[4:]}/agents/{AGENT}/events"
-    with ExitStack() as open_ones:
-        for _ in range(2):
+    with world.client() as client, ExitStack() as open_ones:
+        other = str(client.add_token(NewToken(name="other", scope="read")).token)
+
+        def follow(secret: str) -> ClientConnection:
+            headers = {"Authorization": f"Bearer {secret}"}
+            return open_ones.enter_context(connect(place, additional_headers=headers, proxy=None))
+
+        for secret in (token, token, other):
             world.log_events("x.seen")
-            socket = connect(place, additional_headers=headers, proxy=None)
-            open_ones.enter_context(socket)
-            socket.recv(timeout=5)
-        with (
-            pytest.raises(InvalidStatus) as refused,
-            connect(place, additional_headers=headers, proxy=None),
-        ):
-            pass
+            follow(secret).recv(timeout=5)
+        with pytest.raises(InvalidStatus) as refused:
+            follow(other)
         assert refused.value.response.status_code == 503
 
 
-def test_one_connection_too_many_is_refused_and_others_go_on(url: str, token: str) -> None:
-    with ExitStack() as open_ones:
-        crowd = [
-            open_ones.enter_context(Raw(url)) for _ in range(CONNECTIONS + SPARE_CONNECTIONS + 5)
-        ]
+def test_one_key_does_not_hold_all_calls(world: World, url: str, token: str) -> None:
+    path = f"ws{url[4:]}/agents/{AGENT}/events"
+    with world.client() as client, ExitStack() as open_ones:
+        made = client.add_token(NewToken(name="holder", scope="read"))
+        headers = {"Authorization": f"Bearer {made.token}"}
+        for _ in range(2):
+            open_ones.enter_context(connect(path, additional_headers=headers, proxy=None))
+        until(lambda: ask(url, str(made.token), "/health")[0] == 429, "it has two calls open")
+        assert client.health().pid
+
+
+def test_one_connection_too_many_is_refused_and_others_go_on(tmp_path: Path) -> None:
+    most = 3
+    with gateway_world(tmp_path, connections=most) as world, ExitStack() as open_ones:
+        token = world.home.system.token.read_text().strip()
+        with world.client() as client:
+            url = client.url
+        crowd = [open_ones.enter_context(Raw(url)) for _ in range(most + SPARE_CONNECTIONS + 2)]
         until(lambda: not serves(crowd[-1]), "the last one is cut off")
-        with Raw(url) as another:
-            assert another.rest() == b""
-    until(lambda: ask(url, token, "/health")[0] == 200, "there is room again")
+        assert crowd[-1].rest() == b""
+        given = ("GET /health HTTP/1.1", f"Authorization: Bearer {token}", "Connection: close")
+        crowd[0].send(*given)
+        assert crowd[0].status() == 200
+        crowd[most + 1].send(*given)
+        said = crowd[most + 1].rest()
+        assert said.startswith(b"HTTP/1.1 503")
+        assert b"http.connections" in said
+        crowd[most + 2].send(*given[:2], *UPGRADE)
+        assert crowd[most + 2].status() == 503
+        open_ones.close()
+        until(lambda: ask(url, token, "/health")[0] == 200, "there is room again")
 
 
 def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:

@@ -86,7 +86,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture
 def world(tmp_path: Path, files: tuple[Path, Path]) -> Iterator[World]:
     cert, key = files
-    with gateway_world(tmp_path, tls_cert=str(cert), tls_key=str(key)) as world:
+    bounds = {"tls_cert": str(cert), "tls_key": str(key), "head_seconds": 0.4}
+    with gateway_world(tmp_path, **bounds) as world:
         world.add_agent()
         world.log_events("agent.created")
         yield world
@@ -131,6 +132,14 @@ def test_with_tls_a_cookie_goes_over_tls_alone(world: World) -> None:
             refused = http.get("/health", headers={"Origin": plain})
             assert refused.status_code == 403
             assert "origin" in refused.json()["detail"]
+
+
+@needs_openssl
+def test_who_never_shakes_hands_is_hung_up_on(world: World) -> None:
+    with world.client() as client, Raw(client.url) as raw:
+        raw.socket.sendall(b"\x16\x03\x01")
+        assert raw.rest() == b""
+        assert client.health().pid
 
 
 @needs_openssl

@@ -1,10 +1,15 @@
-"""How many calls a second: one bucket of calls for each key, filled at its rate.
+"""How many calls a second, and how many at once.
 
-Pure: `now` is passed in. What has not been heard of for a while is forgotten, so that strangers
-with ever new addresses fill nothing.
+Each key has a bucket of calls, filled at its rate. Pure: `now` is passed in. What has not been
+heard of for a while is forgotten, so that strangers with ever new addresses fill nothing.
 """
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from actors.human.access.callers import Caller
 
 MOST_BUCKETS = 4096
 
@@ -40,3 +45,26 @@ class Rates:
         if len(self._buckets) > MOST_BUCKETS:
             del self._buckets[next(iter(self._buckets))]
         return wait
+
+
+class OpenCalls:
+    """The calls that are being served, by the key that made them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._count: Counter[str] = Counter()
+
+    def of(self, caller: Caller) -> int:
+        """Return how many calls this caller has open."""
+        return self._count[caller.key]
+
+    @contextmanager
+    def one_more(self, caller: Caller) -> Iterator[None]:
+        """Count a call for as long as it is served."""
+        self._count[caller.key] += 1
+        try:
+            yield
+        finally:
+            self._count[caller.key] -= 1
+            if not self._count[caller.key]:
+                del self._count[caller.key]

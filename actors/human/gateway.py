@@ -11,6 +11,7 @@ from actors.human.boards import Boards
 from actors.human.channels.courier import Courier
 from actors.human.channels.ledger import Ledger
 from actors.human.channels.links import Links
+from actors.human.channels.presence import in_words
 from actors.human.dead import DeadLetters
 from actors.human.deadlines import Deadlines
 from actors.human.followers import Bells
@@ -98,6 +99,7 @@ def open_gateway(
     courier = Courier(ledger, links, config.channels, config.gateway, environ)
     bells = Bells()
     thread.when_added, bells.ear = courier.ring, courier.hear
+    postman.absence = lambda: in_words(courier.book.away_at(clock.now()))
     tallies = Tallies()
     courier.when_delivered = tallies.delivered
     return Gateway(

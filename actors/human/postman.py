@@ -5,6 +5,7 @@ the thread, the event, the message) is done again under the same ids.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -38,6 +39,8 @@ class Postman:
         self._telling = telling
         self._log = log
         self._bell = asyncio.Event()
+        self.absence: Callable[[], str] = lambda: ""
+        """Says that the human is away and until when."""
 
     def ring(self) -> None:
         """There is an answer to deliver."""
@@ -78,6 +81,7 @@ class Postman:
             default=question.default,
             question=question.question,
             kind=question.kind,
+            away=self.absence(),
         )
         write_outcome(self._thread, question, case.reason)
         try:

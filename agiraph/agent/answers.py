@@ -30,7 +30,8 @@ def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
             return f"{answered.answer}\n(answered by {answered.by})"
         case "expired":
             when = "" if answered.at is None else f" by {iso(answered.at)}"
-            nobody = f"[unanswered] Nobody answered{when}; that is no refusal. "
+            away = f" ({answered.away})" if answered.away else ""
+            nobody = f"[unanswered] Nobody answered{when}{away}; that is no refusal. "
             if answered.default is None:
                 return nobody + ADVICE[unanswered]
             return f"{nobody}Your default holds: {answered.default}"

@@ -32,7 +32,8 @@ class QuestionAnswered(Body):
     """What became of a question. Human gateway to the one who asked.
 
     answered: `answer` is the human's, given by `by` over `via`. expired: nobody answered in time,
-    `default` is what the asker said would hold then. withdrawn: it is no longer asked.
+    `default` is what the asker said would hold then. withdrawn: it is no longer asked. `away` says
+    that the human is away and until when, '' if he is not.
     """
 
     TYPE = "question.answered"
@@ -46,6 +47,7 @@ class QuestionAnswered(Body):
     default: str | None = None
     question: str = ""
     kind: QuestionKind = "question"
+    away: str = ""
 
 
 class WithdrawQuestion(Body):

@@ -14,6 +14,7 @@ import httpx
 import pytest
 import yaml
 
+from agiraph.agent.answers import answer_in_words
 from agiraph.api import ApiError, SetPresence
 from agiraph.config import load_config
 from agiraph.ids import AgentId, QuestionId
@@ -165,6 +166,20 @@ def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path
             world.arrive(arrived(EventAppended(event=of_type("agent.failed")), "recorder"))
             assert desk.until(lambda posts: len(posts) == 1)[0].json["text"] == "no luck"
             assert phone.posts == []
+
+
+def test_one_who_asked_in_vain_hears_that_he_is_away(tmp_path: Path) -> None:
+    with gateway(tmp_path) as world, world.client() as client:
+        client.set_me(SetPresence(status="away", until=4102444800.0))
+        ask(world, deadline_seconds=0.05)
+        world.wait_until(lambda: bool(world.line.sent_to(ADA)))
+        [outcome] = world.line.sent_to(ADA)
+        assert (outcome.outcome, outcome.away) == (
+            "expired",
+            "the human is away until 2100-01-01T00:00:00Z",
+        )
+        told = answer_in_words(outcome, "decide")
+        assert "(the human is away until 2100-01-01T00:00:00Z); that is no refusal" in told
 
 
 def of_type(type: str) -> Event:

@@ -47,7 +47,7 @@ def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is
 ) -> None:
     place.plays(
         coordinator=[
-            call("ask_human", question=QUESTION),
+            call("ask_human", question=QUESTION, options=["PostgreSQL", "SQLite"]),
             lambda seen: call("write_file", path="db.md", content=str(seen.result("ask_human"))),
             call("finish", summary="The database is set up."),
         ]
@@ -61,7 +61,8 @@ def test_a_database_is_set_up_as_the_person_says_by_a_link_though_the_gateway_is
         assert "webhook-signature" in again.headers
         assert again.json["text"] == QUESTION
         link = again.json["answer_url"]
-        assert QUESTION in httpx.get(link).text
+        assert again.json["options"] == ["PostgreSQL", "SQLite"]
+        assert "SQLite</button>" in httpx.get(link).text
         assert httpx.post(link, data={"answer": ANSWER}).status_code == 200
         assert httpx.post(link, data={"answer": "SQLite"}).status_code == 409
 

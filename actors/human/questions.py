@@ -141,7 +141,8 @@ class Questions:
         Who asked is told, so that one who waits for it all the same does not wait for ever.
         """
         for case in self._cases.values():
-            is_its = case.asker == asker and case.asked_as == asked_as and not case.is_shared
+            named = asked_as in (case.asked_as, case.question.id)
+            is_its = case.asker == asker and named and not case.is_shared
             if is_its and case.question.status == "open":
                 record = {"type": "withdrawn", "id": case.question.id, "silent": False}
                 self._write(record | {"reason": reason, "at": at})
@@ -164,6 +165,10 @@ class Questions:
         """Return the open questions, of one agent or of all, oldest first."""
         waiting = [self._cases[id].question for id in self._open]
         return [question for question in waiting if agent in (None, question.agent)]
+
+    def asker_of(self, id: str) -> str:
+        """Return the address of the one who asked a question first; ApiError 404."""
+        return self._case(id).asker
 
     def cases(self) -> list[Case]:
         """Return every question with all that is known of it, oldest first."""

@@ -162,3 +162,23 @@ def test_a_coordinator_with_an_open_question_may_rest_until_it_is_answered(place
     assert record["result"] == "2026 it is"
     assert len(place.server.seen_by("coordinator")) == 3
     place.command("stop", "resting")
+
+
+def test_a_question_of_a_worker_that_left_the_team_is_withdrawn(place: Place) -> None:
+    leads = [
+        *one_worker("eve")[:2],
+        call("ask_human", question="Enough?"),
+        call("finish", summary="x"),
+    ]
+    place.plays(coordinator=leads, eve=[call("ask_human", question="Which?")])
+    agent = begin(place, "orphan")
+    asked = until(
+        lambda: found if len(found := place.json("questions", "orphan")) == 2 else None, "both"
+    )
+    ids = {question["question"]: question["id"] for question in asked}
+    place.json("respond", ids["Enough?"], "yes")
+    await_end(agent)
+    until(lambda: place.json("questions", "orphan") == [], "no question is left")
+    found = {q["question"]: q["status"] for q in place.json("questions", "orphan", "--all")}
+    assert found == {"Which?": "withdrawn", "Enough?": "answered"}
+    place.command("stop", "orphan")

@@ -5,7 +5,6 @@ stands in a journal) leaves no second trace.
 """
 
 from actors.human.gateway import Gateway
-from actors.human.orphans import LEFT, withdraw_orphans
 from actors.human.standing import answer_by_standing
 from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, RESERVED_NAMES, AgentId, agent_of
 from agiraph.messages import (
@@ -47,8 +46,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
         case EventAppended():
             gateway.tallies.events.update(received.body.counts)
             gateway.bells.ring(received.body.event.agent_id)
-            if received.body.event.type in LEFT:
-                withdraw_orphans(gateway, received.body.event.agent_id)
+            gateway.orphans.ring(received.body.event.agent_id)
         case Status():
             header = received.header
             gateway.statuses.hear(header.sender, header.incarnation, received.body, header.sent_at)

@@ -16,6 +16,7 @@ from actors.human.dead import DeadLetters
 from actors.human.deadlines import Deadlines
 from actors.human.followers import Bells
 from actors.human.line import Line
+from actors.human.orphans import Orphans
 from actors.human.postman import Postman
 from actors.human.questions import Questions
 from actors.human.repeats import Repeats
@@ -47,10 +48,11 @@ class Gateway:
     telling: Telling
     postman: Postman
     deadlines: Deadlines
+    orphans: Orphans
+    boards: Boards
     dead: DeadLetters
     courier: Courier
     repeats: Repeats
-    boards: Boards = field(default_factory=Boards)
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
     tallies: Tallies = field(default_factory=Tallies)
@@ -94,6 +96,7 @@ def open_gateway(
     questions = Questions(home.human.questions)
     thread = Thread(home.human.inbox)
     postman = Postman(line, questions, thread, telling, log)
+    boards = Boards()
     links = Links(home.human.answer_key, config.gateway.answer_link_seconds)
     ledger = Ledger(home.human.channels)
     courier = Courier(ledger, links, config.channels, config.gateway, environ)
@@ -117,6 +120,8 @@ def open_gateway(
         telling=telling,
         postman=postman,
         deadlines=Deadlines(questions, postman, clock),
+        orphans=Orphans(questions, agents, boards, postman, clock),
+        boards=boards,
         dead=DeadLetters(home.human.dead),
         repeats=Repeats(home.human.repeats, clock.now()),
     )

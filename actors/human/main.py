@@ -13,7 +13,6 @@ from actors.human.app import build_app
 from actors.human.archive import sweep
 from actors.human.desk import attend
 from actors.human.gateway import Gateway, open_gateway
-from actors.human.orphans import withdraw_orphans
 from actors.human.server import bind, serving, tls_of, url_of
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
@@ -61,12 +60,12 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     async with serving(build_app(gateway, keys, ledger), listener, http, tls) as server:
         try:
             replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
-            withdraw_orphans(gateway)
             await runtime.ready()
             async with asyncio.TaskGroup() as group:
                 group.create_task(attend(gateway))
                 group.create_task(gateway.postman.run())
                 group.create_task(gateway.deadlines.run())
+                group.create_task(gateway.orphans.run())
                 group.create_task(gateway.courier.run(gateway))
                 group.create_task(_watch(server))
         finally:

@@ -21,7 +21,11 @@ Status = Literal["active", "expired", "revoked"]
 
 
 class Token(Record):
-    """A named token. `old_digest` opens beside `digest` until `old_until`."""
+    """A named token. `old_digest` opens beside `digest` until `old_until`.
+
+    `cause` is the call that gave it its secret: made again, because the gateway died before it
+    could answer, it gives another secret in that one's place and changes nothing else.
+    """
 
     name: str
     scope: Scope
@@ -34,6 +38,7 @@ class Token(Record):
     old_digest: str = ""
     old_until: float = 0.0
     calls_per_second: float | None = None
+    cause: str = ""
 
     def status(self, now: float) -> Status:
         """Return what this token is worth now."""
@@ -89,31 +94,38 @@ class Book(Record):
         return found
 
     def with_token(self, token: Token, now: float) -> "Book":
-        """Add a token; one of the same name that has ended gives way, 409 if it has not."""
+        """Add a token; one of the same name gives way if it has ended or has the same cause.
+
+        Raises ApiError 409 if it has not.
+        """
         others = tuple(known for known in self.tokens if known.name != token.name)
         if token.name == HOME_TOKEN:
             raise ApiError(409, f"'{HOME_TOKEN}' is the name of the home's own token")
-        if any(known.status(now) == "active" for known in self.tokens if known not in others):
+        same = next((known for known in self.tokens if known.name == token.name), None)
+        if same is not None and same.status(now) == "active" and not _is_again(same, token.cause):
             raise ApiError(409, f"there is a token '{token.name}' already: rotate or revoke it")
         if len(others) >= MOST_TOKENS:
             raise ApiError(409, f"there are {MOST_TOKENS} tokens already: revoke some")
         return self.model_copy(update={"tokens": (*others, token)})
 
-    def rotated(self, name: str, digest: str, now: float, grace: float) -> "Book":
+    def rotated(self, name: str, digest: str, now: float, grace: float, cause: str) -> "Book":
         """Give a token another secret; the old one opens for `grace` seconds more."""
         old = self.token(name, now)
+        if _is_again(old, cause):
+            return self._replaced(old, old.model_copy(update={"digest": digest}))
         new = old.model_copy(
             update={
                 "digest": digest,
                 "rotated_at": now,
                 "old_digest": old.digest if grace else "",
                 "old_until": now + grace,
+                "cause": cause,
             }
         )
         return self._replaced(old, new)
 
-    def home_rotated(self, old_digest: str, now: float, grace: float) -> "Book":
-        """Note that the home's own token was changed, and for how long the old one opens."""
+    def home_rotated(self, old_digest: str, now: float, grace: float, cause: str) -> "Book":
+        """Note that the home's own token is changed, and for how long the old one opens."""
         others = tuple(token for token in self.tokens if token.name != HOME_TOKEN)
         note = Token(
             name=HOME_TOKEN,
@@ -124,11 +136,17 @@ class Book(Record):
             rotated_at=now,
             old_digest=old_digest if grace else "",
             old_until=now + grace,
+            cause=cause,
         )
         return self.model_copy(update={"tokens": (*others, note)})
 
     def revoked(self, name: str, now: float) -> "Book":
-        """End a token, and with it the links and sessions that were made by it."""
+        """End a token, and with it the links and sessions that were made by it.
+
+        One that was revoked before stays as it is.
+        """
+        if any(one.name == name and one.revoked_at is not None for one in self.tokens):
+            return self
         old = self.token(name, now)
         new = old.model_copy(update={"revoked_at": now, "old_digest": ""})
         return self._replaced(old, new).model_copy(
@@ -196,6 +214,11 @@ class Book(Record):
             logins=tuple(one for one in self.logins if one.expires_at > now),
             sessions=tuple(one for one in self.sessions if one.expires_at > now),
         )
+
+
+def _is_again(token: Token, cause: str) -> bool:
+    """Whether the call that gave this token its secret was made again."""
+    return bool(cause) and token.cause == cause
 
 
 def _is_long_over(token: Token, now: float) -> bool:

@@ -97,7 +97,7 @@ class Keys:
 
     # --- tokens ---
 
-    def add(self, wanted: NewToken, by: str) -> tuple[Token, str]:
+    def add(self, wanted: NewToken, by: str, cause: str = "") -> tuple[Token, str]:
         """Make a named token; return it and its secret, which is nowhere else."""
         now, secret = self._clock.now(), TOKEN_MARK + secrets.token_urlsafe(32)
         token = Token(
@@ -108,24 +108,31 @@ class Keys:
             created_by=by,
             expires_at=now + wanted.expires_in_seconds if wanted.expires_in_seconds else None,
             calls_per_second=wanted.calls_per_second,
+            cause=cause,
         )
         self._write(self.book.with_token(token, now))
         return token, secret
 
-    def rotate(self, name: str, grace_seconds: float) -> tuple[Token, str | None]:
+    def rotate(self, name: str, grace_seconds: float, cause: str = "") -> tuple[Token, str | None]:
         """Change a token's secret; return it with the new one, None for the home's own.
 
         The home's stands in its file, where the commands find it.
         """
         now = self._clock.now()
         if name == HOME_TOKEN:
-            self._write(self.book.home_rotated(self._home_digest, now, grace_seconds))
-            self._home_digest = digest_of(renew_token(self._home_path))
-            self._cut_off()
+            self._rotate_home(now, grace_seconds, cause)
             return self.home_entry(), None
         secret = TOKEN_MARK + secrets.token_urlsafe(32)
-        self._write(self.book.rotated(name, digest_of(secret), now, grace_seconds))
+        self._write(self.book.rotated(name, digest_of(secret), now, grace_seconds, cause))
         return self.book.token(name, now), secret
+
+    def _rotate_home(self, now: float, grace_seconds: float, cause: str) -> None:
+        noted = self.home_entry()
+        if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
+            return  # this call was carried out already, but for its answer
+        self._write(self.book.home_rotated(self._home_digest, now, grace_seconds, cause))
+        self._home_digest = digest_of(renew_token(self._home_path))
+        self._cut_off()
 
     def revoke(self, name: str) -> Token:
         """End a token, and the links and sessions that were made by it."""

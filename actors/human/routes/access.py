@@ -12,7 +12,7 @@ from actors.human.access.book import Session, Token
 from actors.human.access.headers import cookies, is_from_elsewhere
 from actors.human.access.keys import Keys
 from actors.human.access.page import HEADERS, inside_page, login_page
-from actors.human.routes.asking import Calling, Door
+from actors.human.routes.asking import Calling, Caused, Door
 from agiraph.api import (
     ApiError,
     LoginView,
@@ -58,16 +58,18 @@ async def tokens(keys: KeyRing) -> list[TokenView]:
 
 
 @router.post("/tokens", status_code=201)
-async def add(body: NewToken, caller: Calling, keys: KeyRing) -> NewTokenView:
+async def add(body: NewToken, caller: Calling, keys: KeyRing, cause: Caused) -> NewTokenView:
     """Make a named token. Its secret is in this answer and nowhere else."""
-    token, secret = keys.add(body, caller.name)
+    token, secret = keys.add(body, caller.name, cause.id)
     return NewTokenView(**_facts(token, keys), token=secret)
 
 
 @router.post("/tokens/{name}/rotate")
-async def rotate(name: str, keys: KeyRing, body: RotateToken = AT_ONCE) -> NewTokenView:
+async def rotate(
+    name: str, keys: KeyRing, cause: Caused, body: RotateToken = AT_ONCE
+) -> NewTokenView:
     """Give a token another secret, at once; the home's own is written to its file."""
-    token, secret = keys.rotate(name, body.grace_seconds)
+    token, secret = keys.rotate(name, body.grace_seconds, cause.id)
     return NewTokenView(**_facts(token, keys), token=secret)
 
 

@@ -98,6 +98,8 @@ class KeysMachine(RuleBasedStateMachine):
         except ApiError:
             assert not self._alive(name)
             return
+        if not self._alive(name):
+            return  # it was revoked before
         for one in self.secrets:
             if one.owner == name:
                 one.ends = min(one.ends, self.clock.time)

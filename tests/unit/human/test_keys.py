@@ -216,6 +216,62 @@ def test_a_change_that_cannot_be_written_does_not_count(
     assert keys.caller(secret).name == "ci"
 
 
+def test_a_call_made_again_after_a_death_makes_one_token_with_a_secret(
+    keys: Keys, home: Home, clock: TurnedClock
+) -> None:
+    _, lost = keys.add(NewToken(name="ci"), "home", "call-1")
+    restarted = opened(home, clock)
+    _, told = restarted.add(NewToken(name="ci"), "home", "call-1")
+    refusal(restarted, lost)
+    assert restarted.caller(told).name == "ci"
+    with pytest.raises(ApiError, match="rotate or revoke"):
+        restarted.add(NewToken(name="ci"), "home", "call-2")
+
+
+def test_a_rotation_made_again_after_a_death_keeps_the_grace_of_the_one_before(
+    keys: Keys, home: Home, clock: TurnedClock
+) -> None:
+    _, first = keys.add(NewToken(name="ci"), "home", "call-1")
+    _, lost = keys.rotate("ci", 60, "call-2")
+    assert lost is not None
+    restarted = opened(home, clock)
+    _, told = restarted.rotate("ci", 60, "call-2")
+    assert told is not None
+    assert restarted.caller(first).expires_at == clock.time + 60
+    assert restarted.caller(told).expires_at is None
+    refusal(restarted, lost)
+
+
+def test_a_rotation_of_the_homes_own_made_again_changes_nothing_more(
+    keys: Keys, home: Home, clock: TurnedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = home.system.token.read_text().strip()
+
+    def die(path: Path) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(keys_module, "renew_token", die)  # between the book and the token's file
+        with pytest.raises(KeyboardInterrupt):
+            keys.rotate("home", 60, "call-1")
+    restarted = opened(home, clock)
+    assert restarted.caller(first).name == "home"
+    restarted.rotate("home", 60, "call-1")
+    second = home.system.token.read_text().strip()
+    assert second != first
+    again = opened(home, clock)
+    again.rotate("home", 60, "call-1")
+    assert home.system.token.read_text().strip() == second
+    assert again.caller(first).expires_at == clock.time + 60
+
+
+def test_a_token_that_was_revoked_can_be_revoked_again(keys: Keys, clock: TurnedClock) -> None:
+    keys.add(NewToken(name="ci"), "home")
+    first = keys.revoke("ci")
+    clock.time += 5
+    assert keys.revoke("ci") == first
+
+
 def test_a_file_that_says_nothing_ends_every_token_but_the_homes(
     home: Home, clock: TurnedClock
 ) -> None:

@@ -14,6 +14,7 @@ from actors.human.access.keys import Keys
 from actors.human.access.ledger import Ledger
 from actors.human.access.names import Names
 from actors.human.access.scopes import Rules, routes_of
+from actors.human.document import DESCRIPTION, family_of, operation_id, with_words
 from actors.human.exchange import App
 from actors.human.gate import Gate, Guards
 from actors.human.gateway import Gateway
@@ -65,7 +66,8 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         if self.openapi_schema is None:
-            self.openapi_schema = with_access(super().openapi(), self.rules.rules)
+            document = with_words(super().openapi())
+            self.openapi_schema = with_access(document, self.rules.rules)
         return self.openapi_schema
 
 
@@ -74,6 +76,8 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
     app = Api(
         title="Agiraph",
         version=__version__,
+        description=DESCRIPTION,
+        generate_unique_id_function=operation_id,
         docs_url=None,
         redoc_url=None,
         exception_handlers=HANDLERS,
@@ -81,7 +85,7 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
     app.state.gateway = gateway
     app.state.keys = keys
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, tags=[family_of(router)])
     http = gateway.config.http
     own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
     app.rules = Rules([*own, *routes_of(ROUTERS)])

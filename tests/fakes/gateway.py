@@ -8,27 +8,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from actors.clock.desk import Desk
+from actors.clock.shelf import Shelf
 from actors.human.main import serve
 from agiraph.api import ApiError
 from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore
 from agiraph.client import Client
 from agiraph.home import Home
-from agiraph.ids import SUPERVISOR, AgentId, QuestionId, RunId
+from agiraph.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
 from agiraph.journal import replace_file
 from agiraph.messages import (
     AskDepths,
     AskQuestion,
     AskUsage,
     Attach,
+    Body,
+    ChangeTrigger,
     CheckModel,
     ChildInfo,
     ChildStarted,
     ChildStopped,
     ChildTable,
+    CreateTrigger,
     Depths,
     ListChildren,
     ListModels,
+    ListTriggers,
     ModelCatalog,
     Ok,
     RefusedReply,
@@ -38,6 +44,7 @@ from agiraph.messages import (
     UsageTable,
 )
 from agiraph.models import Agent, Event
+from agiraph.triggers.book import Bounds
 from agiraph.turns import Usage
 from tests.fakes.line import FakeLine, arrived
 from transport.endpoint import Received
@@ -217,6 +224,20 @@ class World:
             ticket=b"\x01\x02",
             router_url="ipc:///x",
         )
+
+        for request in (CreateTrigger, ChangeTrigger, ListTriggers):
+            answers[request] = self._clock
+
+    def _clock(self, body: Body) -> Body:
+        """Answer as the clock does, by its own desk, on the home's own files."""
+        settings = self.line.config.triggers
+        bounds = Bounds(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
+        shelf = Shelf(self.home, bounds, self.line.log)
+        shelf.load()
+        desk = Desk(shelf, self.line.config, lambda event: None)
+        answer = desk.answer(arrived(body, HUMAN, to=CLOCK), self.line.clock.now())
+        assert answer is not None
+        return answer
 
     def _start_child(self, body: StartChild) -> ChildStarted:
         spec = body.spec

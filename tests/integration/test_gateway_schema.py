@@ -1,0 +1,101 @@
+"""schemathesis: what the OpenAPI document allows is answered as the document says, never by 500.
+
+Every operation is called with what is drawn from the document: of an agent that is there, and with
+names that nobody bears.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import CHECKS, load_all_checks
+
+from agiraph.client import read_door
+from agiraph.messages import BeginRun, RefusedReply
+from tests.fakes.gateway import AGENT, World, ask, gateway_world
+
+Operation = Any
+Case = Any
+
+LEAST_OPERATIONS = 60
+ENDS_IT = (("DELETE", "/agents/{agent}"), ("POST", "/agents/{agent}/archive"))
+KNOWN = {"agent": AGENT, "node": "tables", "question_id": "q1"}
+
+NAMES = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+
+EXAMPLES = settings(
+    max_examples=3,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = tmp_path_factory.mktemp("home")
+    with gateway_world(home, calls_per_second=1e6, burst=10**6) as world:
+        world.add_agent()
+        world.add_team("Ada")
+        world.log_events("node.created", "node.started")
+        world.line.answers[BeginRun] = lambda body: RefusedReply(reason="a run is running")
+        ask(world)
+        yield world
+
+
+class Caller:
+    """Makes the calls; keeps which answers there were."""
+
+    def __init__(self, world: World) -> None:
+        load_all_checks()
+        self.url, token = read_door(world.home.path)
+        self.headers = {"Authorization": f"Bearer {token}"}
+        self.statuses: Counter[int] = Counter()
+        self._checks: list[Any] = [CHECKS.get_one(name) for name in NAMES]
+
+    def operations(self) -> list[Operation]:
+        schema = schemathesis.openapi.from_url(f"{self.url}/openapi.json", headers=self.headers)
+        results: list[Any] = list(schema.get_all_operations())
+        return [result.ok() for result in results]
+
+    def call(self, case: Case) -> None:
+        answer = case.call(base_url=self.url, headers=self.headers)
+        self.statuses[answer.status_code] += 1
+        case.validate_response(answer, checks=self._checks)
+
+    def draw(self, operation: Operation, **named: str) -> None:
+        """Call an operation a few times, with these parts of its path if there are any."""
+        fixed = {"path_parameters": dict(named)} if named else {}
+
+        @EXAMPLES
+        @given(case=operation.as_strategy(**fixed))
+        def answers_as_told(case: Case) -> None:
+            self.call(case)
+
+        answers_as_told()
+
+
+def test_every_answer_is_one_that_the_document_tells_of(world: World) -> None:
+    caller = Caller(world)
+    operations = caller.operations()
+    assert len(operations) > LEAST_OPERATIONS
+    for operation in operations:
+        names = [parameter.name for parameter in operation.path_parameters]
+        is_known = bool(names) and all(name in KNOWN for name in names)
+        if is_known and (operation.method.upper(), operation.path) not in ENDS_IT:
+            caller.draw(operation, **{name: KNOWN[name] for name in names})
+    for operation in operations:
+        caller.draw(operation)
+    assert {200, 201, 404, 409, 422} <= caller.statuses.keys()
+    assert caller.statuses[200] > 100

@@ -24,6 +24,7 @@ from agiraph.board.store import BoardStore
 from agiraph.errors import Refused
 from agiraph.ids import (
     SUPERVISOR,
+    Address,
     AgentId,
     NodeId,
     RunId,
@@ -73,6 +74,7 @@ class Office:
         self._store = BoardStore(files.run.journal)
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
+        self._assigned: set[tuple[Address, bytes]] = set()
         self._families = Families(runtime, agent.id, run)
         shared = runtime.config.shared
         bounds = Bounds(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
@@ -256,6 +258,11 @@ class Office:
             self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
         except Refused as error:
             self.execute(c.LoseWorker(worker.id, f"it could not be started: {error}"))
+            return
+        # In a large team it begins at once, not when all the others have been started too.
+        for node in list(self.board.nodes.values()):
+            if node.assigned_worker == worker.id and node.status == "assigned":
+                await self._assign(node.id)
 
     async def _dismiss(self, worker: WorkerId) -> None:
         """Have the supervisor end a worker's process and forget its address."""
@@ -277,6 +284,9 @@ class Office:
         body = AssignNode(agent=self._agent.id, run=self._run, assignment=self._assignment(node))
         message = self._id("assign", node.id, node.attempt)
         to = worker_address(self._agent.id, node.assigned_worker)
+        if (to, message) in self._assigned:
+            return
+        self._assigned.add((to, message))
         await self._runtime.send(to, body, id=message)
 
     def _assignment(self, node: WorkNode) -> Assignment:

@@ -75,7 +75,8 @@ class ScriptProvider:
         name, role = playbook.role_for(who.role, who.kind)
         state = read_state(request.turns, name)
         pages = Pages(self._folder)
-        names = _names(pages, who, role, state)
+        tools = [tool.name for tool in request.tools]
+        names = _names(pages, who, role, state, tools)
         reply = _reply(pages, playbook, state, names)
         answer = reply or next_answer(pages, role, state, names)
         visit = sum(one.step == answer.step for one in state.visits)
@@ -176,7 +177,7 @@ def _reply(pages: Pages, playbook: Playbook, state: ScriptState, names: Names) -
     return Answer(REPLY_STEP, calls=calls) if calls else None
 
 
-def _names(pages: Pages, who: Who, role: Role, state: ScriptState) -> Names:
+def _names(pages: Pages, who: Who, role: Role, state: ScriptState, tools: list[str]) -> Names:
     """Return what templates and expressions can name."""
     did: dict[str, list[Any]] = {step.id: [] for step in role.steps}
     did |= {visit.step: list(visit.results) for visit in state.visits}
@@ -187,6 +188,7 @@ def _names(pages: Pages, who: Who, role: Role, state: ScriptState) -> Names:
         "assignment": state.assignment,
         "messages": state.messages,
         "did": SimpleNamespace(**did),
+        "tools": tools,
         "sample": str(configs_folder() / "sample"),
     }
     for name, given in role.let.items():

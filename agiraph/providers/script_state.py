@@ -1,8 +1,8 @@
 """Where a script stands: read from the conversation, so there is nothing to lose in a crash.
 
 The script marks each call it makes in the call's id, `{role}-{step}-{visit}-{index}-{digest}`. A
-worker begins anew at its last assignment and a coordinator at its last goal; only what came after
-counts.
+worker begins anew at its last assignment, a coordinator at its last goal or the beginning of its
+last cycle; only what came after counts.
 """
 
 import json
@@ -17,6 +17,8 @@ from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, ToolTurn, Tur
 
 ASSIGNMENT = "# Assignment: "
 GOAL = "# Goal"
+CYCLE = "[Runtime]: # Cycle "
+_CYCLE_GOAL = re.compile(r"Your goal is unchanged: (.*?)\n\nWhat you noted at the end", re.DOTALL)
 RUNTIME_LINE = "\n\n[Runtime]: "
 INPUT_LINE = "The input folder is mounted"
 MARK = "script_step"
@@ -137,10 +139,10 @@ def call_id(request: ModelRequest, role: str, step: str, visit: int, index: int)
 
 
 def _start(turns: Sequence[Turn]) -> int:
-    """Return the place of the last assignment or goal, 0 if there is none."""
+    """Return the place of the last assignment, goal or cycle, 0 if there is none."""
     for at in range(len(turns) - 1, -1, -1):
         turn = turns[at]
-        if isinstance(turn, UserTurn) and turn.content.startswith((ASSIGNMENT, GOAL)):
+        if isinstance(turn, UserTurn) and turn.content.startswith((ASSIGNMENT, GOAL, CYCLE)):
             return at
     return 0
 
@@ -161,6 +163,9 @@ def _messages(turn: Turn) -> list[Said]:
 
 
 def _goal(text: str) -> str:
+    if text.startswith(CYCLE):
+        found = _CYCLE_GOAL.search(text)
+        return found[1].strip() if found else ""
     if not text.startswith(GOAL):
         return ""
     said = text.removeprefix(GOAL).partition(RUNTIME_LINE)[0]

@@ -78,9 +78,9 @@ def cycle(agent: Path) -> int:
     return len([record for record in records if record["type"] == "cycle.ended"])
 
 
-def begin_cycle(place: Place, number: int) -> None:
+def begin_cycle(place: Place, number: int, agent: str = "monitor") -> None:
     """Let the next cycle begin before its time, once its wake-up call is set."""
-    fire = ("triggers", "monitor", "fire", f"cycle {number}")
+    fire = ("triggers", agent, "fire", f"cycle {number}")
     until(lambda: place.command(*fire).returncode == 0, f"cycle {number} fired")
 
 
@@ -137,3 +137,25 @@ def test_cycles_of_a_monitor_with_kills(place: Place) -> None:
     book = json.loads((agent / "triggers.json").read_text())
     assert [t["fired"] for t in book["triggers"]] == [1, 1, 1]
     assert not place.server.problems
+
+
+def test_the_embedded_script_surveys_again_in_each_cycle(drowsy_place: Place) -> None:
+    place = drowsy_place
+    folder = place.home / "watched"
+    folder.mkdir()
+    (folder / "a.txt").write_text("three little words")
+    done = place.command(
+        *("run", "Watch this folder", "--mode", "infinite", "--input", str(folder)),
+        *("--model", "script/survey", "--detach", "--name", "surveys"),
+    )
+    assert done.returncode == 0, done.stderr
+    agent = place.agent("surveys")
+    until(lambda: cycle(agent) == 1, "the first survey")
+    (folder / "b.txt").write_text("and two more")
+    begin_cycle(place, 2, "surveys")
+    until(lambda: cycle(agent) == 2, "the second survey")
+    journal = next(agent.glob("runs/*/journal.jsonl"))
+    notes = [r["notes"] for r in whole_lines(journal) if r["type"] == "cycle.ended"]
+    assert ["b.txt" in note for note in notes] == [False, True]
+    assert place.json("show", "surveys")["status"] == "idle"
+    place.command("stop", "surveys")

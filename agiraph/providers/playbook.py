@@ -25,10 +25,11 @@
 Texts are jinja templates. A text that begins with `=` is an expression whose value is taken as it
 is (a list, a mapping, a number); `when`, `until` and `each` are such expressions without the `=`.
 One that begins with `json:` is a template that gives JSON.
-What they can name: `me`, `role`, `goal`, `assignment` (name, task, refs), `tools` (their names: in
-infinite mode a coordinator has `end_cycle`), `messages` (sender, text), `did` (a step's id to the results of its last visit: text, ok, json, lines_after), `ok`
-(whether all calls of this visit went well), `source(file)` (a file of the playbooks' folder),
-`sample` (the folder with sample data), and what `let` names. The filter `quoted` quotes a text for
+What they can name: `me`, `role`, `goal`, `assignment` (name, task, refs), `tools` (their names: a
+coordinator in infinite mode has `end_cycle`), `messages` (sender, text), `did` (a step's id to the
+results of its last visit: text, ok, json, lines_after), `ok` (whether all calls of this visit went
+well), `source(file)` (a file of the playbooks' folder), `sample` (the folder with sample data), and
+what `let` names. The filter `quoted` quotes a text for
 the shell.
 """
 

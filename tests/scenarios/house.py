@@ -112,14 +112,20 @@ class House:
 
     def kill(self, title: str) -> int:
         """kill -9 the process of this home with `title` in its title; return its pid."""
+        pid = self.process_of(title).pid
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def process_of(self, title: str) -> psutil.Process:
+        """Return the process of this home with `title` in its title, which may just be starting."""
         deadline = time.monotonic() + KILL_SECONDS
-        while not (found := [p for p in processes_of(self.home) if title in title_of(p)]):
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.01)  # it is just being started again
-        assert found, f"no process {title!r} among {[title_of(p) for p in processes_of(self.home)]}"
-        os.kill(found[0].pid, signal.SIGKILL)
-        return int(found[0].pid)
+        while True:
+            titles = {title_of(process): process for process in processes_of(self.home)}
+            found = [process for shown, process in titles.items() if title in shown]
+            if found:
+                return found[0]
+            assert time.monotonic() < deadline, f"no process {title!r} among {[*titles]}"
+            time.sleep(0.01)
 
 
 def processes_of(home: Path) -> list[psutil.Process]:

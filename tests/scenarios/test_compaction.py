@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from agiraph.turns import ToolTurn, UserTurn
-from tests.fakes.model_server import Reply, SeenRequest, call, say, too_long
+from tests.fakes.model_server import Reply, SeenRequest, call, calls, say, too_long
+from tests.integration.house import until
 from tests.scenarios.house import JsonObject, Outcome
 from tests.scenarios.place import Place, one_worker, placed, whole_lines
 
@@ -206,3 +207,31 @@ def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> 
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
     causes = {event["data"]["cause"] for event in outcome.events("memory.compacted")}
     assert "refused" in causes
+
+
+def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place) -> None:
+    pages = [call("bash", command=RESEARCH.format(n=n)) for n in range(1, 9)]
+
+    def brain(seen: SeenRequest) -> Reply:
+        if kind_of(seen) == "summary":
+            return say("All was read.")
+        if kind_of(seen) == "flush":
+            return say("There is nothing to save.")
+        if "And now?" in seen.said:
+            return say("Nothing more.")
+        if seen.step == 0:
+            return calls(*pages, call("finish", summary="Read."))
+        return say("That was all.")
+
+    place.plays(coordinator=brain)
+    outcome = place.run("Read", "--name", "rests", "--model", "anthropic/fake")
+    asked = len(place.server.requests)
+    assert place.command("send", "rests", "And now?").returncode == 0
+    until(
+        lambda: [r for r in outcome.conversation() if r.get("text") == "Nothing more."],
+        "the answer",
+    )
+    kinds = [kind_of(seen) for seen in place.server.requests]
+    assert kinds[:asked] == ["work"], "its context is full, and at rest nothing is asked"
+    assert kinds[asked:] == ["summary", "work"], "there is no room left to save things in"
+    place.command("stop", "rests")

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import call
+from tests.fakes.model_server import call, calls
 from tests.scenarios.place import Place, one_worker, placed
 
-CONFIG = "run:\n  max_iterations: 3\n  deadline_warning_seconds: 100000\n"
+CONFIG = (
+    "run: {max_iterations: 3, deadline_warning_seconds: 100000, node_compactions: 0}\n"
+    "models: {context_tokens: 26000}\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +98,26 @@ def test_a_worker_that_never_comes_to_an_end_is_given_up(place: Place) -> None:
     outcome = place.lead("Go on for ever", "--name", "endless")
     assert "the node's 3 model turns are used up" in outcome.result["result"]
     assert len(place.server.seen_by("fay")) == 3
+
+
+def test_a_worker_whose_context_is_full_publishes_in_part_and_hands_on(place: Place) -> None:
+    pages = (call("bash", command=f"seq {n}0000 {n}9999") for n in range(1, 8))
+    place.plays(
+        coordinator=[
+            *one_worker("gus")[:3],
+            lambda seen: call("finish", summary=seen.result("wait")),
+        ],
+        gus=[
+            calls(call("write_file", path="half.md", content="half"), *pages),
+            call("publish", summary="half of it", missing="the other half"),
+        ],
+    )
+    outcome = place.lead("Read it all", "--name", "full-context")
+    asked = place.server.seen_by("gus")
+    assert len(asked) == 2
+    assert "This is your last turn on this node: its context is full" in asked[1].said
+    row = outcome.result["result"]
+    assert "published in part because its context is full" in row
+    assert "[in part; missing: the other half" in row
+    assert outcome.published("gus-facts") == {"half.md": "half"}
+    assert not outcome.events("memory.compacted")

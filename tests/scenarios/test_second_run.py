@@ -1,6 +1,8 @@
 """A second goal for the same agent: its own run and board, one conversation, nothing twice."""
 
 import json
+import os
+import signal
 import threading
 
 import pytest
@@ -207,6 +209,29 @@ def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run
     kinds = [record["type"] for record in whole_lines(first.agent / f"runs/{run}/journal.jsonl")]
     assert kinds.count("run.started") == kinds.count("node.completed") == 1
     place.command("stop", "between")
+
+
+def test_a_coordinator_that_dies_before_it_has_read_the_order_begins_the_run_once(
+    place: Place,
+) -> None:
+    plays(place)
+    first = place.run(FIRST, "--name", "unread", "--model", "anthropic/fake")
+    title = f"coordinator {first.agent.name}"
+
+    def mailbox() -> int:
+        rows = {row["address"]: row for row in place.json("ps")}
+        return int(rows[f"{first.agent.name}/coordinator"]["mailbox"])
+
+    def meanwhile() -> None:
+        until(lambda: mailbox() > 0, "the order is in its mailbox")
+        place.kill(title)
+
+    os.kill(place.process_of(title).pid, signal.SIGSTOP)
+    second = place.run(SECOND, "--agent", "unread", meanwhile=meanwhile)
+    assert_complete(second, SECOND)
+    began = [r["goal"] for r in second.conversation() if r["kind"] == "run.began"]
+    assert began == [SECOND]
+    place.command("stop", "unread")
 
 
 def test_each_run_may_bring_its_own_supervisor_and_plan(

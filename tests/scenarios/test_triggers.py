@@ -57,6 +57,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TurnedPlace]:
     (home / "agiraph.yaml").write_text(
         "run:\n  park_after_seconds: 0.3\n"
         'callbacks:\n  note: "echo $AGIRAPH_TRIGGER_NAME >> noted.txt"\n'
+        '  slow: "echo begun >> slow.txt; sleep 300.061; echo done >> slow.txt"\n'
     )
     turn(home, 0)
     made = TurnedPlace(home)
@@ -183,3 +184,26 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     until(is_told, "the human was told")
     assert place.asked() == asked + 2, "only the worker thought"
     place.command("stop", "busy")
+
+
+def test_a_clock_that_dies_in_a_callback_tells_so_and_runs_it_no_second_time(
+    place: TurnedPlace,
+) -> None:
+    agent = finished(place, "cut-short")
+    place.add("cut-short", "--in", "60s", "--callback", "slow", "--name", "slow")
+    place.turn(60)
+    begun = place.home / "slow.txt"
+    until(begun.exists, "the callback runs")
+    place.kill("agiraph: clock")
+
+    def told() -> list[JsonObject]:
+        events = whole_lines(agent / "events.jsonl")
+        return [event["data"] for event in events if event["type"] == "trigger.callback"]
+
+    until(told, "how it ended is told")
+    assert [one["ended"] for one in told()] == ["it was interrupted; its outcome is unknown"]
+    assert begun.read_text() == "begun\n"
+    assert not [title for title in place.titles() if "300.061" in title]
+    book = json.loads((agent / "triggers.json").read_text())
+    assert [trigger["fired"] for trigger in book["triggers"]] == [1]
+    place.command("stop", "cut-short")

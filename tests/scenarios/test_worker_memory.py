@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
+from tests.integration.house import until
 from tests.scenarios.house import House, Outcome
 from tests.scenarios.place import Place
 
@@ -13,11 +14,20 @@ WITHIN_SECONDS = 90
 MakeHouse = Callable[[Brain], House]
 INSIGHT = "The price table of 2024 counts in thousands."
 SUM = call("write_file", path="sum.md", content="4")
+REFLECTED = "Sums are quick with awk."
 LEARNED = "The tables are in input/sales, separated by semicolons."
 
 
-def team(gate: threading.Event) -> Script:
-    """One worker, two nodes; the coordinator's answer after the first is held back."""
+def team(
+    gate: threading.Event,
+    thought: threading.Event | None = None,
+    last: threading.Event | None = None,
+) -> Script:
+    """One worker, two nodes; the coordinator's answer after the first is held back.
+
+    So is what the worker has learned when it is asked, until it has `thought`, and the end of the
+    run until `last`.
+    """
     waited = call("wait", nodes=["first"])
     second = call("create_work_node", name="second", task="Sum again", worker="ada")
 
@@ -30,7 +40,8 @@ def team(gate: threading.Event) -> Script:
 
     def finish(seen: SeenRequest) -> Reply:
         done = '"completed"' in seen.result("wait")
-        return call("finish", summary="Both are summed.") if done else call("wait")
+        ending = call("finish", summary="Both are summed.")
+        return Reply(calls=ending.calls, gate=last) if done else call("wait")
 
     def lead(seen: SeenRequest) -> Reply:
         created = seen.results("create_work_node")
@@ -44,7 +55,7 @@ def team(gate: threading.Event) -> Script:
 
     def ada(seen: SeenRequest) -> Reply:
         if "what have you learned" in seen.said.rpartition("[Runtime]")[2]:
-            return say("Sums are quick with awk.")
+            return Reply(text=REFLECTED, gate=thought)
         if "# Assignment: second" in seen.said:
             return calls(SUM, call("publish", summary="Summed again."))
         return calls(SUM, call("publish", summary="Summed.", learned=LEARNED, insight=INSIGHT))
@@ -52,13 +63,32 @@ def team(gate: threading.Event) -> Script:
     return Script({"coordinator": lead, "ada": ada})
 
 
-def run(house: House, gate: threading.Event) -> Outcome:
+def reflects(seen: SeenRequest) -> bool:
+    return seen.is_for("ada") and "what have you learned" in seen.said.rpartition("[Runtime]")[2]
+
+
+def run(
+    house: House,
+    gate: threading.Event,
+    thought: threading.Event | None = None,
+    last: threading.Event | None = None,
+) -> Outcome:
     def meanwhile() -> None:
         house.server.wait_for(
             lambda seen: seen.is_for("coordinator") and _is_waited(seen), WITHIN_SECONDS
         )
         house.kill("coordinator")
         gate.set()
+        if thought is not None and last is not None:
+            house.server.wait_for(reflects, WITHIN_SECONDS)
+            house.kill("worker ada")
+            thought.set()
+            memories = "agents/*/runs/*/workers/ada-*/memory.md"
+            until(
+                lambda: [p for p in house.home.glob(memories) if REFLECTED in p.read_text()],
+                "what was learned is written down",
+            )
+            last.set()
 
     outcome = house.run("Sum the tables", "--model", "anthropic/fake", meanwhile=meanwhile)
     assert outcome.result["status"] == "completed", outcome.progress
@@ -96,17 +126,18 @@ def test_a_worker_takes_along_what_it_learned_and_the_coordinator_is_asked(
     assert not (outcome.agent / "memory/knowledge/from-workers.md").exists()
 
 
-def test_by_policy_an_insight_is_kept_once_and_a_silent_worker_is_asked(
+def test_by_policy_an_insight_is_kept_and_a_silent_worker_is_asked_also_when_it_dies_over_it(
     house: MakeHouse, tmp_path: Path
 ) -> None:
     (tmp_path / "agiraph.yaml").write_text("memory: {insights: accept, reflection: turn}\n")
-    gate = threading.Event()
-    made = house(team(gate))
-    outcome = run(made, gate)
+    gate, thought, last = threading.Event(), threading.Event(), threading.Event()
+    made = house(team(gate, thought, last))
+    outcome = run(made, gate, thought, last)
+    assert len(outcome.completions()) == 2
     kept = (outcome.agent / "memory/knowledge/from-workers.md").read_text()
     assert kept.count(f"## {INSIGHT}") == 1
     assert "offered by ada, node 'first', run" in kept
     assert "I offer this" not in json.dumps(outcome.conversation())
     memory = (folder_of(outcome) / "memory.md").read_text()
-    assert memory.count("Learned: Sums are quick with awk.") == 1
+    assert memory.count(f"Learned: {REFLECTED}") == 1
     assert memory.count(f"Learned: {LEARNED}") == 1

@@ -44,6 +44,7 @@ SEEN_ELSEWHERE = {
         "stage.met",
         "node.deadlock",
     ),
+    *("human.expired", "human.withdrawn", "tool.refused", "channel.dead"),
 }
 """What an untroubled run of this size does not come to; the tests of each come to it."""
 

@@ -24,7 +24,7 @@ FULL_DISK: Final = 50_000_000
 PACKAGES: Final = (
     *("zmq", "msgpack", "anthropic", "openai", "httpx", "pydantic", "click", "yaml"),
     *("jinja2", "fastapi", "uvicorn", "websockets", "rich", "psutil", "setproctitle"),
-    *("bs4", "markdownify", "protego"),
+    *("bs4", "markdownify", "protego", "prometheus_client"),
 )
 
 
@@ -166,6 +166,49 @@ def check_search(patient: Patient) -> Check:
     return Check("web search", "warn", f"{name} cannot be asked: {reason}", advice(name))
 
 
+def check_channels(patient: Patient) -> Check:
+    """What the channels need is set and installed."""
+    from agiraph.channels.variables import variables_in
+
+    channels = load_config(*_own(patient)).channels
+    if not channels:
+        return Check("channels", "ok", "none is configured (docs/channels.md)")
+    plain = {name: one.model_dump(mode="json") for name, one in channels.items()}
+    missing = sorted(name for name in variables_in(plain) if not patient.environ.get(name))
+    if missing:
+        advice = f"export {missing[0]}=... where the supervisor is started"
+        return Check("channels", "warn", f"not set: {', '.join(missing)}", advice)
+    needs_screen = any(one.kind == "desktop" for one in channels.values())
+    if needs_screen and not (shutil.which("notify-send") or shutil.which("osascript")):
+        detail = "neither notify-send nor osascript is installed for the desktop channel"
+        return Check("channels", "warn", detail, "install libnotify (apt install libnotify-bin)")
+    return Check("channels", "ok", ", ".join(sorted(channels)))
+
+
+def check_traces(patient: Patient) -> Check:
+    """Traces can be sent, if they should be."""
+    endpoint = load_config(*_own(patient)).telemetry.otlp_endpoint
+    endpoint = endpoint or patient.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    if not endpoint:
+        return Check("traces", "ok", "not sent (telemetry.otlp_endpoint is empty)")
+    if importlib.util.find_spec("opentelemetry") is None or not _has_exporter():
+        detail = f"should go to {endpoint}, but OpenTelemetry is not installed"
+        return Check("traces", "warn", detail, "pip install 'agiraph[otel]'")
+    return Check("traces", "ok", f"sent to {endpoint}")
+
+
+def _has_exporter() -> bool:
+    try:
+        return importlib.util.find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _own(patient: Patient) -> list[Path]:
+    """Return the home's own settings, if there are any."""
+    return [patient.home.config] if patient.home.config.is_file() else []
+
+
 def check_pages(_patient: Patient) -> Check:
     """Pages of the web are read with the best extractor."""
     if importlib.util.find_spec("trafilatura") is not None:
@@ -218,6 +261,8 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     check_providers,
     check_search,
     check_pages,
+    check_channels,
+    check_traces,
     check_sandbox,
     check_launcher,
     check_disk,

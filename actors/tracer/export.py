@@ -1,20 +1,20 @@
-"""Spans over HTTP to a collector (OTLP, protobuf), by OpenTelemetry's own exporter."""
+"""Spans over HTTP to a collector (OTLP, protobuf), by OpenTelemetry's own exporter.
+
+OpenTelemetry is an extra: it is imported by who makes an Exporter, and by nobody else.
+"""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExportResult
-from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from agiraph import __version__
 from agiraph.tracing.spans import Span
 
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import SpanContext
+
 PATH = "/v1/traces"
-SCOPE = InstrumentationScope("agiraph", __version__)
 NANOSECONDS = 1_000_000_000
 
 
@@ -22,14 +22,21 @@ class Exporter:
     """Sends spans to one collector; `send` blocks, so call it in a thread."""
 
     def __init__(self, endpoint: str, service: str, timeout_seconds: float) -> None:
-        """Send to `endpoint`; a bare address gets the usual path behind it."""
+        """Send to `endpoint`; a bare address gets the usual path behind it. Raises ImportError."""
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
         bare = urlsplit(endpoint).path.strip("/") == ""
         url = endpoint.rstrip("/") + PATH if bare else endpoint
         self._exporter = OTLPSpanExporter(endpoint=url, timeout=timeout_seconds)
         self._resource = Resource.create({"service.name": service, "service.version": __version__})
+        self._scope = InstrumentationScope("agiraph", __version__)
 
     def send(self, spans: Sequence[Span]) -> bool:
         """Send spans; return whether the collector has them."""
+        from opentelemetry.sdk.trace.export import SpanExportResult
+
         readable = [self._readable(span) for span in spans]
         return self._exporter.export(readable) is SpanExportResult.SUCCESS
 
@@ -37,7 +44,10 @@ class Exporter:
         """Let the connection go."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
-    def _readable(self, span: Span) -> ReadableSpan:
+    def _readable(self, span: Span) -> "ReadableSpan":
+        from opentelemetry.sdk.trace import ReadableSpan
+        from opentelemetry.trace import SpanKind, Status, StatusCode
+
         status = Status(StatusCode.ERROR, span.problem) if span.problem else Status(StatusCode.OK)
         return ReadableSpan(
             name=span.name,
@@ -49,10 +59,12 @@ class Exporter:
             status=status,
             start_time=round(span.start * NANOSECONDS),
             end_time=round(span.end * NANOSECONDS),
-            instrumentation_scope=SCOPE,
+            instrumentation_scope=self._scope,
         )
 
 
-def _context(trace: str, span: str) -> SpanContext:
+def _context(trace: str, span: str) -> "SpanContext":
+    from opentelemetry.trace import SpanContext, TraceFlags
+
     sampled = TraceFlags(TraceFlags.SAMPLED)
     return SpanContext(int(trace, 16), int(span, 16), is_remote=False, trace_flags=sampled)

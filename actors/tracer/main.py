@@ -5,6 +5,7 @@ import asyncio
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from actors.side_work import first_to_end
+from actors.tracer.export import Exporter
 from actors.tracer.tracer import Tracer
 from agiraph.errors import Refused
 from agiraph.ids import RECORDER
@@ -22,13 +23,14 @@ async def serve(runtime: Runtime) -> None:
     """Trace until cancelled, then send what is there still."""
     telemetry = runtime.config.telemetry
     try:
-        from actors.tracer.export import Exporter
+        exporter = Exporter(
+            telemetry.otlp_endpoint, telemetry.service_name, telemetry.timeout_seconds
+        )
     except ImportError as error:
         raise Refused(
             f"telemetry.otlp_endpoint is set, but {error.name} is not installed: "
             "pip install 'agiraph[otel]'"
         ) from error
-    exporter = Exporter(telemetry.otlp_endpoint, telemetry.service_name, telemetry.timeout_seconds)
     tracer = Tracer(runtime.home, exporter.send, runtime.log, with_content=telemetry.content)
     await runtime.ready()
     try:

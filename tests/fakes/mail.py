@@ -1,6 +1,7 @@
 """A mail server on this machine, as small as a client needs it; keeps the mails it is sent."""
 
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable
 from email import message_from_bytes
@@ -14,8 +15,9 @@ DEADLINE_SECONDS = 20.0
 class MailServer:
     """Takes mails; the first `busy` of them are refused for now (451)."""
 
-    def __init__(self, busy: int = 0) -> None:
+    def __init__(self, busy: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.busy = busy
+        self.tls = tls
         self.mails: list[EmailMessage] = []
         self.attempts = 0
         self._changed = threading.Condition()
@@ -63,7 +65,25 @@ class MailServer:
 
 def _handler(server: MailServer) -> type[socketserver.StreamRequestHandler]:
     class Handler(socketserver.StreamRequestHandler):
+        def setup(self) -> None:
+            if server.tls is not None:
+                self.request.settimeout(DEADLINE_SECONDS)
+                self.request = server.tls.wrap_socket(
+                    self.request, server_side=True, do_handshake_on_connect=False
+                )
+            super().setup()
+
+        def finish(self) -> None:
+            super().finish()
+            self.request.close()
+
         def handle(self) -> None:
+            try:
+                self._talk()
+            except OSError:
+                pass  # the client has gone, or does not trust us
+
+        def _talk(self) -> None:
             self._say(b"220 fake")
             while line := self.rfile.readline():
                 match line.split()[0].upper():

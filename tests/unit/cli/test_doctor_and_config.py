@@ -24,7 +24,8 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     names = [check["name"] for check in told["checks"]]
     assert names == [
         "python", "packages", "home", "settings", "approvals", "supervisor", "socket path",
-        "models", "web search", "web pages", "bwrap", "launcher", "disk",
+        "models", "web search", "web pages", "channels", "traces", "bwrap",
+        "launcher", "disk",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 
@@ -36,6 +37,16 @@ def test_doctor_for_people_says_what_to_do(tmp_path: Path) -> None:
     assert "fail  settings" in result.stdout
     assert "agiraph.yaml:2" in result.stdout
     assert "→ mend the line" in result.stdout
+
+
+def test_doctor_tells_of_a_channel_whose_variable_is_not_set(tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text(
+        'channels: {phone: {kind: webhook, url: "${NO_SUCH_HOOK}"}}\n'
+    )
+    told = json_of(command(None, "doctor", "--json", "--home", str(tmp_path)))
+    [check] = [check for check in told["checks"] if check["name"] == "channels"]
+    assert (check["status"], check["detail"]) == ("warn", "not set: NO_SUCH_HOOK")
+    assert check["advice"].startswith("export NO_SUCH_HOOK=...")
 
 
 def test_doctor_changes_nothing(tmp_path: Path) -> None:

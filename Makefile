@@ -15,13 +15,14 @@ GOAL ?= Survey this folder and report what is in it
 ARGS ?=
 export GOAL INPUT
 
-.PHONY: setup run test check format bench clean help
+.PHONY: setup run test check format bench pictures clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir GOAL=text ARGS=options)"
 	@echo "make test    every test"
 	@echo "make check   format, lint, types, layers"
 	@echo "make bench   the benchmarks, as ratios"
+	@echo "make pictures  the pictures of the docs"
 	@echo "make format  put the code into shape"
 	@echo "make clean   remove .venv and caches"
 
@@ -68,6 +69,10 @@ check: $(DEVELOPS)
 format: $(DEVELOPS)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The pictures of the docs, made anew by the real widgets and one real run.
+pictures: $(DEVELOPS)
+	PYTHONPATH=. $(BIN)/python docs/pictures.py $(ARGS)
 
 bench: $(DEVELOPS)
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -169,7 +169,7 @@ class Session:
         return recipients(self._agent.id, workers, to)
 
     async def _answer(self, question: str, text: str) -> None:
-        answered = await self._desk.ask(lambda client: client.answer(question, text))
+        answered = await self._desk.ask(lambda client: client.answer(question, text, via="console"))
         self._questions.pop(question, None)
         self._show(f"→ {printable(answered.sender)} gets your answer")
         self._waits_for_word = True

@@ -6,7 +6,7 @@ The person's acts run as tasks of their own, so nothing that is slow or away hol
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final, assert_never
 
 from textual import events, on
@@ -33,11 +33,11 @@ from actors.console.ui.board_panel import BoardPanel
 from actors.console.ui.dialogs import ConfirmScreen
 from actors.console.ui.drawing import strips_of_page
 from actors.console.ui.files_panel import FilesPanel
-from actors.console.ui.header import head_of, keys_of, note_of, target_of
+from actors.console.ui.header import Place, head_of, keys_of, note_of, target_of
 from actors.console.ui.help import HELP_PAGE
 from actors.console.ui.input_line import InputLine
 from actors.console.ui.lines_panel import LinesPanel
-from actors.console.ui.look import SHEET, THEME
+from actors.console.ui.look import MARKDOWN, SHEET, THEME
 from actors.console.ui.members import EVERYONE
 from actors.console.ui.question_bar import QuestionBar
 from actors.console.ui.source import Feed
@@ -98,12 +98,14 @@ class ConsoleApp(App[None]):
         selected: str = COORDINATOR_NAME,
         *,
         is_colourless: bool = False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """Show `agent`, the conversation with `selected` first."""
+        """Show `agent`, the conversation with `selected` first; `clock` tells the epoch time."""
         # Only with the terminal's own colours does Textual leave them out; else it makes greys.
         super().__init__(ansi_color=True if is_colourless else None)
         self.view = View(agent, selected=selected)
         self._feed = feed
+        self._clock = clock
         self._drawn: View | None = None
         self._answering: str | None = None
         self._acts: set[asyncio.Task[None]] = set()
@@ -136,6 +138,7 @@ class ConsoleApp(App[None]):
         """Begin to draw the news."""
         self.register_theme(THEME)
         self.theme = THEME.name
+        self.console.push_theme(MARKDOWN)
         self._feed.start()
         self._fold()
         self.query_one(InputLine).focus()
@@ -169,7 +172,7 @@ class ConsoleApp(App[None]):
     def _draw(self) -> None:
         if not self.query("#keys"):
             return  # the screen is not there yet, or not any more
-        view, last, now = self.view, self._drawn, time.time()
+        view, last, now = self.view, self._drawn, self._clock()
         is_second = int(now) != self._second
         if view is last and not is_second:
             return
@@ -190,7 +193,7 @@ class ConsoleApp(App[None]):
         note.display = view.note is not None
         note.update(note_of(view.note))
         self.query_one("#target", Static).update(target_of(view, self._answering))
-        self.query_one("#keys", Static).update(keys_of(view, self._is_writing, self.size.width))
+        self.query_one("#keys", Static).update(keys_of(view, self._place, self.size.width))
 
     def _do_now(self, news: News) -> None:
         self._take(news)
@@ -293,7 +296,7 @@ class ConsoleApp(App[None]):
         self.bell()
         line = self.query_one(InputLine)
         if len(self.screen_stack) == 1 and not line.value and line.has_focus:
-            self.query_one(QuestionBar).show(self.view.waiting, time.time())
+            self.query_one(QuestionBar).show(self.view.waiting, self._clock())
             self.query_one(QuestionBar).arm(self._key_at)
 
     @on(QuestionBar.Answered)
@@ -410,6 +413,12 @@ class ConsoleApp(App[None]):
     @property
     def _is_writing(self) -> bool:
         return isinstance(self.focused, InputLine)
+
+    @property
+    def _place(self) -> Place:
+        if self._is_writing:
+            return "line"
+        return "question" if isinstance(self.focused, QuestionBar) else "panel"
 
     def on_descendant_focus(self) -> None:
         """Show the keys that count now."""

@@ -62,8 +62,7 @@ class FilesPanel(Vertical):
         table.display, page.display = not is_file, is_file
         if isinstance(found, FileContent):
             self._file = found
-            self._draw()
-            page.scroll_home(animate=False)
+            self.call_after_refresh(self._draw)  # its width is known when it is shown
         else:
             self._file, self._entries = None, found.entries
             table.clear()
@@ -90,6 +89,7 @@ class FilesPanel(Vertical):
         text = told_file(self._file)
         lines = strips_of_page(text, width, self.app.console, is_markdown=is_markdown)
         page.set_lines(lines, to_end=False, keep_from_end=False)
+        page.scroll_home(animate=False)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open what was chosen."""

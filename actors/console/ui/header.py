@@ -1,13 +1,16 @@
 """The lines round the panels: how the agent stands, whom a line goes to, which keys count. Pure."""
 
-from typing import Final
+from typing import Final, Literal
 
 from rich.text import Text
 
 from actors.console.printable import one_line
 from actors.console.ui.look import BOLD, QUIET, TONES, voice
-from actors.console.ui.members import EVERYONE, money_told, tokens_told
+from actors.console.ui.members import money_told, tokens_told
 from actors.console.ui.view import Noted, View
+
+Place = Literal["line", "question", "panel"]
+"""Where the focus is."""
 
 STATUS_TONES: Final = {
     "working": "good",
@@ -56,9 +59,14 @@ def note_of(note: Noted | None) -> Text:
     return Text(one_line(note.text, 300), TONES["bad" if note.is_bad else "quiet"])
 
 
-def keys_of(view: View, is_writing: bool, width: int) -> Text:
+def keys_of(view: View, place: Place, width: int) -> Text:
     """Return the keys that count where the focus is, as many as fit."""
-    if is_writing:
+    has_options = any(question.options for question in view.waiting)
+    if place == "question":
+        keys = [*([("1-9", "answer")] if has_options else []), ("type", "answer in words"),
+                *([("← →", "other questions")] if len(view.waiting) > 1 else []),
+                ("Esc", "later"), ("F3", "board"), ("F1", "help"), ("^Q", "quit")]  # fmt: skip
+    elif place == "line":
         keys = [("Tab", "complete"), ("PgUp", "scroll"), ("^N ^P", "entity"), ("Esc", "keys"),
                 ("F2", "team"), ("F3", "board"), ("F4", "files"), ("F5", "tree"), ("F1", "help"),
                 ("^Q", "quit")]  # fmt: skip
@@ -69,8 +77,10 @@ def keys_of(view: View, is_writing: bool, width: int) -> Text:
         keys = [*panels, ("i", "write"), ("b", "board"), ("f", "files"), ("t", "tree"),
                 ("s", "team"), ("^N ^P", "entity"), ("Esc", "back"), ("?", "help"),
                 ("^Q", "quit")]  # fmt: skip
-    if view.waiting:
-        keys = [("1-9" if any(q.options for q in view.waiting) else "a", "answer"), *keys]
+    if view.waiting and place == "panel":
+        keys = [("1-9" if has_options else "a", "answer"), *keys]
+    elif view.waiting and place == "line":
+        keys = [("F6", "questions"), *keys]
     text = Text()
     for key, meaning in keys:
         piece = Text.assemble((key, BOLD), (f" {meaning}", QUIET), "  ")
@@ -102,8 +112,3 @@ def _spent(view: View) -> str:
         return ""
     money = money_told(sum(costs)) if costs else ""
     return f"{tokens_told(tokens)} tokens {money}".strip()
-
-
-def is_everyone(view: View) -> bool:
-    """Whether the whole team is looked at."""
-    return view.selected == EVERYONE

@@ -14,11 +14,25 @@ class LinesPanel(ScrollView, can_focus=True):
         """Begin empty."""
         super().__init__(id=id)
         self._lines: Sequence[Strip] = ()
+        self._is_moving = False
+        self.follows = True
+        """Whether the person stands at the end, and stays there when more comes."""
 
-    @property
-    def is_at_end(self) -> bool:
-        """Whether the last line is in sight."""
-        return self.scroll_offset.y >= self.max_scroll_y - 1
+    def to_end(self) -> None:
+        """Show the last lines."""
+        self._move_to(len(self._lines))
+        self.follows = True
+
+    def _move_to(self, line: int) -> None:
+        self._is_moving = True
+        self.scroll_to(y=line, animate=False)
+        self._is_moving = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Note whether the person has left the end, or is back there."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._is_moving:
+            self.follows = new_value >= self.max_scroll_y - 1
 
     def set_lines(self, lines: Sequence[Strip], *, to_end: bool, keep_from_end: bool) -> None:
         """Show other lines: at their end, or where we stood, counted from the end if asked so."""
@@ -26,9 +40,9 @@ class LinesPanel(ScrollView, can_focus=True):
         self._lines = lines
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
         if to_end:
-            self.scroll_to(y=len(lines), animate=False)
+            self.to_end()
         elif keep_from_end:
-            self.scroll_to(y=max(0, len(lines) - from_end), animate=False)
+            self._move_to(max(0, len(lines) - from_end))
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

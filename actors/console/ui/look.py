@@ -8,6 +8,7 @@ import zlib
 from typing import Final
 
 from rich.style import Style
+from rich.theme import Theme as RichTheme
 from textual.theme import Theme
 
 from actors.console.narrate import Tone
@@ -36,6 +37,20 @@ TONES: Final[dict[Tone, Style]] = {
     "voice": Style(color="#d5d9e8"),
     "ask": Style(color="#e0af68", bold=True),
 }
+MARKDOWN: Final = RichTheme(
+    {
+        "markdown.h1": "bold #7aa2f7",
+        "markdown.h2": "bold #7aa2f7",
+        "markdown.h3": "bold #7dcfff",
+        "markdown.code": "#73daca",
+        "markdown.code_block": "#73daca",
+        "markdown.table.header": "bold #7dcfff",
+        "markdown.table.border": "#565f89",
+        "markdown.item.number": "#7dcfff",
+        "markdown.link": "#7dcfff",
+        "markdown.link_url": "underline #7dcfff",
+    }
+)
 QUIET: Final = TONES["quiet"]
 BOLD: Final = Style(bold=True)
 
@@ -73,6 +88,8 @@ Screen { layers: base above; }
 #team { width: 34; height: 1fr; border: none; padding: 0; background: $surface; }
 #team { scrollbar-size-vertical: 1; }
 #team:focus { background: $surface; border: none; }
+#team > .option-list--option-highlighted { background: $primary 25%; }
+#team:focus > .option-list--option-highlighted { background: $primary 45%; }
 #panels { width: 1fr; height: 1fr; }
 #talk, #page, #help { height: 1fr; scrollbar-gutter: stable; }
 #talk, #page, #help { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
@@ -83,6 +100,7 @@ Screen { layers: base above; }
 #target { width: auto; padding: 0 0 0 1; }
 #input, #input:focus { height: 1; border: none; padding: 0; width: 1fr; background: $surface; }
 #keys { height: 1; background: $panel; padding: 0 1; }
+DataTable { scrollbar-size-horizontal: 0; }
 DataTable { height: 1fr; scrollbar-size-vertical: 1; background: $background; }
 DataTable > .datatable--header { background: $surface; text-style: bold; }
 #detail { height: auto; max-height: 40%; background: $surface; padding: 0 1; }

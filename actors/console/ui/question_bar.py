@@ -49,7 +49,7 @@ class QuestionBar(Static, can_focus=True):
         super().__init__("", id=id)
         self._questions: tuple[QuestionView, ...] = ()
         self._chosen: str | None = None
-        self._armed_at = 0.0
+        self._armed_at = self._now = 0.0
 
     @property
     def current(self) -> QuestionView | None:
@@ -59,6 +59,7 @@ class QuestionBar(Static, can_focus=True):
 
     def show(self, questions: tuple[QuestionView, ...], now: float) -> None:
         """Show the open questions; hides itself when there is none."""
+        self._now = now
         self._questions = tuple(sorted(questions, key=lambda one: one.urgency != "urgent"))
         self.set_class(not questions, "is-hidden")
         question = self.current
@@ -77,7 +78,7 @@ class QuestionBar(Static, can_focus=True):
         ids = [str(question.id) for question in self._questions]
         if self.current is not None and ids:
             self._chosen = ids[(ids.index(str(self.current.id)) + by) % len(ids)]
-            self.show(self._questions, time.time())
+            self.show(self._questions, self._now)
 
     def choose(self, number: int) -> bool:
         """Answer with the option of this number; return whether there is one."""

@@ -71,7 +71,7 @@ class TalkPanel(LinesPanel):
             and bool(view.timeline.entries)
             and view.timeline.entries[0].order < before.timeline.entries[0].order
         )
-        self._layout(to_end=is_other or (self.is_at_end and not older), keep_from_end=older)
+        self._layout(to_end=is_other or (self.follows and not older), keep_from_end=older)
 
     def _layout(self, *, to_end: bool, keep_from_end: bool = False) -> None:
         view = self._view
@@ -104,8 +104,10 @@ class TalkPanel(LinesPanel):
         return entry, is_open, is_marked, strips
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap anew."""
-        self._layout(to_end=self.is_at_end)
+        """Wrap anew; who follows stays at the end of what is higher or lower now."""
+        self._layout(to_end=self.follows)
+        if self.follows:
+            self.call_after_refresh(self.to_end)
 
     # --- the mark ---
 

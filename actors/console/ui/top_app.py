@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final
 
 from rich.text import Text
@@ -69,12 +69,14 @@ class TopApp(App[str]):
         sort: str = "cpu",
         every_seconds: float = 1.0,
         is_colourless: bool = False,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Show all entities, or those of the agent with this id, sorted by one of SORTS."""
         super().__init__(ansi_color=True if is_colourless else None)
         self.sort_by = sort
         self.is_reversed = False
         self._feed = feed
+        self._clock = clock
         self._agent = agent
         self._every = every_seconds
         self._listed: list[EntityRow] = []
@@ -132,7 +134,7 @@ class TopApp(App[str]):
     def _draw(self) -> None:
         if not self.query("#keys"):
             return
-        now = time.time()
+        now = self._clock()
         rows = top_rows(self._listed, now, self._agent)
         marked = self.marked
         self._shown = ordered(rows, self.sort_by, is_reversed=self.is_reversed)

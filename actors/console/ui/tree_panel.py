@@ -8,6 +8,7 @@ from textual.message import Message
 from textual.widgets import DataTable
 
 from actors.console.printable import one_line
+from actors.console.toplist import STATE_WORDS
 from actors.console.tree import Twig, grown
 from actors.console.ui.look import BOLD, QUIET, state_style
 from actors.console.ui.members import SIGNS, age, money_told, tokens_told
@@ -75,7 +76,10 @@ def cells_of(twig: Twig, now: float) -> tuple[Text, ...]:
     row = twig.row
     return (
         Text.assemble((twig.lead, QUIET), (twig.name, BOLD)),
-        Text(f"{SIGNS.get(row.state, '·')} {row.state.replace('_', ' ')}", state_style(row.state)),
+        Text(
+            f"{SIGNS.get(row.state, '·')} {STATE_WORDS.get(row.state, row.state)}",
+            state_style(row.state),
+        ),
         Text(age(now - row.doing_since) if row.doing_since else "", justify="right"),
         Text(tokens_told(row.tokens) if row.tokens else "", justify="right"),
         Text(money_told(row.cost_usd) if row.cost_usd else "", justify="right"),

@@ -347,3 +347,36 @@ def test_ctrl_c_leaves_at_the_second_press() -> None:
         assert app._exit
 
     play(FakeFeed(team("ada")), scene)
+
+
+def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for burst in range(4):
+            start = 1 + burst * 400
+            happenings = [happened("stage.started", start + n, "coordinator") for n in range(400)]
+            feed.news.append(events(*happenings))
+            await pilot.press("x")
+        await settle(pilot, feed)
+        assert app.query_one(InputLine).value == "xxxx"
+        assert len(app.view.shown) == 1600
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_who_reads_back_is_not_moved_by_what_comes() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        talk = app.query_one(TalkPanel)
+        assert talk.follows
+        await pilot.press("pageup", "pageup")
+        await settle(pilot, feed)
+        before = talk.scroll_offset.y
+        feed.news.append(events(happened("stage.started", 99, "coordinator", name="Newest")))
+        await settle(pilot, feed)
+        assert talk.scroll_offset.y == before
+        assert "Newest" not in screen_of(app)
+        await pilot.press("escape", "end")
+        await settle(pilot, feed)
+        assert "Newest" in screen_of(app)
+
+    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
+    play(FakeFeed(team("ada"), events(*happenings)), scene)

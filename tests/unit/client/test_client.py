@@ -13,6 +13,7 @@ from agiraph.client.calls import Calls
 
 SENT = {"id": "00", "to": ["coordinator"], "ts": 1.0}
 KEY = "Idempotency-Key"
+KEYED = {"Authorization": "Bearer t"}
 
 Handler = Callable[[httpx.Request], httpx.Response]
 
@@ -22,7 +23,7 @@ def client_of(handler: Handler, patience_seconds: float = 5.0) -> Client:
     client = Client("http://gateway", "t", patience_seconds=patience_seconds)
     client._http.close()
     client._http = httpx.Client(
-        base_url="http://gateway", transport=httpx.MockTransport(handler), trust_env=False
+        base_url="http://gateway", transport=httpx.MockTransport(handler), headers=KEYED
     )
     client._patience.has_met = True
     return client
@@ -124,7 +125,7 @@ def test_the_async_client_makes_the_same_calls_and_has_the_same_patience() -> No
         async with AsyncClient("http://gateway", "t") as client:
             await client._http.aclose()
             client._http = httpx.AsyncClient(
-                base_url="http://gateway", transport=httpx.MockTransport(gateway), trust_env=False
+                base_url="http://gateway", transport=httpx.MockTransport(gateway), headers=KEYED
             )
             client._patience.has_met = True
             sent: Sent = await client.send("shop", "hello", to="Ada")

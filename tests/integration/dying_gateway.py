@@ -1,0 +1,40 @@
+"""A gateway for tests that kills itself (kill -9) where a call is done and not yet answered.
+
+Run as a program this is `agiraph-supervisor` with this gateway in place of the real one. It dies
+whenever `{home}/die` holds the path of the call that it is about to answer, and takes that away.
+"""
+
+import os
+import signal
+from pathlib import Path
+
+from actors.human.main import main as serve
+from actors.human.once import Once
+from actors.kinds import KINDS
+from actors.launch import Launch
+
+
+def order_file(home: Path) -> Path:
+    """Return the file that names the call at which the gateway dies."""
+    return home / "die"
+
+
+def main(launch: Launch) -> int:
+    """Run the gateway, on its guard."""
+    order = order_file(launch.home)
+    keep = Once._keep
+
+    def die_or_keep(self: Once, key: str, path: str, answer: list[object]) -> None:
+        if order.exists() and order.read_text() == path:
+            order.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        keep(self, key, path, answer)  # type: ignore[arg-type]
+
+    Once._keep = die_or_keep  # type: ignore[method-assign,assignment]
+    return serve(launch)
+
+
+if __name__ == "__main__":
+    from actors.supervisor.main import main as supervise
+
+    supervise({**KINDS, "human": "tests.integration.dying_gateway:main"})

@@ -1,0 +1,91 @@
+"""kill -9 of the real gateway between a deed and its answer: asked again, nothing is done twice."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agiraph.api import CreateAgent, NewTrigger
+from agiraph.client import Client, read_door
+from tests.integration.commands import DEADLINE_SECONDS, Commands
+from tests.integration.dying_gateway import order_file
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home whose gateway dies when it is told to, under a real supervisor."""
+    commands = Commands(tmp_path_factory.mktemp("killed") / "home")
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tests.integration.dying_gateway", "--until-eof"],
+        env={**commands.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert "ready" in process.stdout.readline()
+        yield commands.home
+    finally:
+        _, err = process.communicate("", timeout=DEADLINE_SECONDS)
+        assert process.returncode == 0, err
+
+
+def gateway_pid(client: Client) -> int:
+    return client.health().pid
+
+
+def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    request = CreateAgent(
+        goal="Survey these papers", model="script/survey", input=str(tmp_path), name="papers"
+    )
+    with Client.for_home(home, patience_seconds=DEADLINE_SECONDS) as client:
+        first = gateway_pid(client)
+        order_file(home).write_text("/agents")
+        agent = client.create_agent(request, key="create-1")
+        second = gateway_pid(client)
+        assert second != first
+        assert [(a.id, a.name) for a in client.agents()] == [(agent.id, "papers")]
+        assert agent.id == client.create_agent(request, key="create-1").id
+
+        order_file(home).write_text(f"/agents/{agent.id}/send")
+        sent = client.send(agent.id, "Hello there", key="send-1")
+        third = gateway_pid(client)
+        assert third != second
+        assert client.send(agent.id, "Hello there", key="send-1") == sent
+        said = [m for m in client.conversation(agent.id).messages if m.sender == "human"]
+        assert [(m.content, m.id) for m in said] == [("Hello there", sent.id)]
+
+        order_file(home).write_text(f"/agents/{agent.id}/triggers")
+        later = NewTrigger(type="delayed", config={"delay_seconds": "1h"}, action="Look again")
+        trigger = client.add_trigger(agent.id, later, key="trigger-1")
+        assert gateway_pid(client) != third
+        assert [t.id for t in client.triggers(agent.id)] == [trigger.id]
+
+        with client.follow_events(agent.id) as follower:
+            types = Counter[str]()
+            while not types["agent.completed"]:
+                event = follower.next(DEADLINE_SECONDS)
+                assert event is not None
+                types[event.type] += 1
+        assert types["agent.created"] == 1
+        heard = [m for m in client.messages(agent.id) if m.content == "Hello there"]
+        assert len(heard) == 1
+        assert not order_file(home).exists()
+
+
+def test_a_key_with_another_request_is_refused_also_after_the_restarts(home: Path) -> None:
+    url, token = read_door(home)
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": "create-1"}
+    body = {"goal": "Something else"}
+    answer = httpx.post(f"{url}/agents", json=body, headers=headers, trust_env=False)
+    assert answer.status_code == 422
+    assert answer.json()["type"] == "urn:agiraph:problem:key-reused"

@@ -65,7 +65,7 @@ def _supervisor() -> None:
 
 
 def _ahead() -> None:
-    importlib.import_module("actors.supervisor.ahead").main()
+    importlib.import_module("actors.supervisor.early").main()
 
 
 def _find_folders() -> None:

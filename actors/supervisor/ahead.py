@@ -3,12 +3,9 @@
 An interpreter needs longer to import than to do what it is for, and the SDK of a model service
 longest of all. So broker, spawner and router are started first, and import while the supervisor
 does. Each waits at its descriptor for its launch: until then it touches nothing, and it ends when
-that descriptor does. The supervisor itself waits for a word on its standard input, so that the
-command line can start it before it knows whether it will need one; without it all end as they came.
+that descriptor does.
 """
 
-import os
-import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -27,18 +24,6 @@ class Ahead:
         """Hold what `start` made."""
         self.actors = actors
         self.spawner = spawner
-
-
-def main() -> None:
-    """Run a supervisor that waits for a word before it begins: `MODEL OPTIONS...`.
-
-    MODEL is the model that the run was asked to use, empty if none was named.
-    """
-    ahead = start(sys.argv.pop(1), os.environ)
-    from actors.supervisor.main import main as supervise  # while they import theirs
-
-    if os.read(0, 1):
-        supervise(ahead=ahead)
 
 
 def start(model: str, environ: Mapping[str, str]) -> Ahead:

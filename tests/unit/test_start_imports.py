@@ -27,7 +27,7 @@ PRELOADED = "from actors.spawner import FIRST, LATER, preload; preload(FIRST); p
             id="client",
         ),
         pytest.param("import agiraph.client.door", (*NEVER, "asyncio"), id="is anybody there"),
-        pytest.param("import actors.supervisor.ahead", (*NEVER, *OURS, *SMALL), id="ahead"),
+        pytest.param("import actors.supervisor.early", (*NEVER, *OURS, *SMALL), id="ahead"),
         pytest.param("import actors.supervisor.main", NEVER, id="supervisor"),
         pytest.param("import actors.router", (*NEVER, "pydantic", "asyncio"), id="router"),
         pytest.param("import actors.broker.main", NEVER, id="broker before its SDK"),

@@ -180,6 +180,10 @@ class Gate:
     def _count(self, caller: Caller) -> None:
         if self._open.of(caller) >= self._http.calls_at_once:
             raise TooMany(f"more than {self._http.calls_at_once} calls are open at once", 1.0)
+        self._take_of(caller)
+
+    def _take_of(self, caller: Caller) -> None:
+        """Take one call, or one frame of a WebSocket, from what a caller may make."""
         rate, burst = self._http.calls_per_second, float(self._http.burst)
         if caller.calls_per_second is not None and caller.calls_per_second < rate:
             rate = caller.calls_per_second
@@ -221,8 +225,17 @@ class Gate:
                 message["headers"] = with_defaults(list(message.get("headers", ())))
             await send(message)
 
+        async def counted() -> Any:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                try:
+                    self._take_of(call.caller)
+                except TooMany:
+                    return {"type": "websocket.disconnect", "code": POLICY_VIOLATION}
+            return message
+
         try:
-            if not await self._while_valid(scope, receive, noting, call):
+            if not await self._while_valid(scope, counted, noting, call):
                 await send(
                     {
                         "type": "websocket.close",

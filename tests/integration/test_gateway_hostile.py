@@ -267,6 +267,24 @@ def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:
             list(socket)
 
 
+def test_a_follower_that_says_things_all_the_time_is_let_go(world: World, url: str) -> None:
+    with world.client() as client:
+        made = client.add_token(NewToken(name="chatty", scope="read", calls_per_second=5))
+    headers = {"Authorization": f"Bearer {made.token}"}
+    with connect(
+        f"ws{url[4:]}/agents/{AGENT}/events", additional_headers=headers, proxy=None
+    ) as socket:
+
+        def is_let_go() -> bool:
+            try:
+                socket.send("x")
+            except ConnectionClosed:
+                return True
+            return False
+
+        until(is_let_go, "it is let go")
+
+
 # --- lying ones ---
 
 ESCAPES = (

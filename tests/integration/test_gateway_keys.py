@@ -14,6 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from actors.human.access.scopes import WEBSOCKET, Rules, is_open, routes_of
 from actors.human.app import ROUTERS
+from actors.human.gate import SECRET_NAMES
 from agiraph.api import ApiError, NewToken
 from agiraph.api.access import SCOPES, Scope
 from agiraph.client import Client
@@ -119,6 +120,8 @@ def test_the_document_tells_the_scope_of_every_call(client: Client, url: str) ->
     calls = [one for calls in document["paths"].values() for one in calls.values()]
     assert len(calls) > 40
     assert {one.get("x-scope") for one in calls} == set(SCOPES)
+    asked = {one["name"] for call in calls for one in call.get("parameters", ())}
+    assert not asked & SECRET_NAMES  # these are refused in a query
     assert document["paths"]["/agents/{agent}/send"]["post"]["x-scope"] == "talk"
 
 

@@ -1,5 +1,7 @@
 """Tokens, scopes and logins through the API of a gateway that really listens."""
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -279,6 +281,10 @@ def test_the_page_of_a_link_runs_nothing_but_its_own_script(url: str) -> None:
     assert page.headers["referrer-policy"] == "same-origin"
     assert page.headers["cache-control"] == "no-store"
     assert not re.search(r"(src|href)=", page.text)
+    for kind in ("script", "style"):
+        (inner,) = re.findall(rf"<{kind}>(.*?)</{kind}>", page.text, re.S)
+        digest = base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
 
 
 def test_a_browser_logs_in_once_by_a_link(world: World, client: Client, url: str) -> None:

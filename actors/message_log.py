@@ -30,8 +30,13 @@ class MessageLog:
             self._render(record)
         self._journal.records = []
 
-    def add(self, id: str, sender: str, to: str, content: str, ts: float) -> bool:
-        """Write a message down; return False if it stood there. Raises OSError."""
+    def add(
+        self, id: str, sender: str, to: str, content: str, ts: float, in_reply_to: str = ""
+    ) -> bool:
+        """Write a message down; return False if it stood there. Raises OSError.
+
+        `in_reply_to` is the id of the message that it answers.
+        """
         if id in self._ids:
             return False
         record = {
@@ -42,6 +47,8 @@ class MessageLog:
             "content": content,
             "ts": ts,
         }
+        if in_reply_to:
+            record["in_reply_to"] = in_reply_to
         self._journal.append(record)
         self._ids.add(id)
         self._render(record)

@@ -142,7 +142,7 @@ class Recorder:
             return
         sender = body.from_name or name_of(header.sender)
         to = body.to_name or name_of(header.to)
-        log.add(header.id.hex(), sender, to, body.content, header.sent_at)
+        log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
 
     def _events_of(self, agent: AgentId) -> EventFile:
         if agent not in self._events:

@@ -13,10 +13,16 @@ EVENTS = {
     "withdrawn": "human.withdrawn",
 }
 MACHINERY = "gateway"
+BY_APPROVAL = "standing approval"
 
 
 def write_outcome(thread: Thread, question: Question, reason: str = "") -> None:
-    """Write into the thread what became of a question: once, however often it is called."""
+    """Write into the thread what became of a question: once, however often it is called.
+
+    What a standing approval has answered was never shown, and is not shown now.
+    """
+    if (question.answered_by or "").startswith(BY_APPROVAL):
+        return
     is_answer = question.status == "answered"
     thread.add(
         id=f"{'answer' if is_answer else question.status}:{question.id}",

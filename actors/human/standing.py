@@ -5,13 +5,12 @@ record; taking one back is another.
 """
 
 from actors.human.cases import Case
+from actors.human.outcomes import BY_APPROVAL
 from actors.human.questions import Questions
 from agiraph.api import ApiError, ApprovalView
 from agiraph.approvals.policy import remembers
 from agiraph.approvals.words import ALLOW_ALWAYS
 from agiraph.models import Deed, Question
-
-BY_APPROVAL = "standing approval"
 
 
 def standing(book: Questions, agent: str | None = None) -> list[Case]:
@@ -32,12 +31,17 @@ def answer_by_standing(book: Questions, question: Question, now: float) -> bool:
 
 
 def revoke(book: Questions, id: str, now: float) -> ApprovalView:
-    """Take an approval back; return what it was. ApiError 404 lists those that stand."""
-    found = next((case for case in standing(book) if case.question.id == id), None)
+    """Take an approval back, if it still stands; return what it was.
+
+    ApiError 404 lists those that stand.
+    """
+    given = (case for case in book.cases() if _was_given(case))
+    found = next((case for case in given if case.question.id == id), None)
     if found is None:
         known = ", ".join(case.question.id for case in standing(book)) or "none"
         raise ApiError(404, f"unknown approval '{id}' (standing: {known})")
-    book.revoke(id, now)
+    if not found.is_revoked:
+        book.revoke(id, now)
     return approval_view(found)
 
 
@@ -58,6 +62,10 @@ def approval_view(case: Case, agent_name: str = "") -> ApprovalView:
 
 
 def _stands(case: Case) -> bool:
+    return _was_given(case) and not case.is_revoked
+
+
+def _was_given(case: Case) -> bool:
     question = case.question
     is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
-    return question.kind == "approval" and is_given and not case.is_revoked
+    return question.kind == "approval" and is_given

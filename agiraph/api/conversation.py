@@ -74,3 +74,4 @@ class MessageView(View):
     to: str
     content: str
     ts: float
+    in_reply_to: str | None = None

@@ -40,6 +40,15 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield place
 
 
+@pytest.fixture(scope="session")
+def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("rough")
+    settings = "run:\n  park_after_seconds: 0\nsupervisor:\n  intensity: 100\n"
+    (home / "agiraph.yaml").write_text(settings)
+    with placed(home) as place:
+        yield place
+
+
 @pytest.fixture(scope="module")
 def place(_common: Place) -> Iterator[Place]:
     """Return a place whose entities never park, where other files have been before.
@@ -55,3 +64,10 @@ def drowsy_place(_drowsy: Place) -> Iterator[Place]:
     """Return a place like `place`, whose entities park as soon as they have nothing to do."""
     yield _drowsy
     assert "Traceback" not in _drowsy.traces()
+
+
+@pytest.fixture(scope="module")
+def rough_place(_rough: Place) -> Iterator[Place]:
+    """Return a place like `place`, whose services may be killed as often as one likes."""
+    yield _rough
+    assert "Traceback" not in _rough.traces()

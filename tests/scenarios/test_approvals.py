@@ -10,7 +10,7 @@ from agiraph.client import Client
 from tests.fakes.model_server import Brain, Reply, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, one_worker
 from tests.scenarios.test_steering import await_end, begin, of
 
 RULES = """
@@ -21,16 +21,17 @@ rules:
   - {name: stages, tool: stage, worker: coordinator, pattern: Guarded, action: ask}
 """
 MARK = call("bash", command="echo x >> marks.txt")
+FACT = call("write_file", path="fact.md", content="a fact")
 PUBLISH = call("publish", summary="done")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("home")
-    (home / "approvals.yaml").write_text(RULES)
-    with placed(home) as place:
-        yield place
-        assert "Traceback" not in place.traces()
+def place(rough_place: Place) -> Iterator[Place]:
+    """Return a place whose rules are ours as long as we are here."""
+    rules = rough_place.home / "approvals.yaml"
+    rules.write_text(RULES)
+    yield rough_place
+    rules.unlink()
 
 
 def open_approval(place: Place, agent: str) -> JsonObject:
@@ -140,6 +141,23 @@ def test_a_stage_waits_for_the_humans_word(place: Place) -> None:
     place.json("respond", asked["id"], "yes")
     await_end(agent)
     place.command("stop", "guarded")
+
+
+def test_a_limit_on_spending_may_be_lifted_for_always(place: Place) -> None:
+    limit = "rules: [{name: limit, tool: spend, over_usd: 0.000001, action: ask}]"
+    (place.home / "approvals.yaml").write_text(limit)
+    try:
+        place.plays(coordinator=one_worker("fay"), fay=[FACT, PUBLISH])
+        agent = begin(place, "lifted", "anthropic/claude-sonnet-4-5")
+        asked = open_approval(place, "lifted")
+        assert asked["about"]["tool"] == "spend"
+        place.json("respond", asked["id"], "2")
+        await_end(agent)
+        [standing] = place.json("approvals", "lifted")
+        assert (standing["tool"], standing["pattern"]) == ("spend", "limit")
+    finally:
+        (place.home / "approvals.yaml").write_text(RULES)
+        place.command("stop", "lifted")
 
 
 def test_spending_over_a_limit_is_asked_for_and_its_refusal_ends_the_run(place: Place) -> None:

@@ -5,7 +5,7 @@ Every line is said in its order, reaches whom it is for, and is said once.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from agiraph.client import Client
 from agiraph.turns import AssistantTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
 from tests.integration.house import until
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place
 
 GOAL = "Research AI chip companies and write a report"
 ON_IT = "On it. Setting up 3 researchers for NVIDIA, AMD, Intel."
@@ -46,11 +46,10 @@ THREAD = [
 ]
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
+@pytest.fixture
+def place(rough_place: Place) -> Place:
+    """Return a place that bears being killed."""
+    return rough_place
 
 
 def did(seen: SeenRequest, words: str) -> bool:

@@ -5,7 +5,6 @@ not waited for, several at once, and what an asker hears that nobody answered.
 """
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,7 +13,7 @@ from agiraph.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, call, calls
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, one_worker
 from tests.scenarios.test_approvals import patiently
 from tests.scenarios.test_steering import await_end, begin, of
 
@@ -27,16 +26,15 @@ ASK = call(
 DONE = call("publish", summary="done")
 
 
+@pytest.fixture
+def place(rough_place: Place) -> Place:
+    """Return a place that bears being killed."""
+    return rough_place
+
+
 def chosen(seen: SeenRequest) -> Reply:
     """Write the answer down and publish."""
     return calls(call("write_file", path="db.md", content=seen.result("ask_human")), DONE)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def open_question(place: Place, agent: str) -> JsonObject:
@@ -136,7 +134,7 @@ def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(place: Pl
     ask = call("ask_human", question="Which?", deadline="1s", default="SQLite")
     place.plays(coordinator=one_worker("dan"), dan=[ask, chosen])
     agent = begin(place, "unanswered")
-    until(lambda: place.json("questions", "--all"), "it was asked")
+    until(lambda: place.json("questions", "unanswered", "--all"), "it was asked")
     place.kill("human")
     seen = place.server.wait_for(of("dan", 1))
     result = seen.result("ask_human")

@@ -68,3 +68,25 @@ def test_a_question_outlives_the_death_of_everything(drowsy_place: Place) -> Non
     assert [row["id"] for row in place.json("questions", agent)] == [question]
     assert place.command("respond", question, "PostgreSQL").returncode == 0
     await_end(place, agent)
+
+
+def test_an_approval_is_given_while_nobody_has_a_process_and_after_a_stop(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    rules = place.home / "approvals.yaml"
+    rules.write_text('rules: [{tool: bash, action: ask, pattern: "echo*"}]')
+    mark = call("bash", command="echo x >> marks.txt")
+    place.plays(**{**ASKING, "ada": [mark, call("publish", summary="marked")]})
+    started = place.json("run", "Mark", "--model", "anthropic/fake", "--detach")
+    agent = str(started["agent"])
+    until(lambda: states(place, agent) == ["parked", "parked"], "coordinator and worker parked")
+    [question] = place.json("questions", agent)
+    place.json("stop", agent)
+    assert place.command("respond", question["id"], "allow once").returncode == 0
+    place.json("resume", agent)
+    home = await_end(place, agent)
+    rules.unlink()
+    [marks] = home.glob("runs/*/nodes/*/published/marks.txt")
+    assert marks.read_text() == "x\n"
+    assert len(place.json("questions", agent, "--all")) == 1

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.human.outcomes import BY_APPROVAL
 from actors.human.questions import Questions
-from actors.human.standing import BY_APPROVAL, answer_by_standing, approval_view, revoke, standing
+from actors.human.standing import answer_by_standing, approval_view, revoke, standing
 from agiraph.api import ApiError
 from agiraph.ids import AgentId, QuestionId
 from agiraph.messages import AskQuestion
@@ -71,6 +72,7 @@ def test_an_approval_that_was_taken_back_is_asked_again(path: Path) -> None:
     book = Questions(path)
     assert standing(book) == []
     assert not answer_by_standing(book, asked(book, "a2"), 4.0)
-    with pytest.raises(ApiError, match="unknown approval 'a1'"):
-        revoke(book, "a1", 5.0)
+    assert revoke(book, "a1", 5.0).pattern == "ls", "taking it back again changes nothing"
+    with pytest.raises(ApiError, match="unknown approval 'a2'"):
+        revoke(book, "a2", 5.0)
     book.close()

@@ -77,8 +77,8 @@ TAIL = """\
   processor time per call is read about calls 5, 30 and 200 of one conversation. *Prefix* is the
   share of all bytes sent, the first call's too, that the call before began with (cache marks taken
   out), and what Anthropic's cache would serve by its marks and rules.
-- **Crowd** (`benchmarks/followers.py`): a team of three works, alone and while 200 WebSockets
-  follow its events and a thousand calls a second are made from a process of its own
+- **Crowd** (`benchmarks/followers.py`): a team of three works, alone, while 200 WebSockets
+  follow its events, and while a thousand calls a second are made too, from a process of its own
   (`benchmarks/crowd.py`). A text is timed from its POST until it stands, synced, in the journal of
   the coordinator, which waits for its workers: its yield point. A worker's turn is a model call of
   half a second and a `write_file`.

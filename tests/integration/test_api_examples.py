@@ -1,0 +1,52 @@
+"""The Python of docs/api.md runs as it stands there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from agiraph.messages import ChildStarted, StartChild
+from tests.fakes.gateway import World
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "api.md"
+SECONDS = 60
+
+
+def example(name: str) -> str:
+    found = re.search(rf"<!-- {name} -->\n```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+    assert found is not None
+    return found.group(1)
+
+
+def run(world: World, program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"AGIRAPH_HOME": str(world.home.path), "PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_examples_do_what_they_say(world: World) -> None:
+    start = world.line.answers[StartChild]
+
+    def start_and_work(body: StartChild) -> ChildStarted:
+        started = start(body)
+        assert isinstance(started, ChildStarted)
+        agent = started.address.partition("/")[0]
+        world.log_events("agent.created", "agent.completed", agent=agent)
+        return started
+
+    world.line.answers[StartChild] = start_and_work
+    assert "agent.completed" in run(world, example("sync"))
+    assert [m.body.content for m in world.line.sent if m.body.TYPE == "text"] == [
+        "Begin with the tables"
+    ]
+    world.add_agent(status="completed")
+    world.log_events("agent.created", "agent.completed")
+    assert run(world, example("async")).splitlines() == ["1 agent.created", "2 agent.completed"]

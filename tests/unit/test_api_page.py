@@ -1,0 +1,64 @@
+"""docs/api.md lists every endpoint with its scope, its meaning and the client's call.
+
+Run as a program this prints the table as it should stand there.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+
+from actors.human.access.scopes import needed
+from actors.human.app import ROUTERS
+from actors.human.document import family_of, operation_id, with_words
+from tests.unit.client.test_coverage import FOR_OTHERS, described, routes, verbs
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+BEGIN, END = "<!-- endpoints -->\n", "<!-- /endpoints -->\n"
+
+JsonObject = dict[str, Any]
+
+
+def document() -> JsonObject:
+    app = FastAPI(generate_unique_id_function=operation_id)
+    for router in ROUTERS:
+        app.include_router(router, tags=[family_of(router)])
+    return with_words(app.openapi())
+
+
+def table() -> str:
+    """Return the table of endpoints, one row each, family by family."""
+    calls = [(name, described(verb)) for name, verb in verbs().items()]
+    known = routes()
+    lines = ["| call | scope | what it does | `Client` |", "| --- | --- | --- | --- |"]
+    for path, operations in document()["paths"].items():
+        for method, about in operations.items():
+            route = known[method.upper(), path]
+            names = [
+                f"`{name}`"
+                for name, call in calls
+                if call.method == method.upper() and route.path_regex.match(call.path)
+            ]
+            other = FOR_OTHERS.get((method.upper(), path), "")
+            told = ", ".join(sorted(names)) or other
+            scope = needed(method.upper(), route.path)
+            lines.append(f"| `{method.upper()} {path}` | {scope} | {about['summary']} | {told} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_lists_every_endpoint() -> None:
+    written = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0]
+    assert written == table(), "python -m tests.unit.test_api_page prints it"
+
+
+def test_every_path_that_a_command_line_shows_is_one_of_the_api() -> None:
+    shown = re.findall(r"\$URL(/[^\s'\"?]*)", PAGE.read_text("utf-8"))
+    assert len(shown) > 8
+    patterns = [route.path_regex for route in routes().values()]
+    for path in shown:
+        assert path == "/openapi.json" or any(p.match(path) for p in patterns), path
+
+
+if __name__ == "__main__":
+    print(table(), end="")

@@ -82,9 +82,13 @@ class Tally:
 
 @dataclass(slots=True)
 class Book:
-    """What the journal says. `thread` and `events` tell how far the sources were read."""
+    """What the journal says. `thread` and `events` tell how far the sources were read.
+
+    `reads_events`: some channel wants what only the agents' events tell.
+    """
 
     channels: tuple[str, ...] = ()
+    reads_events: bool = False
     thread: int = 0
     events: dict[str, int] = field(default_factory=dict)
     deliveries: "OrderedDict[str, Delivery]" = field(default_factory=OrderedDict)
@@ -95,18 +99,24 @@ class Book:
     # --- decisions ---
 
     def opening(
-        self, channels: Iterable[str], thread: int, events: Mapping[str, int]
+        self,
+        channels: Iterable[str],
+        thread: int,
+        events: Mapping[str, int] | None,
     ) -> JsonObject | None:
         """Return the record of an opening with these channels, None if nothing changes.
 
-        The first channels there are begin to be told from here on: what was before is old news.
+        `thread` and `events` are how far the sources reach now; no `events`: no channel wants them.
+        A source that was not read before is read from here on: what was before is old news.
         """
-        names = sorted(channels)
-        if names == list(self.channels):
+        names, reads_events = sorted(channels), events is not None
+        if names == list(self.channels) and reads_events == self.reads_events:
             return None
-        record: JsonObject = {"type": "opened", "channels": names}
+        record: JsonObject = {"type": "opened", "channels": names, "reads_events": reads_events}
         if names and not self.channels:
-            record |= {"thread": thread, "events": dict(events)}
+            record["thread"] = thread
+        if events is not None and not self.reads_events:
+            record["events"] = dict(events)
         return record
 
     def noticing(
@@ -184,6 +194,7 @@ class Book:
         match record["type"]:
             case "opened":
                 self.channels = tuple(record["channels"])
+                self.reads_events = record.get("reads_events", False)
                 for delivery in list(self.deliveries.values()):
                     if delivery.channel not in self.channels:
                         del self.deliveries[delivery.id]
@@ -261,6 +272,7 @@ class Book:
         return {
             "type": "state",
             "channels": list(self.channels),
+            "reads_events": self.reads_events,
             "thread": self.thread,
             "events": dict(self.events),
             "known": list(self._known),
@@ -281,6 +293,7 @@ class Book:
 
     def _restore(self, record: JsonObject) -> None:
         self.channels = tuple(record["channels"])
+        self.reads_events = record.get("reads_events", False)
         self._move(record)
         self._known = OrderedDict.fromkeys(record["known"])
         for kept in record["deliveries"]:

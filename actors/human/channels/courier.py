@@ -119,9 +119,9 @@ class Courier:
 
     def _open(self, told: Told) -> None:
         """Write down which channels there are; the first ones begin with what comes from now on."""
-        seqs: dict[str, int] = {}
-        if self.settings and not self.book.channels and self._reads_events:
-            seqs = {agent.id: told.events_of(agent).last() for agent in told.agents.all()}
+        seqs: dict[str, int] | None = {} if self._reads_events else None
+        if seqs is not None and not self.book.reads_events:
+            seqs |= {agent.id: told.events_of(agent).last() for agent in told.agents.all()}
         record = self.book.opening(self.settings, told.thread.count, seqs)
         if record is not None:
             self._ledger.write(record)

@@ -73,18 +73,24 @@ def test_while_he_is_away_what_is_urgent_goes_where_he_said_and_the_rest_waits()
     assert len(book.due("phone", 30.0, holds=True)) == 1
 
 
-def test_the_first_channels_begin_with_what_comes_from_then_on() -> None:
-    book = Book()
-    assert book.opening([], 7, {}) is None
-    record = book.opening(["phone"], 7, {"shop-1": 3})
+def opened(book: Book, channels: list[str], thread: int, events: dict[str, int] | None) -> None:
+    """Let the book be opened with these channels."""
+    record = book.opening(channels, thread, events)
     assert record is not None
     book.apply(record)
+
+
+def test_a_source_is_told_from_when_it_is_first_read() -> None:
+    book = Book()
+    assert book.opening([], 7, None) is None
+    opened(book, ["phone"], 7, None)
+    assert (book.thread, book.events) == (7, {})
+    assert book.opening(["phone"], 9, None) is None
+    opened(book, ["desk", "phone"], 9, {"shop-1": 3})
     assert (book.thread, book.events) == (7, {"shop-1": 3})
-    assert book.opening(["phone"], 9, {}) is None
+    assert book.opening(["desk", "phone"], 9, {"shop-1": 5, "shop-2": 1}) is None
     told(book)
-    closed = book.opening([], 9, {})
-    assert closed is not None
-    book.apply(closed)
+    opened(book, [], 9, None)
     assert not book.deliveries
 
 

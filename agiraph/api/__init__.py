@@ -44,6 +44,7 @@ from agiraph.api.files import FileContent, FileEntry, Folder, RawFile
 from agiraph.api.memory import MemoryEntry, MemoryHit, MemoryQuery
 from agiraph.api.questions import Answer, QuestionView, Respond
 from agiraph.api.system import ConsoleTicket, Health, ModelsView, UsageView
+from agiraph.api.transcript import TranscriptEntry, TranscriptPage
 from agiraph.api.triggers import NewTrigger, TriggerView
 from agiraph.api.work import BoardView, NodeDetail, NodeView, RefView, StageView, WorkerView
 
@@ -107,6 +108,8 @@ __all__ = [
     "SetPresence",
     "StageView",
     "TokenView",
+    "TranscriptEntry",
+    "TranscriptPage",
     "TriggerView",
     "UsageView",
     "View",

@@ -1,6 +1,6 @@
 """Calls for talking with an agent's entities, and for what they said."""
 
-from agiraph.api import ConversationPage, MessageView, Nudge, SendText, Sent
+from agiraph.api import ConversationPage, MessageView, Nudge, SendText, Sent, TranscriptPage
 from agiraph.client.call import Call, Verb, get, named, of_agent, post
 from agiraph.models import DeliveryMode
 
@@ -52,6 +52,24 @@ class ConversationCalls:
         """
         query = named(after=after, before=before, entity=entity, limit=limit)
         return get(of_agent(agent, "conversation"), ConversationPage, query)
+
+    @Verb
+    def transcript(
+        self,
+        agent: str,
+        entity: str = "coordinator",
+        *,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        run: str | None = None,
+    ) -> Call[TranscriptPage]:
+        """Return what one entity heard, said and ran, paged as the conversation is.
+
+        `entity` is the coordinator or a worker of the run, by name or id; 404 lists them.
+        """
+        query = named(entity=entity, after=after, before=before, limit=limit, run=run)
+        return get(of_agent(agent, "transcript"), TranscriptPage, query)
 
     @Verb
     def messages(

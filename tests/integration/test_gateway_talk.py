@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from agiraph.client import Client
+from agiraph.client import LATEST, Client
+from agiraph.journal import Journal
 from agiraph.messages import (
     ChildFailed,
     QuestionAnswered,
@@ -161,3 +162,32 @@ def test_answers_survive_the_gateway(tmp_path: Path) -> None:
         with world.client() as client:
             assert client.questions()[0].answer == "yes"
             assert [m.kind for m in client.conversation(AGENT).messages] == ["question", "answer"]
+
+
+def test_what_an_entity_heard_said_and_ran_is_paged_both_ways(world: World, client: Client) -> None:
+    home = world.home.agent(world.add_agent().id)
+    world.add_team("Ada")
+    with Journal(home.conversation) as journal:
+        journal.append({"kind": "heard", "content": "Begin", "from_name": "human", "ts": 1.0})
+        call = {"id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+        journal.append({"kind": "said", "text": "Looking", "tool_calls": [call], "ts": 2.0})
+        journal.append({"kind": "tool.started", "call_id": "c1", "name": "bash", "ts": 3.0})
+        journal.append({"kind": "tool.finished", "call_id": "c1", "name": "bash", "content": "a"})
+    with open(home.conversation, "ab") as file:
+        file.write(b'{"kind":"sa')
+    page = client.transcript(AGENT, limit=2)
+    assert [(e.seq, e.kind, e.sender, e.content) for e in page.entries] == [
+        (1, "heard", "human", "Begin"),
+        (2, "said", "", "Looking"),
+    ]
+    assert page.entries[1].tool_calls[0].name == "bash"
+    assert (page.next, page.previous) == (2, None)
+    rest = client.transcript(AGENT, after=2)
+    assert ([e.seq for e in rest.entries], rest.next, rest.previous) == ([3, 4], 4, 3)
+    last = client.transcript(AGENT, before=LATEST, limit=3)
+    assert ([e.seq for e in last.entries], last.previous) == ([2, 3, 4], 2)
+    assert [e.seq for e in client.transcript(AGENT, before=2).entries] == [1]
+    assert client.transcript(AGENT, after=4).next == 4
+    assert client.transcript(AGENT, "Ada").entries == ()
+    error = refused(client.transcript, AGENT, "Bob")
+    assert (error.status, "Ada" in error.detail) == (404, True)

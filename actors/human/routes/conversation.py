@@ -17,6 +17,7 @@ from actors.human.routes.asking import (
     RunNamed,
 )
 from actors.human.speaking import answer, nudge, only_open_question, say
+from actors.human.transcripts import transcript_of, transcript_page
 from actors.message_log import read_message_log
 from agiraph.api import (
     Answer,
@@ -28,8 +29,10 @@ from agiraph.api import (
     Respond,
     SendText,
     Sent,
+    TranscriptPage,
 )
 from agiraph.api.access import HOME_TOKEN
+from agiraph.ids import COORDINATOR_NAME
 from agiraph.models import QuestionStatus
 
 router = APIRouter()
@@ -58,6 +61,20 @@ async def conversation(
 ) -> ConversationPage:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
     return door.thread.page(agent.id, after, limit, before=before, entity=entity)
+
+
+@router.get("/agents/{agent}/transcript")
+def transcript(
+    agent: Named,
+    run: RunNamed,
+    door: Door,
+    entity: str = COORDINATOR_NAME,
+    after: After = 0,
+    before: Before = None,
+    limit: Limit = 100,
+) -> TranscriptPage:
+    """Page through what one entity heard, said and ran: the coordinator, or a worker of the run."""
+    return transcript_page(transcript_of(door, agent, run, entity), after, limit, before)
 
 
 @router.get("/agents/{agent}/messages")

@@ -1,0 +1,84 @@
+"""The tracer: sends what logs hold, loses nothing to a collector that is away."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from actors.tracer.tracer import Tracer
+from agiraph.errors import Corrupt
+from agiraph.home import Home
+from agiraph.tracing.spans import Span
+from tests.fakes.line import SilentLog
+from tests.unit.tracing.test_weaving import Log, team
+
+
+class Collector:
+    """Takes spans unless it is away."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.is_away = False
+
+    def send(self, spans: Sequence[Span]) -> bool:
+        if self.is_away:
+            return False
+        self.spans += spans
+        return True
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def collector() -> Collector:
+    return Collector()
+
+
+def write(home: Home, log: Log, first: int, last: int) -> None:
+    """Append events to the agent's log, as the recorder would."""
+    path = home.agent("shop-1").events
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", encoding="utf-8") as file:
+        file.writelines(event.model_dump_json() + "\n" for event in log.events[first - 1 : last])
+
+
+def tracer(home: Home, collector: Collector) -> Tracer:
+    return Tracer(home, collector.send, SilentLog(), with_content=False)
+
+
+def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
+    home: Home, collector: Collector
+) -> None:
+    first = tracer(home, collector)
+    write(home, team(), 1, 8)
+    assert asyncio.run(first.round())
+    write(home, team(), 9, 12)
+    collector.is_away = True
+    assert not asyncio.run(first.round())
+    again = tracer(home, collector)
+    write(home, team(), 13, 15)
+    collector.is_away = False
+    assert asyncio.run(again.round())
+    assert asyncio.run(again.round())
+    ids = [span.span_id for span in collector.spans]
+    assert len(ids) == len(set(ids)) == 11
+    assert collector.spans[-1].parent_id == ""
+
+
+def test_the_first_tracer_of_a_home_leaves_the_past_alone(home: Home, collector: Collector) -> None:
+    write(home, team(), 1, 15)
+    assert asyncio.run(tracer(home, collector).round())
+    assert collector.spans == []
+
+
+def test_a_state_that_cannot_be_read_is_refused_with_what_to_do(
+    home: Home, collector: Collector
+) -> None:
+    home.system.path.mkdir()
+    home.system.tracing.write_text("[1]")
+    with pytest.raises(Corrupt, match="delete it to begin anew"):
+        tracer(home, collector)

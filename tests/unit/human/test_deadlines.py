@@ -1,5 +1,6 @@
 """A question that nobody answers expires once, whoever is alive; late answers are told so."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -129,4 +130,24 @@ def test_each_question_ends_once_and_stays_so(
             if question.status != "open":
                 assert ended.setdefault(question.id, state) == state
         assert [q.id for q in book.open()] == [q.id for q in book.all() if q.status == "open"]
+    book.close()
+
+
+def test_a_book_of_an_older_version_opens_as_it_was(path: Path) -> None:
+    question = {"id": "q1", "agent": "shop-1", "from_id": "Ada", "question": "Which?"}
+    old = {**question, "asked_at": 1.0, "channel": "cli", "status": "open", "answer": None}
+    asked = {"type": "asked", "asker": ASKER, "asked_as": "q1", "ask": "01"}
+    records = [
+        {**asked, "question": old},
+        {"type": "answered", "id": "q1", "answer": "this", "by": "human", "at": 2.0},
+        {**asked, "question": {**old, "id": "q2"}, "asked_as": "q2", "ask": "02"},
+        {"type": "withdrawn", "id": "q2"},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    book = Questions(path)
+    first, second = book.all()
+    assert (first.status, first.answer, first.options) == ("answered", "this", ())
+    assert (second.status, second.deadline_at, second.kind) == ("withdrawn", None, "question")
+    [case] = book.undelivered()
+    assert case.question.id == "q1", "nobody is told of what was withdrawn with its agent"
     book.close()

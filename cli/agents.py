@@ -1,12 +1,13 @@
 """`agiraph agents` and `agiraph show`: all agents, and one with all that is known of it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from agiraph.api import RunView
 from agiraph.errors import unknown
+from agiraph.models import AgentStatus, Mode
 from cli.listing import Column, clock_time, print_listing, print_record, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
 
@@ -34,14 +35,33 @@ RUNS = (
 )
 
 
-@click.command(epilog=examples("agiraph agents", "agiraph agents --json"))
+@click.command(
+    epilog=examples(
+        "agiraph agents",
+        "agiraph agents --status working --status waiting_for_human",
+        "agiraph agents --search survey --json",
+    )
+)
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice(get_args(AgentStatus)),
+    multiple=True,
+    help="Those in this status; may be given several times.",
+)
+@click.option("--mode", type=click.Choice(get_args(Mode)), help="Those in this mode.")
+@click.option("--search", default="", help="Those with this text in their name or goal.")
 @home_option
 @json_option("a JSON array: id, name, goal, status, run and more")
-def agents(home: Path, as_json: bool) -> None:
-    """List all agents, oldest first."""
+def agents(
+    statuses: tuple[AgentStatus, ...], mode: Mode | None, search: str, home: Path, as_json: bool
+) -> None:
+    """List all agents, or those that are wanted, oldest first."""
     with connect(home) as client:
-        rows = to_rows(client.agents())
-    print_listing(rows, COLUMNS, as_json=as_json, empty="no agent yet: agiraph run GOAL")
+        rows = to_rows(client.agents(status=statuses, mode=mode, text=search))
+    is_narrowed = bool(statuses or mode or search)
+    empty = "no such agent" if is_narrowed else "no agent yet: agiraph run GOAL"
+    print_listing(rows, COLUMNS, as_json=as_json, empty=empty)
 
 
 @click.command(

@@ -123,3 +123,4 @@ def _shorten(path: Path, since: float, most: int) -> None:
     if gone:
         left = (record for record in records if record.get("key") not in gone)
         replace_bytes(path, b"".join(encode_record(record) for record in left))
+        path.chmod(0o600)

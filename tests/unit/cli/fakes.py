@@ -169,8 +169,11 @@ class FakeClient:
         self.record = known.model_copy(update=changes)
         return self.record
 
-    def agents(self) -> list[AgentSummary]:
-        return [self.record]
+    def agents(
+        self, *, status: Sequence[str] = (), mode: str | None = None, text: str = ""
+    ) -> list[AgentSummary]:
+        is_wanted = (not status or self.record.status in status) and text in self.record.goal
+        return [self.record] if is_wanted else []
 
     def agent(self, agent: str) -> AgentSummary:
         return self._known(agent)

@@ -178,3 +178,13 @@ def test_a_narrow_table_leaves_its_spare_columns_out() -> None:
     assert [c.key for c in fitting(rows, columns, 100)] == ["a", "b", "c"]
     assert [c.key for c in fitting(rows, columns, 30)] == ["a", "b"]
     assert [c.key for c in fitting(rows, columns, 3)] == ["a"]
+
+
+def test_agents_are_narrowed_by_status_and_words() -> None:
+    client = FakeClient(record=summary(status="completed"))
+    assert len(json_of(command(client, "agents", "--status", "completed", "--json"))) == 1
+    assert json_of(command(client, "agents", "--status", "working", "--json")) == []
+    assert "no such agent" in command(client, "agents", "--search", "nothing like it").stderr
+    wrong = command(client, "agents", "--status", "asleep")
+    assert wrong.exit_code == 2
+    assert "waiting_for_human" in wrong.stderr

@@ -87,7 +87,7 @@ def test_exit_codes(error: BaseException, code: int) -> None:
 def test_a_bug_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AGIRAPH_DEBUG", raising=False)
     client = FakeClient()
-    monkeypatch.setattr(client, "agents", lambda: 1 / 0)
+    monkeypatch.setattr(client, "agents", lambda **_: 1 / 0)
     result = command(client, "agents")
     assert result.exit_code == 1
     assert "Traceback" not in result.stderr

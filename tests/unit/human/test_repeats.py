@@ -57,6 +57,7 @@ def test_old_keys_are_left_out_at_the_next_opening(path: Path) -> None:
     assert "new" in again
     again.close()
     assert "old" not in path.read_text()
+    assert path.stat().st_mode & 0o077 == 0
 
 
 def test_of_too_many_keys_the_older_half_goes(path: Path) -> None:

@@ -77,6 +77,7 @@ class Runtime:
     ) -> None:
         """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
         self._about = about if about is not None else {}
+        self._noted = ("", "")
         self.launch, self.endpoint = launch, endpoint
         self._trace_run()
         self.config = config
@@ -108,6 +109,7 @@ class Runtime:
     async def ready(self) -> None:
         """Tell the supervisor that this actor has read its state and takes messages."""
         self.is_ready = True
+        self.log.note("ready", pid=os.getpid())
         self._background.append(asyncio.create_task(self._announce()))
 
     async def _announce(self) -> None:
@@ -195,6 +197,9 @@ class Runtime:
             self._about["run"] = run_id
             self._trace_run()
         doing = f"{state}: {step}" if step else ""
+        if (state, step) != self._noted:
+            self._noted = (state, step)
+            self.log.note(state, **({"step": step} if step else {}))
         self._pulse.step(doing, Status(state=state, step=step, node_id=node_id))
 
     def _note_step(self, step: str) -> None:

@@ -77,6 +77,12 @@ class Logger:
         """Say what went wrong, with the exception that is being handled."""
         self._say(logging.ERROR, event, fields, True)
 
+    def note(self, event: str, **fields: Any) -> None:
+        """Write what happened into the process's log file, and say it nowhere else."""
+        if self._to.isEnabledFor(logging.INFO):
+            extra = {"fields": self._bound | fields, "is_note": True}
+            self._to.log(logging.INFO, event, extra=extra)
+
     def _say(self, level: int, event: str, fields: dict[str, Any], exc_info: Any = None) -> None:
         if self._to.isEnabledFor(level):
             extra = {"fields": self._bound | fields}
@@ -88,6 +94,10 @@ class _Lines(logging.StreamHandler[TextIO]):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - its name there
         """Lose it."""
+
+    def filter(self, record: logging.LogRecord) -> Any:
+        """Leave out what is noted for the log file alone."""
+        return not getattr(record, "is_note", False) and super().filter(record)
 
 
 class _Formatter(logging.Formatter):

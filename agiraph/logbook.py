@@ -17,6 +17,8 @@ from agiraph.log_file import SUFFIX, log_files
 JsonObject = dict[str, Any]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 SHOWN_KNOWN: Final = 30
+STDERR: Final = ".log"
+"""Of an entity that has logged nothing there is only what it said on stderr: an empty file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,16 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
 
     Raises InvalidInput listing the known.
     """
-    known = {path.name.removesuffix(SUFFIX): path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+    files = [*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{STDERR}")]
+    names = sorted({file.name.removesuffix(SUFFIX).removesuffix(STDERR) for file in files})
+    known = {name: folder / f"{name}{SUFFIX}" for name in names}
     if entity is None:
         return list(known.values())
     wanted = entity.casefold().replace("/", ".")
     found = [path for name, path in known.items() if _is_meant(name, wanted)]
     if not found:
-        names = [name.replace(".", "/", 1) for name in known]
-        raise unknown("log", entity, names[:SHOWN_KNOWN])
+        shown = [name.replace(".", "/", 1) for name in known]
+        raise unknown("log", entity, shown[:SHOWN_KNOWN])
     return found
 
 

@@ -125,6 +125,7 @@ def _print(line: JsonObject, as_json: bool) -> None:
     fields = " ".join(f"{key}={value}" for key, value in line.items() if key not in TOLD)
     stamp = str(line.get("timestamp", ""))[:23]
     text = f"{stamp} {level:7} {line.get('entity', '')}: {line.get('event', '')} {fields}".rstrip()
-    click.echo(click.style(one_line(text), fg=COLORS.get(level)))
+    color = COLORS.get(level)
+    click.echo(click.style(one_line(text), fg=color) if color else one_line(text))
     if line.get("exception"):
         click.echo(printable(str(line["exception"])))

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from agiraph.errors import InvalidInput
 from agiraph.home import Home
-from agiraph.log import _Formatter
+from agiraph.log import _Formatter, logger, set_up_logging
 from agiraph.log_file import LogFile, log_files
 from agiraph.logbook import Tail, Wanted, logs_of, past
 from cli.main import agiraph
@@ -100,6 +100,29 @@ def test_an_unknown_entity_is_told_with_the_known_ones(ada: Writer) -> None:
     ada.say("here")
     with pytest.raises(InvalidInput, match=r"unknown log 'bob' \(known: shop-1f2e3d/ada-77aa88\)"):
         logs_of(ada.path.parent, "bob")
+
+
+def test_what_is_noted_stands_in_the_file_alone(
+    ada: Writer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, ours = logging.getLogger(), logging.getLogger("agiraph")
+    before, levels = root.handlers[:], (root.level, ours.level)
+    try:
+        set_up_logging("info", file=ada.file)
+        logger(address="x").note("busy", step="bash")
+        logger(address="x").warning("late")
+    finally:
+        root.handlers[:] = before
+        root.setLevel(levels[0])
+        ours.setLevel(levels[1])
+    assert events(past([ada.path], Wanted())) == ["busy", "late"]
+    assert "busy" not in capsys.readouterr().err
+
+
+def test_an_entity_that_has_logged_nothing_is_known(ada: Writer) -> None:
+    ada.path.parent.mkdir(parents=True)
+    ada.path.with_suffix(".log").touch()
+    assert past(logs_of(ada.path.parent, "ada"), Wanted()) == []
 
 
 def test_the_command_merges_logs_by_time_and_narrows_them(ada: Writer) -> None:

@@ -30,7 +30,7 @@ class SpawnWorker(Params):
     @field_validator("memory", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        """Take the object that v2-A's `memory` may be as text."""
+        """Take as text the object that `memory` may be, too."""
         if isinstance(value, dict | list):
             return json.dumps(value, ensure_ascii=False, indent=2)
         return "" if value is None else value

@@ -1,4 +1,4 @@
-"""The example flow of the design, section 8.8: a person and a team talk, line by line.
+"""A person and a team talk, line by line, about chip companies and a report on them.
 
 Once in peace; once while the gateway, the coordinator and a worker are killed between the lines.
 Every line is said in its order, reaches whom it is for, and is said once.

@@ -1,6 +1,6 @@
 """A worker that finds its node too big puts parts of it on the board and integrates them.
 
-v2-A, section 11, test 4, with the workers that a model drives: the todo app, two levels deep, the
+A todo app by workers that a model drives, two levels deep, with the
 coordinator and the parent's worker killed in the middle; and what a parent does when a part fails.
 """
 

@@ -89,7 +89,7 @@ def test_an_unknown_file_is_answered_with_the_known(tmp_path: Path) -> None:
     desk = lead(tmp_path)
     say(desk, "memory_write", path="knowledge/x.md", content="x")
     told = refused(desk, "memory_read", path="knowledge/y.md")
-    assert "unknown memory file 'knowledge/y.md' (known: MEMORY.md, knowledge/x.md)" in told
+    assert "unknown memory file 'knowledge/y.md', did you mean 'knowledge/x.md'?" in told
 
 
 def test_a_worker_has_a_memory_of_its_own_and_sees_none_of_the_agents(tmp_path: Path) -> None:

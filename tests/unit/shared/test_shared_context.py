@@ -34,7 +34,7 @@ def test_it_says_who_wrote_what_when() -> None:
 
 
 def test_an_unknown_key_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown context key 'paln' \(known: plan\)"):
+    with pytest.raises(InvalidInput, match=r"unknown context key 'paln', did you mean 'plan'"):
         after(("write", "plan", 1)).find("paln")
 
 

@@ -37,6 +37,7 @@ class Answers:
         """Make an empty store."""
         self._arrived: dict[QuestionId, Arrived] = {}
         self._awaited: set[QuestionId] = set()
+        self._left: set[QuestionId] = set()
         self._changed = asyncio.Event()
 
     def put(self, arrived: Arrived) -> None:
@@ -51,14 +52,22 @@ class Answers:
         """Whether somebody waits for the answer to `question` right now."""
         return question in self._awaited
 
+    def was_left(self, question: QuestionId) -> bool:
+        """Whether somebody waited for the answer to `question` and no longer does."""
+        return question in self._left
+
     async def take(self, question: QuestionId) -> Arrived:
         """Wait for the answer to `question`."""
         self._awaited.add(question)
+        self._left.discard(question)
         try:
             while question not in self._arrived:
                 self._changed.clear()
                 await self._changed.wait()
             return self._arrived.pop(question)
+        except asyncio.CancelledError:
+            self._left.add(question)
+            raise
         finally:
             self._awaited.discard(question)
 

@@ -69,7 +69,7 @@ class Reception:
         What became of an approval that nobody waits for any more is of no use to anybody.
         """
         id, message = answered.question_id, received.header.id.hex()
-        if id in self._waiting_for() or self._answers.is_awaited(id):
+        if self._answers.is_awaited(id) or self._is_waited_for(id):
             self._answers.put(Arrived(answered, message, lambda: self._runtime.done(received)))
             return
         if answered.kind == "approval" or answered.outcome == "withdrawn":
@@ -81,8 +81,11 @@ class Reception:
         name = shown_name(received.header.sender, "")
         self._hear(received, Text(content=content, from_name=name), answers=id)
 
+    def _is_waited_for(self, id: QuestionId) -> bool:
+        """Whether an open call waits for the answer, or will when it is run again."""
+        return id in self._waiting_for() and not self._answers.was_left(id)
+
     def _waiting_for(self) -> set[QuestionId]:
-        """Return the questions that the open calls wait for, or will when they are run again."""
         address, waiting = self._runtime.address, set[QuestionId]()
         for opened in self._speaker.transcript.open_calls:
             if opened.call.name == ASK_HUMAN:

@@ -13,7 +13,7 @@ from actors.entity.questions import (
     withdraw,
 )
 from actors.runtime import Runtime
-from agiraph.agent.answers import answer_in_words, asked_in_words
+from agiraph.agent.answers import answer_in_words, asked_in_words, spoken_in_words
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.agent.loop import Effects
@@ -128,7 +128,8 @@ class Talk:
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
         """Ask; wait for the answer, however long it takes, unless the question need not wait.
 
-        One that waits and is interrupted stays open: its answer comes as a message.
+        One that waits stays open when it is interrupted, or when the human writes something else
+        first: its answer then comes as a message.
         """
         if not question.question.strip():
             raise InvalidInput("question is empty")
@@ -148,16 +149,32 @@ class Talk:
         self._asked = identity
         if not question.waits:
             return asked_in_words(identity)
-        answered = await self.answer_to(identity, f"asks: {question.question[:80]}")
+        asking = f"asks: {question.question[:80]}"
+        answered = await self._answer_or_word(identity, asking)
+        if answered is None:
+            return spoken_in_words(identity)
         self._asked = None
         return answer_in_words(answered, self._runtime.config.questions.unanswered)
 
     async def answer_to(self, question: QuestionId, shown: str) -> QuestionAnswered:
         """Wait for what becomes of a question; it counts as heard once the next record stands."""
-        self._speaker.show("waiting_for_human", shown)
-        with self._speaker.standing_still():
+        with self._waiting(shown):
             [taken] = await self._speaker.patience.first_of(self._answers.take(question))
-        arrived: Arrived = taken.result()
+        return self._heard(taken.result())
+
+    async def _answer_or_word(self, question: QuestionId, shown: str) -> QuestionAnswered | None:
+        """Like `answer_to`, but None if the human writes something else first."""
+        with self._waiting(shown):
+            taken, _ = await self._speaker.patience.first_of(
+                self._answers.take(question), self._inbox.spoken.wait()
+            )
+        return None if taken.cancelled() else self._heard(taken.result())
+
+    def _waiting(self, shown: str) -> AbstractContextManager[None]:
+        self._speaker.show("waiting_for_human", shown)
+        return self._speaker.standing_still()
+
+    def _heard(self, arrived: Arrived) -> QuestionAnswered:
         self._conversation.when_recorded(arrived.done)
         self.heard_answer = arrived.message
         return arrived.answered

@@ -46,6 +46,14 @@ def late_answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> 
     return f"(answer to your question {named}) {answer_in_words(answered, unanswered)}"
 
 
+def spoken_in_words(question_id: str) -> str:
+    """Return what an asker reads to whom the human writes something before an answer."""
+    return (
+        f"The human has not answered this yet (question {question_id}), but writes to you: see the "
+        "message that follows. The question stays open, and its answer will come as a message."
+    )
+
+
 def asked_in_words(question_id: str) -> str:
     """Return what an asker reads that does not wait."""
     return (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agiraph.agent.replies import header
-from agiraph.ids import BOARD_NAME
+from agiraph.ids import BOARD_NAME, HUMAN_NAME
 from agiraph.models import DeliveryMode
 from agiraph.turns import JsonObject
 
@@ -40,12 +40,16 @@ class Incoming:
 
 
 class Inbox:
-    """What waits, in order of arrival. `arrived` is set while a steer or interrupt waits."""
+    """What waits, in order of arrival.
+
+    `arrived` is set while a steer or interrupt waits, `spoken` while one of the human's does.
+    """
 
     def __init__(self) -> None:
         """Make an empty inbox; call from within a running event loop's process."""
         self._waiting: list[Incoming] = []
         self.arrived = asyncio.Event()
+        self.spoken = asyncio.Event()
         self.urgent = asyncio.Event()
 
     def put(self, incoming: Incoming) -> None:
@@ -55,6 +59,8 @@ class Inbox:
         self._waiting.append(incoming)
         if incoming.mode != "followup":
             self.arrived.set()
+            if incoming.from_name == HUMAN_NAME:
+                self.spoken.set()
         if incoming.mode == "interrupt":
             self.urgent.set()
 
@@ -63,6 +69,7 @@ class Inbox:
         taken = [m for m in self._waiting if with_followups or m.mode != "followup"]
         self._waiting = [m for m in self._waiting if m not in taken]
         self.arrived.clear()
+        self.spoken.clear()
         self.urgent.clear()
         return taken
 

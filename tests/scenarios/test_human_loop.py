@@ -1,4 +1,4 @@
-"""Test 5 of the design, the human in the loop: asked, answered, told; over the API and by command.
+"""The human in the loop: asked, answered, told; over the API and by command.
 
 Each way also with kill -9 of the gateway while the question is open. Besides: questions that are
 not waited for, several at once, and what an asker hears that nobody answered.
@@ -128,6 +128,34 @@ def test_several_questions_are_open_at_once_and_not_waited_for(place: Place) -> 
     said = place.server.seen_by("cleo")[-1].said
     assert said.count("Which size?) small") == 1
     place.command("stop", "several")
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["in peace", "worker killed"])
+def test_who_waits_for_an_answer_hears_what_else_the_human_says(
+    place: Place, is_killed: bool
+) -> None:
+    name = f"otherwise-{is_killed}".lower()
+
+    def told(seen: SeenRequest) -> Reply:
+        assert "has not answered this yet" in seen.result("ask_human")
+        assert seen.said.count("[Message from human]: What is it for?") == 1
+        return call("send_message", to="human", content="For the shop.")
+
+    def settled(seen: SeenRequest) -> Reply:
+        return DONE if "Which database?) SQLite" in seen.said else call("wait")
+
+    plays = [call("ask_human", question="Which database?"), told, *[settled] * 4]
+    place.plays(coordinator=one_worker("fay"), fay=plays)
+    agent = begin(place, name)
+    question = open_question(place, name)
+    place.command("send", name, "What is it for?", "--to", "fay")
+    place.server.wait_for(of("fay", 1))
+    if is_killed:
+        place.kill(f"worker {place.worker(agent, 'fay').name}")
+    place.json("respond", question["id"], "SQLite")
+    await_end(agent)
+    assert place.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1
+    place.command("stop", name)
 
 
 def test_nobody_having_answered_is_not_a_refusal_and_the_default_holds(place: Place) -> None:

@@ -1,0 +1,60 @@
+"""Answers: taken once, known as awaited while somebody waits, and as left when nobody does."""
+
+import asyncio
+
+from actors.entity.questions import Answers, Arrived
+from agiraph.ids import QuestionId
+from agiraph.messages import QuestionAnswered
+
+ID = QuestionId("q-1")
+
+
+def arrived(message: str, done: list[str]) -> Arrived:
+    """Return an answer that notes in `done` when it is said to be recorded."""
+    answered = QuestionAnswered(question_id=ID, answer="yes", by="human")
+    return Arrived(answered, message, lambda: done.append(message))
+
+
+def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
+    async def both() -> list[str]:
+        answers = Answers()
+        answers.put(arrived("early", []))
+        first = await answers.take(ID)
+        waiting = asyncio.create_task(answers.take(ID))
+        await asyncio.sleep(0)
+        assert answers.is_awaited(ID)
+        answers.put(arrived("late", []))
+        return [first.message, (await waiting).message]
+
+    assert asyncio.run(both()) == ["early", "late"]
+
+
+def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
+    done: list[str] = []
+
+    async def put_both() -> str:
+        answers = Answers()
+        answers.put(arrived("one", done))
+        answers.put(arrived("two", done))
+        return (await answers.take(ID)).message
+
+    assert asyncio.run(put_both()) == "two"
+    assert done == ["one"]
+
+
+def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
+    async def leave_and_return() -> None:
+        answers = Answers()
+        waiting = asyncio.create_task(answers.take(ID))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        assert answers.was_left(ID)
+        assert not answers.is_awaited(ID)
+        again = asyncio.create_task(answers.take(ID))
+        await asyncio.sleep(0)
+        assert not answers.was_left(ID)
+        answers.put(arrived("now", []))
+        assert (await again).message == "now"
+
+    asyncio.run(leave_and_return())

@@ -144,8 +144,8 @@ def test_who_waits_for_an_answer_hears_what_else_the_human_says(
     def settled(seen: SeenRequest) -> Reply:
         return DONE if "Which database?) SQLite" in seen.said else call("wait")
 
-    plays = [call("ask_human", question="Which database?"), told, *[settled] * 4]
-    place.plays(coordinator=one_worker("fay"), fay=plays)
+    ask = call("ask_human", question="Which database?")
+    place.plays(coordinator=one_worker("fay"), fay=[ask, told, *[settled] * 4])
     agent = begin(place, name)
     question = open_question(place, name)
     place.command("send", name, "What is it for?", "--to", "fay")

@@ -201,10 +201,10 @@ class ConsoleApp(App[None]):
 
     # --- what the person types ---
 
-    @on(Input.Submitted, "#input")
-    def _submitted(self, event: Input.Submitted) -> None:
+    @on(InputLine.Entered)
+    def _entered(self, event: InputLine.Entered) -> None:
         line = self.query_one(InputLine)
-        text, asked = event.value, self._answering
+        text, asked = event.text, self._answering
         try:
             if asked is not None and text.strip() and not text.startswith(("/", "@")):
                 act: Act | None = Answer(asked, text.strip())
@@ -212,9 +212,10 @@ class ConsoleApp(App[None]):
                 act = read_line(text, (), self.view.recipient)
         except InvalidInput as error:
             self._do_now(Noted(str(error), is_bad=True))
+            if not line.value:
+                line.put(text)
             return
         line.remember(text)
-        line.put("")
         self._answering = None
         if self.view.note is not None:
             self._do_now(Noted(""))

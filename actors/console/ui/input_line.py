@@ -42,6 +42,13 @@ class InputLine(Input):
         Binding("escape", "leave", "leave", show=False),
     ]
 
+    class Entered(Message):
+        """The person sent a line."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     class Left(Message):
         """The person pressed Escape."""
 
@@ -55,6 +62,18 @@ class InputLine(Input):
         self._sent: list[str] = []
         self._at = 0
         self._offered: list[str] = []
+
+    def on_key(self, event: events.Key) -> None:
+        """Take a line when Enter comes, before the keys that were typed after it.
+
+        As a binding it would come round by the app, and the next line's first letters before it.
+        """
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            text = self.value
+            self.put("")
+            self.post_message(self.Entered(text))
 
     def remember(self, line: str) -> None:
         """Keep a line that was sent."""

@@ -25,7 +25,7 @@ class LinesPanel(ScrollView, can_focus=True):
 
     def _move_to(self, line: int) -> None:
         self._is_moving = True
-        self.scroll_to(y=line, animate=False)
+        self.scroll_to(y=line, animate=False, force=True)  # also before there is a scrollbar
         self._is_moving = False
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:

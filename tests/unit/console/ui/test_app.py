@@ -1,6 +1,6 @@
 """The console's screen, driven by keys: conversations, questions, views, in 80x24 and wide."""
 
-import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 
 from actors.console.ui.app import ConsoleApp
@@ -171,25 +171,24 @@ def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
     play(FakeFeed(team("alice")), scene)
 
 
-@pytest.mark.parametrize(
-    ("line", "did"),
-    [
-        ("@ada only tables", ("say", "ada", "only tables", "steer")),
-        ("@* wrap up", ("say", "*", "wrap up", "steer")),
-        ("/interrupt @ada stop that", ("say", "ada", "stop that", "interrupt")),
-        ("/interrupt stop that", ("say", "coordinator", "stop that", "interrupt")),
-        ("/pause ada", ("pause", "survey-3fa9c1/ada")),
-        ("/resume", ("resume", "survey-3fa9c1")),
-        ("//etc is a folder", ("say", "coordinator", "/etc is a folder", "steer")),
-    ],
-)
-def test_what_is_typed_is_done(line: str, did: tuple[str, ...]) -> None:
+def test_what_is_typed_is_done() -> None:
+    lines: dict[str, tuple[str, ...]] = {
+        "@ada only tables": ("say", "ada", "only tables", "steer"),
+        "@* wrap up": ("say", "*", "wrap up", "steer"),
+        "/interrupt @ada stop that": ("say", "ada", "stop that", "interrupt"),
+        "/interrupt stop that": ("say", "coordinator", "stop that", "interrupt"),
+        "/pause ada": ("pause", "survey-3fa9c1/ada"),
+        "/resume": ("resume", "survey-3fa9c1"),
+        "//etc is a folder": ("say", "coordinator", "/etc is a folder", "steer"),
+    }
+
     async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
-        app.query_one(InputLine).put(line)
-        await pilot.press("enter")
-        await settle(pilot, feed)
-        assert feed.did == [did]
-        assert app.query_one(InputLine).value == ""
+        for line in lines:
+            app.query_one(InputLine).put(line)
+            await pilot.press("enter")
+            await settle(pilot, feed)
+            assert app.query_one(InputLine).value == ""
+        assert feed.did == list(lines.values())
 
     play(FakeFeed(team("ada")), scene)
 
@@ -367,6 +366,7 @@ def test_who_reads_back_is_not_moved_by_what_comes() -> None:
     async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
         talk = app.query_one(TalkPanel)
         assert talk.follows
+        assert "Nr 89" in screen_of(app)
         await pilot.press("pageup", "pageup")
         await settle(pilot, feed)
         before = talk.scroll_offset.y
@@ -380,3 +380,15 @@ def test_who_reads_back_is_not_moved_by_what_comes() -> None:
 
     happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
     play(FakeFeed(team("ada"), events(*happenings)), scene)
+
+
+def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for key in (*"one", "enter", *"two", "enter"):  # all at once, as a terminal hands them over
+            character = key if len(key) == 1 else "\r"
+            app.post_message(Key(key, character))
+        await settle(pilot, feed)
+        await settle(pilot, feed)
+        assert [deed[2] for deed in feed.did] == ["one", "two"]
+
+    play(FakeFeed(team("ada")), scene)

@@ -66,7 +66,7 @@ def test_a_worker_is_spoken_to_and_its_words_stream_in(place: Place, terminal: T
         if "only tables" in seen.said:
             heard.set()
             return long if not gate.is_set() else DONE
-        return call("bash", command=f"echo {seen.step} > fact.md; sleep 0.2")
+        return call("bash", command=f"echo {seen.step} > fact.md; sleep 1")
 
     place.plays(coordinator=one_worker("bea"), bea=[bea] * 60)
     agent = begin(place, "listener")

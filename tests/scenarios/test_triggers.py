@@ -169,7 +169,7 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     place.add("busy", "--in", "60s", "--callback", "note", "--name", "a note")
     refused = place.command("triggers", "busy", "add", "--in", "60s", "--callback", "rm")
     assert refused.returncode == 2
-    assert "unknown callback 'rm' (known: note)" in refused.stderr
+    assert "unknown callback 'rm' (known: note, slow)" in refused.stderr
     place.turn(60)
     agent = place.agent("busy")
     published = "runs/*/nodes/eve-facts*/published/facts.md"

@@ -10,7 +10,7 @@ from agiraph.providers.anthropic_wire import Answer, body_of
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
 from agiraph.providers.memo import Memo
-from agiraph.providers.network import CONNECT_SECONDS, client_options
+from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.turns import ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class AnthropicProvider:
             max_retries=0,  # the broker tries again, for all who call this provider together
             timeout=timeout,
             http_client=anthropic.DefaultAsyncHttpxClient(
-                timeout=timeout, **client_options(base_url)
+                timeout=timeout, mounts=mounts_for(base_url)
             ),
         )
 

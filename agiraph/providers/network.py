@@ -1,11 +1,13 @@
 """How a service is reached: how long a connection may take, and when no proxy is in between."""
 
 import ipaddress
-from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 CONNECT_SECONDS = 10.0
+
+# What HTTP clients read from HTTP_PROXY and its kin, overruled (`mounts` of their constructors; the
+# SDKs heed it, but not all of them `trust_env`).
+PAST_PROXIES: dict[str, None] = {"http://": None, "https://": None, "all://": None}
 
 
 def is_loopback(url: str) -> bool:
@@ -17,14 +19,6 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def client_options(url: str) -> dict[str, Any]:
-    """Return how an SDK's own HTTP client goes to `url`: as arguments of its constructor.
-
-    Directly, over connections of our own; where the environment names a proxy, as the library does.
-    Imports the HTTP library of the SDKs.
-    """
-    if not is_loopback(url) and any(getproxies().get(kind) for kind in ("http", "https", "all")):
-        return {}
-    from agiraph.providers.connections import Connections
-
-    return {"transport": Connections()}
+def mounts_for(url: str) -> dict[str, None]:
+    """Return the `mounts` with which an HTTP client goes to `url`."""
+    return PAST_PROXIES if is_loopback(url) else {}

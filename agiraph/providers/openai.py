@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
 from agiraph.providers.memo import Memo
-from agiraph.providers.network import CONNECT_SECONDS, client_options
+from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.providers.openai_wire import Answer, body_of
 from agiraph.turns import ModelRequest, ModelResponse
 
@@ -47,7 +47,9 @@ class OpenAIProvider:
             base_url=base_url,
             max_retries=0,  # the broker tries again, for all who call this provider together
             timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, **client_options(base_url)),
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, mounts=mounts_for(base_url)
+            ),
         )
         if name != OPENAI:  # the SDK reads these from the environment, for whatever base_url
             self._client.organization = None

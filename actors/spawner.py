@@ -90,13 +90,14 @@ def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
 
 
 def prepare() -> None:
-    """Compile the prompts and write the tools' schemas; children share them."""
+    """Compile the prompts, write the tools' schemas, read their runbooks; children share them."""
     from agiraph.agent import prompts
     from agiraph.tools.table import TOOLS
 
     prompts.prepare()
     for tool in TOOLS:
         tool.schema()
+        tool.guidance()
 
 
 def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:

@@ -3,6 +3,7 @@
 A wrong key or value is told with file, line, key and what was possible.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -273,6 +274,7 @@ class Config(Section):
     log: LogConfig
 
 
+@cache
 def configs_folder() -> Path:
     """Return the folder with the shipped YAML, prompts and playbooks."""
     bundled = Path(__file__).parent / "_bundled" / "configs"

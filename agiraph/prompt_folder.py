@@ -5,6 +5,8 @@ is not there is as shipped. The process that renders prompts says once, at its s
 serves; before that, and in the command line, the shipped texts count.
 """
 
+import os
+from functools import lru_cache
 from pathlib import Path
 
 from agiraph.config import configs_folder
@@ -29,5 +31,16 @@ def folders() -> tuple[Path, ...]:
 
 def read(name: str) -> str:
     """Return the text of a prompt as it is written (`tools/bash.md`); OSError."""
-    path = next((f / name for f in folders() if (f / name).is_file()), shipped() / name)
-    return path.read_text(encoding="utf-8")
+    for folder in folders():
+        path = f"{folder}/{name}"
+        try:
+            return _text(path, os.stat(path).st_mtime_ns)
+        except FileNotFoundError:
+            continue
+    return (shipped() / name).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=256)
+def _text(path: str, _changed_at: int) -> str:
+    """Return a file's text, read once for as long as nobody changes it."""
+    return Path(path).read_text(encoding="utf-8")

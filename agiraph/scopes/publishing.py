@@ -30,6 +30,8 @@ def publish_files(node: NodeHome) -> tuple[str, ...]:
         raise InvalidInput("nothing to publish: scratch/ is empty")
     for file in files:
         _promote(node.scratch / file, node.published, file)
+    for folder in {(node.published / file).parent for file in files}:
+        _sync(folder)
     published = _regular_files(node.published)
     for file in published:
         _make_read_only(node.published / file)
@@ -77,7 +79,6 @@ def _promote(source: Path, published: Path, file: Path) -> None:
     else:
         _sync(source)
         os.replace(source, target)
-    _sync(target.parent)
 
 
 def _copy(source: Path, target: Path) -> None:

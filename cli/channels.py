@@ -127,7 +127,10 @@ def _moment(text: str) -> float:
         return (then if then > now else then + timedelta(days=1)).timestamp()
     if re.match(r"\d{4}-", text):
         return moment_of(text, machine_zone())
-    return time.time() + seconds_of(text, "the time")
+    try:
+        return time.time() + seconds_of(text, "the time")
+    except InvalidInput:
+        raise InvalidInput(f"'{text}' is no moment (as 18:30, 2026-05-01T09:00 or 2h)") from None
 
 
 @click.command(

@@ -125,4 +125,4 @@ def run_views(gateway: Gateway, agent: Agent) -> list[RunView]:
                 is_current=facts.id == agent.run,
             )
         )
-    return views
+    return sorted(views, key=lambda run: run.started_at)

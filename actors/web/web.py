@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from actors.entity.asking import LONGEST_PAUSE_SECONDS
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import InvalidInput, Refused, unknown
@@ -24,6 +25,8 @@ from transport.errors import TransportError
 
 WORD_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
+AT_LEAST_SECONDS = 2 * LONGEST_PAUSE_SECONDS
+"""Who woke this process asks again after a pause: it must still be there by then."""
 
 
 @dataclass(slots=True)
@@ -57,7 +60,8 @@ class WebActor:
             await self._side.stop()
 
     async def _receive(self) -> None:
-        patience = self._runtime.config.run.park_after_seconds or None
+        seconds = self._runtime.config.run.park_after_seconds
+        patience = max(seconds, AT_LEAST_SECONDS) if seconds else None
         receiving = asyncio.ensure_future(self._runtime.receive())
         try:
             while True:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.integration.house import until
 from tests.scenarios.place import Place, Steps
 
 COMPANIES = {"ada": "NVIDIA", "bob": "AMD", "cleo": "Intel"}
@@ -95,7 +96,7 @@ def test_three_researchers_work_in_parallel_and_a_writer_brings_it_together(
     assert len(outcome.events("worker.spawned")) == 4
     assert {seen.api for seen in place.server.requests} == {"anthropic", "openai"}
     assert len(outcome.events("stage.reconvened")) == 1
-    assert len(outcome.messages()) == 4
+    until(lambda: len(outcome.messages()) == 4, "the messages are filed")
     for company in COMPANIES.values():
         assert f"{company}: many TFLOPS" in outcome.result["result"]
         assert outcome.published(f"{company.lower()}-chips")

@@ -13,6 +13,7 @@ import pytest
 from tests.integration.house import until
 from tests.scenarios.house import ROOT
 
+OF_ANOTHER_TERMINAL = {"TMUX", "COLUMNS", "LINES"}
 NO_TMUX = shutil.which("tmux") is None
 needs_tmux = pytest.mark.skipif(NO_TMUX, reason="tmux is not installed: no terminal to test on")
 
@@ -26,8 +27,8 @@ class Terminal:
         self._socket = socket
         program = shlex.join([sys.executable, "-P", "-m", "agiraph", *args])
         command = f'{program}; echo "[left with $?]"; read _'
-        clean = {name: value for name, value in os.environ.items() if name != "TMUX"}
-        self._environ = {**clean, **environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+        around = {**os.environ, **environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+        self._environ = {name: around[name] for name in around.keys() - OF_ANOTHER_TERMINAL}
         x, y = map(str, size)
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", x, "-y", y, "sh", "-c", command)
 

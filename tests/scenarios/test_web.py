@@ -124,7 +124,7 @@ def test_an_interruption_drops_the_page_that_is_being_fetched(place: Place, site
     site.began.clear()
     site.dropped.clear()
     place.plays(
-        coordinator=one_worker("cleo"), cleo=[call("web_fetch", url=f"{site.url}/slow"), DONE]
+        coordinator=one_worker("cleo"), cleo=[call("web_fetch", url=f"{site.url}/slow?again"), DONE]
     )
     agent = begin(place, "dropped")
     assert site.began.wait(30)
@@ -141,7 +141,7 @@ def test_a_worker_that_is_killed_in_a_fetch_asks_again_and_does_nothing_twice(
 ) -> None:
     site.began.clear()
     place.plays(
-        coordinator=one_worker("dan"), dan=[call("web_fetch", url=f"{site.url}/slow"), DONE]
+        coordinator=one_worker("dan"), dan=[call("web_fetch", url=f"{site.url}/slow?thrice"), DONE]
     )
     agent = begin(place, "again")
     assert site.began.wait(30)

@@ -6,6 +6,7 @@ serves; before that, and in the command line, the shipped texts count.
 """
 
 import os
+import stat
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,9 +35,11 @@ def read(name: str) -> str:
     for folder in folders():
         path = f"{folder}/{name}"
         try:
-            return _text(path, os.stat(path).st_mtime_ns)
-        except FileNotFoundError:
+            found = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        if stat.S_ISREG(found.st_mode):
+            return _text(path, found.st_mtime_ns)
     return (shipped() / name).read_text(encoding="utf-8")
 
 

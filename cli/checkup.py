@@ -1,6 +1,5 @@
 """The checks of `agiraph doctor`: one look each at this machine or this home, changing nothing."""
 
-import fcntl
 import importlib.util
 import json
 import os
@@ -13,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from agiraph.client.door import is_held
 from agiraph.config import load_config
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import HOME_VARIABLE, Home
@@ -114,7 +114,7 @@ def check_approvals(patient: Patient) -> Check:
 def check_supervisor(patient: Patient) -> Check:
     """Who holds the home, and can it be reached?"""
     home = patient.home
-    if not is_held(home.system.lock):
+    if not is_held(home.path):
         detail = "none runs on this home; `agiraph run` starts its own"
         return Check("supervisor", "ok", detail, "agiraph-supervisor keeps one running")
     holder = _holder(home.system.lock)
@@ -280,21 +280,6 @@ def _made(check: Callable[[Patient], Check], patient: Patient) -> Check:
         return check(patient)
     except (AgiraphError, OSError, ImportError) as error:
         return Check(name, "fail", f"could not be checked: {error}", "tell us about it")
-
-
-def is_held(lock: Path) -> bool:
-    """Whether some process holds the lock file; it is not taken for longer than the look."""
-    try:
-        fd = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def _holder(lock: Path) -> str:

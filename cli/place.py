@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
+from agiraph.client.door import is_held
 from agiraph.errors import Unavailable
 from agiraph.home import Home, default_home
 from cli.options import connect, face
@@ -59,7 +60,7 @@ class Place:
                 client = connect(self.home)
                 client.health()
             except NotReachable:
-                if time.monotonic() > give_up_at or not _is_held(self.home):
+                if time.monotonic() > give_up_at or not is_held(self.home):
                     raise
                 time.sleep(LOOK_AGAIN_SECONDS)
                 continue
@@ -153,16 +154,9 @@ def _check_settings(home: Path) -> None:
 def _another(home: Path) -> "Client | None":
     """Return a client of a supervisor that someone else started on this home meanwhile."""
     deadline = time.monotonic() + SETTLE_SECONDS
-    while _is_held(home) and time.monotonic() < deadline:
+    while is_held(home) and time.monotonic() < deadline:
         try:
             return connect(home)
         except NotReachable:
             time.sleep(LOOK_AGAIN_SECONDS)
     return None
-
-
-def _is_held(home: Path) -> bool:
-    """Whether a supervisor lives on this home, reachable or not."""
-    from cli.checkup import is_held
-
-    return is_held(Home(home).system.lock)

@@ -2,66 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from types import TracebackType
 
 import httpx
 
-from agiraph.api.errors import NotReachable
 from agiraph.client.call import Answer, AsyncCaller, Call, named, of_agent
 from agiraph.client.calls import Calls
-from agiraph.client.door import Door, is_supervised, read_cert, read_door
-from agiraph.client.patience import PATIENCE_SECONDS, PAUSE_SECONDS, Patience
+from agiraph.client.connected import Connected
+from agiraph.client.patience import PAUSE_SECONDS
 from agiraph.client.streaming import End, open_stream
-from agiraph.client.trust import trust_of
-from agiraph.client.wire import TIMEOUT_SECONDS, WHO, answer_of, away, request_of, settings
+from agiraph.client.wire import WHO, answer_of, away, request_of
 from agiraph.models import Event
 
 
-class AsyncClient(Calls, AsyncCaller):
+class AsyncClient(Connected[httpx.AsyncClient], Calls, AsyncCaller):
     """A few connections to one gateway, for the tasks of one loop; use `async with`."""
 
-    def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        patience_seconds: float = PATIENCE_SECONDS,
-        cert: Path | None = None,
-    ) -> None:
-        """Talk to the gateway at `url` (`http://127.0.0.1:PORT`) with its token.
-
-        A gateway that answered before and goes away is waited for, `patience_seconds` long; the
-        call is then made again, under the same Idempotency-Key, so it does nothing twice. `cert` is
-        the certificate that it shows, if no known authority vouches for it.
-        """
-        self.url = url.rstrip("/")
-        trust = trust_of(self.url, cert)
-        self._door: Door = lambda: (self.url, token)
-        self._patience = Patience(patience_seconds, lambda: True)
-        self._http = httpx.AsyncClient(**settings(self.url, token, timeout_seconds, trust))
-
-    @classmethod
-    def for_home(
-        cls,
-        home: Path,
-        *,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-        patience_seconds: float = PATIENCE_SECONDS,
-    ) -> "AsyncClient":
-        """Return a client of the gateway that runs on `home`; raise NotReachable if none does."""
-        url, token = read_door(home)
-        client = cls(
-            url,
-            token,
-            timeout_seconds=timeout_seconds,
-            patience_seconds=patience_seconds,
-            cert=read_cert(home),
-        )
-        client._door = lambda: read_door(home)
-        client._patience.is_expected = lambda: is_supervised(home)
-        return client
+    HTTP = httpx.AsyncClient
 
     async def make(self, call: Call[Answer]) -> Answer:
         """Make one call and return its answer. Raises NotReachable, ApiError."""
@@ -79,21 +36,6 @@ class AsyncClient(Calls, AsyncCaller):
                 continue
             self._patience.has_met = True
             return answer_of(call, response)
-
-    def _look_for_the_door(self) -> bool:
-        """Talk to where the gateway is now; return whether it has another token by now.
-
-        It may have another port after a restart, and its token may have been rotated.
-        """
-        try:
-            url, token = self._door()
-        except NotReachable:
-            return False
-        self.url = url.rstrip("/")
-        self._http.base_url = self.url
-        before, now = self._http.headers["Authorization"], f"Bearer {token}"
-        self._http.headers["Authorization"] = now
-        return before != now
 
     async def follow_events(
         self,

@@ -39,11 +39,14 @@ def read_cert(home: Path) -> Path | None:
         return None
 
 
-def is_supervised(home: Path) -> bool:
-    """Whether a supervisor holds this home: its gateway, if it is away, will be back."""
+def is_held(home: Path) -> bool:
+    """Whether a supervisor holds this home, reachable or not; OSError if that cannot be seen.
+
+    Its lock is not taken for longer than the look.
+    """
     try:
         fd = os.open(Home(home).system.lock, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except FileNotFoundError:
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -52,6 +55,14 @@ def is_supervised(home: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def is_supervised(home: Path) -> bool:
+    """Whether a supervisor holds this home: its gateway, if it is away, will be back."""
+    try:
+        return is_held(home)
+    except OSError:
+        return False
 
 
 def _lives(pid: int) -> bool:

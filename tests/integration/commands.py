@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agiraph.home import Home
-from cli.checkup import is_held
+from agiraph.client.door import is_held
 from tests.fakes.front_door import run_here
 
 DEADLINE_SECONDS = 60.0
@@ -110,7 +109,7 @@ def await_nothing_left(home: Path) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         left = processes_of(home)
-        if not left and not is_held(Home(home).system.lock):
+        if not left and not is_held(home):
             return
         time.sleep(0.02)
     raise AssertionError(f"still there: {left}")

@@ -367,11 +367,6 @@ def _kept(view: View, id: str) -> View:
     return replace(view, timeline=replace(timeline, entries=entries))
 
 
-def is_end(event: Event) -> bool:
-    """Whether an event tells the end of a run."""
-    return event.type in ("agent.completed", "agent.failed", "agent.stopped")
-
-
 def rings_for_messages(event: Event) -> bool:
     """Whether the message log may have grown with this event."""
     return event.type.startswith("message.") or event.type == "human.nudge"

@@ -37,6 +37,16 @@ def staged(folder: Path, word: Word) -> Stage:
     return stage
 
 
+async def dead_while_asking(folder: Path) -> tuple[Stage, Word]:
+    word = Word()
+    stage = staged(folder, word)
+    running = asyncio.ensure_future(stage.loop.run())
+    await word.asked.wait()
+    running.cancel()
+    await asyncio.wait({running})
+    return stage, word
+
+
 def next_incarnation(folder: Path, word: Word) -> Stage:
     stage = Stage(folder, says("Good."))
     stage.entity.asking = lambda opened: word if isinstance(opened, OpenCall) else None
@@ -87,12 +97,7 @@ def test_an_interruption_takes_the_question_back_and_the_call_is_not_run(tmp_pat
 
 def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Path) -> None:
     async def main() -> None:
-        waiting = Word()
-        stage = staged(tmp_path, waiting)
-        running = asyncio.ensure_future(stage.loop.run())
-        await waiting.asked.wait()
-        running.cancel()
-        await asyncio.wait({running})
+        stage, waiting = await dead_while_asking(tmp_path)
         stage.conversation.close()
         assert (stage.tools.ran, waiting.was_withdrawn) == ([], False)
         again = next_incarnation(tmp_path, Word(Cleared(message="0a")))
@@ -105,12 +110,7 @@ def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Path) -> 
 
 def test_who_dies_after_it_has_begun_does_not_ask_again_nor_do_it_again(tmp_path: Path) -> None:
     async def main() -> None:
-        waiting = Word()
-        stage = staged(tmp_path, waiting)
-        running = asyncio.ensure_future(stage.loop.run())
-        await waiting.asked.wait()
-        running.cancel()
-        await asyncio.wait({running})
+        stage, _ = await dead_while_asking(tmp_path)
         begun = CallStarted(call_id="c1", name="note", message="0a", ts=1.0)
         stage.conversation.append(begun)
         stage.conversation.close()

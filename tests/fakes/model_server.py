@@ -1,4 +1,6 @@
-"""FakeModelServer: speaks the wire formats of Anthropic and OpenAI to the real SDKs, on loopback.
+"""FakeModelServer: speaks Anthropic's and both of OpenAI's wire formats to the real SDKs.
+
+The Responses one is spoken to Codex, too. It listens on loopback.
 
 A scenario gives it a brain and hands its `env()` to the supervisor:
 
@@ -43,7 +45,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from agiraph.turns import Usage
-from tests.fakes import wire_anthropic, wire_openai
+from tests.fakes import wire_anthropic, wire_openai, wire_responses
 from tests.fakes.replies import (
     Brain,
     Call,
@@ -78,6 +80,7 @@ __all__ = [
 ROUTES: dict[str, ModuleType] = {
     "/v1/messages": wire_anthropic,
     "/v1/chat/completions": wire_openai,
+    "/v1/responses": wire_responses,
 }
 GATE_SECONDS = 60.0
 

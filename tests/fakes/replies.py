@@ -18,12 +18,16 @@ INTERRUPTED_MARK = "[interrupted]"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call of a reply; `raw` replaces the JSON of the arguments, to send a broken one."""
+    """One tool call of a reply; `raw` replaces the JSON of the arguments, to send a broken one.
+
+    `namespace` is that of a function which the Responses API has in one (Codex's MCP tools).
+    """
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     raw: str | None = None
     id: str | None = None
+    namespace: str | None = None
 
     @property
     def json(self) -> str:
@@ -65,7 +69,7 @@ class SeenRequest:
     `body` is its JSON, `raw` the very bytes.
     """
 
-    api: Literal["anthropic", "openai"]
+    api: Literal["anthropic", "openai", "responses", "google"]
     model: str
     system: str
     turns: tuple[Turn, ...]

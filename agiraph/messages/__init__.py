@@ -55,6 +55,11 @@ from agiraph.messages.control import (
     RetryLetter,
     Stop,
 )
+from agiraph.messages.door import (
+    CloseDoor,
+    DoorOpened,
+    OpenDoor,
+)
 from agiraph.messages.event import (
     EventAppended,
     EventsGrew,
@@ -142,12 +147,14 @@ __all__ = [
     "ChildState",
     "ChildStopped",
     "ChildTable",
+    "CloseDoor",
     "ContextChanged",
     "ContextShown",
     "CreateNode",
     "CreateTrigger",
     "DeadLetter",
     "Depths",
+    "DoorOpened",
     "EventAppended",
     "EventsGrew",
     "FailNode",
@@ -167,6 +174,7 @@ __all__ = [
     "NodesEnded",
     "OfferInsight",
     "Ok",
+    "OpenDoor",
     "Overheard",
     "Pause",
     "PublishNode",
@@ -225,6 +233,7 @@ MESSAGES: tuple[type[Body], ...] = (
     ),
     *(CallModel, ModelAnswer, ModelFailed, ModelDelta, CancelCall, ListModels, ModelCatalog),
     *(CheckModel, AskUsage, UsageTable, ListenIn, Overheard),
+    *(OpenDoor, DoorOpened, CloseDoor),
     *(CallTool, ToolResult, CancelTool),
     *(AskQuestion, QuestionAnswered, WithdrawQuestion),
     *(CreateTrigger, ChangeTrigger, TriggerState, ListTriggers, TriggerTable),

@@ -13,7 +13,7 @@ from agiraph.messages import MESSAGES, Body
 
 PREFIXES = {
     *("control", "child", "text", "board", "node", "model", "tool", "question", "run"),
-    *("trigger", "event", "file", "context"),
+    *("trigger", "event", "file", "context", "door"),
 }
 
 

@@ -1,0 +1,20 @@
+"""The table of drivers: which way of speaking is spoken by what."""
+
+from collections.abc import Callable
+
+from agiraph.errors import InvalidInput
+from agiraph.outside.driver import Driver
+from agiraph.outside.launching import Job
+from agiraph.outside.plain import PlainDriver
+
+DRIVERS: dict[str, Callable[[Job], Driver]] = {
+    "plain": PlainDriver,
+}
+
+
+def driver_for(job: Job) -> Driver:
+    """Return the driver of this start; InvalidInput for one that this installation lacks."""
+    name = job.agent.preset.driver
+    if name not in DRIVERS:
+        raise InvalidInput(f"the driver '{name}' is not here (possible: {', '.join(DRIVERS)})")
+    return DRIVERS[name](job)

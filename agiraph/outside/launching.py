@@ -1,0 +1,90 @@
+"""Launching: what an outside agent is started with: argument vector and environment; pure."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.outside.preset import OutsideAgent
+
+OPTIONS = "{options}"
+PASSED_ON = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the broker serves this agent: a base URL on loopback, and its token."""
+
+    url: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One start of an outside agent.
+
+    `prompt` is what it is told; `model` the model's name without its provider, '' for its own
+    default; `session` the conversation to take up again, '' for a new one; `folder` where it works,
+    `home` its HOME; `door` None if it uses the person's own account.
+    """
+
+    agent: OutsideAgent
+    prompt: str
+    folder: Path
+    home: Path
+    model: str = ""
+    session: str = ""
+    door: Door | None = None
+    is_walled: bool = False
+
+    @property
+    def takes_up(self) -> bool:
+        """Whether a conversation is taken up again that began before."""
+        return bool(self.session) and bool(self.agent.preset.resume)
+
+
+def argv_of(job: Job) -> list[str]:
+    """Return the command that starts it. Raises InvalidInput if it is not installed."""
+    preset = job.agent.preset
+    pattern = preset.resume if job.takes_up else preset.start
+    further = preset.walled if job.is_walled else preset.bare
+    words = [*preset.command[1:], *_with_options(pattern, job, further)]
+    return [job.agent.required(), *words]
+
+
+def _with_options(pattern: Sequence[str], job: Job, further: Sequence[str]) -> list[str]:
+    """Return the arguments, with those of the model and the sandbox at `{options}`, or first."""
+    options = [*(job.agent.preset.model if job.model else ()), *further]
+    words: list[str] = []
+    for word in pattern if OPTIONS in pattern else (OPTIONS, *pattern):
+        words.extend(options if word == OPTIONS else [word])
+    return [_filled(word, job) for word in words]
+
+
+def environment_of(job: Job, environ: Mapping[str, str], mark: Mapping[str, str]) -> dict[str, str]:
+    """Return all variables it is given: no provider's key is among them.
+
+    `mark` is what tells whose it is. An agent that uses the person's own account has their HOME.
+    """
+    is_own = job.agent.preset.account == "own"
+    passed = {name: environ[name] for name in PASSED_ON if name in environ}
+    passed |= {name: value for name, value in environ.items() if name.startswith("LC_")}
+    path = {"PATH": environ.get("PATH", os.defpath)}
+    home = environ.get("HOME", str(job.home)) if is_own else str(job.home)
+    own = {name: _filled(value, job) for name, value in job.agent.preset.environment.items()}
+    return passed | path | {"HOME": home, "TERM": "dumb"} | own | dict(mark)
+
+
+def _filled(text: str, job: Job) -> str:
+    values = {
+        "model": job.model,
+        "session": job.session,
+        "folder": str(job.folder),
+        "home": str(job.home),
+        "door": job.door.url if job.door else "",
+        "token": job.door.token if job.door else "",
+        "prompt": job.prompt,  # last: what it holds is not filled in
+    }
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text

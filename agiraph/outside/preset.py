@@ -1,0 +1,147 @@
+"""AgentPreset: the outside agents that are known, and what an `agent_command` means.
+
+The table is `configs/agents.yaml`, with the person's own `{home}/agents.yaml` laid over it.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from agiraph.config import Section, configs_folder
+from agiraph.errors import InvalidInput, unknown
+from agiraph.providers.registry import read_table
+
+DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
+COMMAND = "command"
+
+
+class AgentPreset(Section):
+    """One outside agent. What stands in braces in its words is filled in (`launching`).
+
+    `driver`: how it is spoken with. `account`: `door`, it is served by Agiraph's broker and holds
+    no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
+    `carried`: where in site-packages a Python package carries the program. `model`: the arguments
+    that name the model. `walled` and `bare`: further arguments inside a sandbox of ours, and
+    outside of one. Times are in seconds; `silence_seconds` is without any output.
+    """
+
+    about: str = ""
+    driver: DriverName = "plain"
+    command: tuple[str, ...] = Field(min_length=1)
+    carried: str = ""
+    start: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    walled: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    account: Literal["door", "own"] = "door"
+    wire: Literal["anthropic", "openai", "none"] = "none"
+    version: tuple[str, ...] = ("--version",)
+    install: str = ""
+    silence_seconds: float = Field(default=900, gt=0)
+    total_seconds: float | None = Field(default=None, gt=0)
+    settle_seconds: float = Field(default=10, ge=0)
+    attempts: int = Field(default=3, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideAgent:
+    """What an `agent_command` means: a preset by its name (`command` if it is none).
+
+    `program` is where its program is, None if that is not installed.
+    """
+
+    name: str
+    preset: AgentPreset
+    program: str | None
+
+    def required(self) -> str:
+        """Return where the program is; InvalidInput says how to install it."""
+        if self.program is None:
+            wanted = self.preset.command[0]
+            install = self.preset.install or f"put {wanted} on the PATH of the supervisor"
+            shown = f"'{self.name}' ({wanted})" if self.name != COMMAND else f"'{wanted}'"
+            raise InvalidInput(f"the outside agent {shown} is not installed: {install}")
+        return self.program
+
+
+def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
+    """Return the known outside agents by name, the home's `agents.yaml` laid over the shipped ones.
+
+    Raises InvalidInput with the file and the key for what cannot be read as a preset.
+    """
+    presets: dict[str, AgentPreset] = {}
+    files = [configs_folder() / "agents.yaml"] + ([home / "agents.yaml"] if home else [])
+    for file in files:
+        for name, values in read_table(file).items():
+            if not isinstance(values, dict) or not name or name.split() != [name]:
+                raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
+            base = presets[name].model_dump() if name in presets else {}
+            try:
+                presets[name] = AgentPreset.model_validate(base | values)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                key = ".".join(map(str, (name, *problem["loc"])))
+                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+    return presets
+
+
+def meant_by(
+    agent_command: str,
+    presets: Mapping[str, AgentPreset],
+    environ: Mapping[str, str],
+) -> OutsideAgent:
+    """Return what an `agent_command` means: a preset's name (words after it are added to its
+    options), or a whole command line, which is run as it stands with the task on its stdin.
+
+    Raises InvalidInput for one that is neither.
+    """
+    words = _words(agent_command)
+    if (preset := presets.get(words[0])) is not None:
+        more = {"walled": (*words[1:], *preset.walled), "bare": (*words[1:], *preset.bare)}
+        return OutsideAgent(words[0], preset.model_copy(update=more), find_program(preset, environ))
+    preset = AgentPreset(command=tuple(words))
+    program = find_program(preset, environ)
+    if program is None and len(words) == 1 and "/" not in words[0]:
+        error = unknown("outside agent", words[0], list(presets))
+        raise InvalidInput(f"{error}; it is no command on the PATH either")
+    return OutsideAgent(COMMAND, preset, program)
+
+
+def check_agent_command(agent_command: str | None, home: Path, environ: Mapping[str, str]) -> None:
+    """Raise InvalidInput unless an autonomous worker can be run with this command here."""
+    meant_by(agent_command or "", load_agents(home), environ).required()
+
+
+def find_program(
+    preset: AgentPreset, environ: Mapping[str, str], packages: Sequence[str] | None = None
+) -> str | None:
+    """Return the path of a preset's program: on the PATH, or where a Python package carries it."""
+    program = os.path.expanduser(preset.command[0])
+    found = shutil.which(program, path=environ.get("PATH", os.defpath))
+    if found is not None:
+        return os.path.abspath(found)
+    if preset.carried:
+        for folder in sys.path if packages is None else packages:
+            path = os.path.join(folder, preset.carried)
+            if os.access(path, os.X_OK) and os.path.isfile(path):
+                return path
+    return None
+
+
+def _words(agent_command: str) -> list[str]:
+    try:
+        words = shlex.split(agent_command)
+    except ValueError as error:
+        raise InvalidInput(f"agent_command '{agent_command}' cannot be read: {error}") from None
+    if not words:
+        raise InvalidInput("agent_command is empty: name an outside agent or a command line")
+    return words

@@ -1,0 +1,85 @@
+"""Text of outside agents: bytes to text, lines to JSON objects, an exit code to a reason."""
+
+import codecs
+import json
+import signal
+
+from agiraph.turns import JsonObject
+
+LINE_BYTES = 32 * 1024 * 1024
+SHOWN_CHARACTERS = 800
+
+
+class Decoder:
+    """UTF-8 that arrives in pieces; what is none is replaced."""
+
+    def __init__(self) -> None:
+        """Begin between two characters."""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def text(self, data: bytes) -> str:
+        """Return what these bytes complete; b"" ends it."""
+        return self._decoder.decode(data, final=not data)
+
+
+class JsonLines:
+    """A JSON object a line, arriving in pieces; a line that is none is passed over."""
+
+    def __init__(self) -> None:
+        """Begin at a line's beginning."""
+        self._rest = bytearray()
+        self.noise = ""
+
+    def objects(self, data: bytes) -> list[JsonObject]:
+        """Return the objects that these bytes complete; b"" ends the last line.
+
+        `noise` keeps the end of what was no JSON object: it may say why nothing else came.
+        """
+        self._rest += data if data else b"\n"
+        *lines, rest = bytes(self._rest).split(b"\n")
+        self._rest = bytearray(rest if len(rest) <= LINE_BYTES else b"")
+        found: list[JsonObject] = []
+        for line in lines:
+            if (value := _object(line)) is not None:
+                found.append(value)
+            elif line.strip():
+                shown = line.decode("utf-8", "replace").strip()
+                self.noise = f"{self.noise}\n{shown}"[-SHOWN_CHARACTERS:]
+        return found
+
+
+def _object(line: bytes) -> JsonObject | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def why_failed(exit_code: int, complaint: str) -> str:
+    """Return in words why a process that ended so has failed; '' for exit code 0."""
+    if exit_code == 0:
+        return ""
+    said = " ".join(complaint.split())[-SHOWN_CHARACTERS:]
+    how = f"exit code {exit_code}"
+    if exit_code < 0:
+        try:
+            how = f"killed by {signal.Signals(-exit_code).name}"
+        except ValueError:
+            how = f"killed by signal {-exit_code}"
+    return f"{how}: {said}" if said else how
+
+
+def text_of(value: object) -> str:
+    """Return a JSON value as text to show: text as it is, the texts of a list of blocks joined."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case list():
+            return "\n".join(filter(None, map(text_of, value)))
+        case {"type": "text", "text": str(text)}:
+            return text
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -18,6 +18,7 @@ from actors.human.document import DESCRIPTION, family_of, operation_id, with_wor
 from actors.human.exchange import App
 from actors.human.gate import Gate, Guards
 from actors.human.gateway import Gateway
+from actors.human.lane import Lane
 from actors.human.once import Once
 from actors.human.problems import problem_response
 from actors.human.routes import (
@@ -97,7 +98,7 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
         http=http,
         clock=gateway.clock,
     )
-    once = Once(app, gateway.repeats, gateway.clock)
+    once = Once(Lane(app, app.rules, HANDLERS), gateway.repeats, gateway.clock)
     return Gate(once, guards)
 
 

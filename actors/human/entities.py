@@ -2,34 +2,22 @@
 
 import asyncio
 import socket
+from functools import partial
 
 from actors.human.gateway import Gateway
-from actors.human.line import ask_for
 from actors.human.statuses import Doing
 from actors.human.wakes import next_wake
-from agiraph.api import ApiError, EntityRow
+from agiraph.api import EntityRow
 from agiraph.errors import AgiraphError
 from agiraph.ids import (
-    BROKER,
     COORDINATOR_NAME,
-    ROUTER,
-    SUPERVISOR,
     coordinator_address,
     worker_address,
 )
 from agiraph.messages import (
-    AskDepths,
-    AskUsage,
     ChildInfo,
-    ChildTable,
-    Depths,
-    ListChildren,
-    UsageTable,
 )
 from agiraph.turns import Usage
-
-TABLE_SECONDS = 5.0
-EXTRA_SECONDS = 1.0
 
 THINKING = "thinking "
 CPU_SECONDS = 0.5
@@ -39,47 +27,28 @@ AT_WORK = ("starting", "ready", "backing_off", "parked")
 
 async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
-    table = await ask_for(
-        gateway.line, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
-    )
-    return table.children
+    return await gateway.census.children()
 
 
 async def entity_rows(gateway: Gateway) -> list[EntityRow]:
     """Return a row for every process; mailboxes and money are left out while nobody tells them."""
-    table, depths, usage = await asyncio.gather(
-        children(gateway), _depths(gateway), _usage(gateway)
-    )
-    names = _names(gateway)
-    rows = [_row(gateway, names, child, depths, usage) for child in table]
+    return await gateway.census.rows(partial(_rows, gateway))
+
+
+async def _rows(gateway: Gateway) -> list[EntityRow]:
+    census = gateway.census
+    table, depths, usage = await asyncio.gather(census.children(), census.depths(), census.usage())
+    names, host = _names(gateway), socket.gethostname()
+    rows = [_row(gateway, names, host, child, depths, usage) for child in table]
     alive = {(child.address, child.pid) for child in table}
     gateway.cpu = {key: sample for key, sample in gateway.cpu.items() if key in alive}
     return sorted(rows, key=lambda row: ("/" in row.address, _rank(row)))
 
 
-async def _depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
-    try:
-        answer = await ask_for(
-            gateway.line, ROUTER, AskDepths(), Depths, within_seconds=EXTRA_SECONDS
-        )
-    except ApiError:
-        return {}
-    return answer.depths
-
-
-async def _usage(gateway: Gateway) -> dict[str, Usage]:
-    try:
-        answer = await ask_for(
-            gateway.line, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
-        )
-    except ApiError:
-        return {}
-    return answer.by_entity
-
-
 def _row(
     gateway: Gateway,
     names: dict[str, str],
+    host: str,
     child: ChildInfo,
     depths: dict[str, tuple[int, int]],
     usage: dict[str, Usage],
@@ -94,7 +63,7 @@ def _row(
         state=word.state if word else child.state,
         pid=child.pid,
         incarnation=child.incarnation,
-        host=socket.gethostname(),
+        host=host,
         cpu=_cpu(gateway, child),
         memory_bytes=child.memory_bytes,
         mailbox=depths.get(child.address, (0, 0))[0],

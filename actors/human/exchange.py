@@ -16,6 +16,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+FAULT: Final = 500
+
 # A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
 # with `Origin: null`, which nothing lets in: hence `same-origin`.
 HEADERS: Final = (
@@ -29,11 +31,19 @@ HEADERS: Final = (
 class Exchange:
     """One request and its answer; `status` is the answer's, None before it has begun."""
 
-    def __init__(self, receive: Receive, send: Send, headers: RawHeaders) -> None:
-        """Pass on what `receive` and `send` carry."""
+    def __init__(
+        self,
+        receive: Receive,
+        send: Send,
+        headers: RawHeaders,
+        when_answered: Callable[[int], None],
+    ) -> None:
+        """Pass on what `receive` and `send` carry; tell the status just before the answer ends."""
         self._receive = receive
         self._send = send
+        self._when_answered = when_answered
         self._has_all = not _has_body(headers)
+        self._has_ended = False
         self._taken = 0
         self._deadline: float | None = None
         self._most_bytes = 0
@@ -73,7 +83,15 @@ class Exchange:
             if not self._has_all:
                 headers.append((b"connection", b"close"))
             message["headers"] = headers
+        elif not message.get("more_body", False):
+            self.end()
         await self._send(message)
+
+    def end(self) -> None:
+        """Tell the status, 500 if there is none, unless it was told."""
+        if not self._has_ended:
+            self._has_ended = True
+            self._when_answered(self.status or FAULT)
 
 
 def _has_body(headers: RawHeaders) -> bool:

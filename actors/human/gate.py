@@ -7,6 +7,7 @@ scope. Every call is in the audit, also one that was refused.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -88,8 +89,8 @@ class Gate:
             if method not in READS or _stays_open(scope):
                 self._ledger.begun(call)
         except ApiError as refusal:
-            await refuse(scope["type"], send, refusal, call.path, _headers_of(refusal))
             self._ledger.ended(call, refusal.status, refusal.detail)
+            await refuse(scope["type"], send, refusal, call.path, _headers_of(refusal))
             return
         with self._open.one_more(call.caller):
             if method == WEBSOCKET:
@@ -115,11 +116,11 @@ class Gate:
             return
         call.caller = self._caller(scope, call)
         self._count(call.caller)
-        rule = self._rules.find(call.method, call.path)
-        if rule is not None and not call.caller.may(rule.scope):
+        found = self._rules.find(call.method, call.path)
+        if found is not None and not call.caller.may(found.rule.scope):
             raise ApiError(
                 403,
-                f"this needs the scope '{rule.scope}'; "
+                f"this needs the scope '{found.rule.scope}'; "
                 f"the token '{call.caller.name}' has '{call.caller.scope}'",
             )
         scope.setdefault("state", {})["caller"] = call.caller
@@ -203,7 +204,8 @@ class Gate:
     # --- what goes on inside ---
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, call: Call) -> None:
-        exchange = Exchange(receive, send, scope["headers"])
+        ended = partial(self._ledger.ended, call)  # the audit has it before the caller has
+        exchange = Exchange(receive, send, scope["headers"], ended)
         exchange.bound(self._http.body_bytes, self._http.body_seconds)
         try:
             if call.method in READS and call.caller is not STRANGER:
@@ -211,7 +213,7 @@ class Gate:
             else:
                 await self._app(scope, exchange.receive, exchange.send)
         finally:
-            self._ledger.ended(call, exchange.status or 500)
+            exchange.end()
 
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send, call: Call) -> None:
         status = 500

@@ -8,6 +8,7 @@ from typing import Any
 from actors.event_log import EventLog
 from actors.human.agents import Agents
 from actors.human.boards import Boards
+from actors.human.census import Census
 from actors.human.channels.courier import Courier
 from actors.human.channels.ledger import Ledger
 from actors.human.channels.links import Links
@@ -50,6 +51,7 @@ class Gateway:
     deadlines: Deadlines
     orphans: Orphans
     boards: Boards
+    census: Census
     dead: DeadLetters
     courier: Courier
     repeats: Repeats
@@ -122,6 +124,7 @@ def open_gateway(
         deadlines=Deadlines(questions, postman, clock),
         orphans=Orphans(questions, agents, boards, postman, clock),
         boards=boards,
+        census=Census(line),
         dead=DeadLetters(home.human.dead),
         repeats=Repeats(home.human.repeats, clock.now()),
     )

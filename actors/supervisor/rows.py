@@ -2,9 +2,8 @@
 
 import os
 
-import psutil
-
 from actors.supervisor.keeper import Keeper
+from actors.supervisor.measures import measures_of
 from actors.supervisor.options import SPAWNER
 from agiraph.ids import SUPERVISOR
 from agiraph.messages import ChildInfo
@@ -39,16 +38,14 @@ def own_rows(incarnation: int, spawner_pid: int | None) -> list[ChildInfo]:
 
 def measured(info: ChildInfo, pid: int) -> ChildInfo:
     """Return the row with what the kernel knows of its process; only the pid if it is gone."""
-    found: dict[str, object] = {"pid": pid}
-    try:
-        process = psutil.Process(pid)
-        with process.oneshot():
-            cpu, memory = process.cpu_times(), process.memory_info()
-            found |= {
-                "started_at": process.create_time(),
-                "cpu_seconds": cpu.user + cpu.system,
-                "memory_bytes": memory.rss,
-            }
-    except psutil.Error:
-        pass  # it ended a moment ago
-    return info.model_copy(update=found)
+    told = measures_of(pid)
+    if told is None:
+        return info.model_copy(update={"pid": pid})  # it ended a moment ago
+    return info.model_copy(
+        update={
+            "pid": pid,
+            "started_at": told.started_at,
+            "cpu_seconds": told.cpu_seconds,
+            "memory_bytes": told.memory_bytes,
+        }
+    )

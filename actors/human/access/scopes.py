@@ -4,8 +4,9 @@ What stands in no line follows from its method: GET needs `read`, everything els
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from fastapi import APIRouter
@@ -29,6 +30,8 @@ NEEDED: Final[dict[tuple[str, str], Scope]] = {
     ("GET", "/sessions"): "control",
 }
 
+MOST_PATHS: Final = 1024
+
 OPEN: Final = frozenset({("GET", "/login"), ("POST", "/login")})
 """Routes of which no token is asked: they show or take a one-time code."""
 
@@ -44,6 +47,15 @@ class Rule:
     template: str
     pattern: re.Pattern[str]
     scope: Scope
+    route: BaseRoute
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rule of a call, and the values that its path has for the template's names."""
+
+    rule: Rule
+    values: Mapping[str, str]
 
 
 def needed(method: str, template: str) -> Scope:
@@ -69,12 +81,17 @@ class Rules:
         self._by_method: dict[str, list[Rule]] = {}
         for rule in self.rules:
             self._by_method.setdefault(rule.method, []).append(rule)
+        self.find = lru_cache(MOST_PATHS)(self._find)
 
-    def find(self, method: str, path: str) -> Rule | None:
-        """Return the rule of the route that would take this call, None if none would."""
+    def _find(self, method: str, path: str) -> Found | None:
+        """Return the rule of the route that would take this call, None if none would.
+
+        The latest answers are remembered: most calls are about the same few things.
+        """
         for rule in self._by_method.get(method, ()):
-            if rule.pattern.match(path):
-                return rule
+            match = rule.pattern.match(path)
+            if match:
+                return Found(rule, match.groupdict())
         return None
 
 
@@ -86,7 +103,8 @@ def _rules_of(route: BaseRoute) -> list[Rule]:
     else:
         raise TypeError(f"no scope can be told for {route!r}")
     return [
-        Rule(method, route.path, route.path_regex, needed(method, route.path)) for method in methods
+        Rule(method, route.path, route.path_regex, needed(method, route.path), route)
+        for method in methods
     ]
 
 

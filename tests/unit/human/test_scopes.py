@@ -55,8 +55,8 @@ def test_a_call_meets_the_rule_of_the_route_that_takes_it() -> None:
     rules = Rules(ROUTES)
 
     def template(method: str, path: str) -> str | None:
-        rule = rules.find(method, path)
-        return rule.template if rule else None
+        found = rules.find(method, path)
+        return found.rule.template if found else None
 
     assert template("POST", "/agents/x/send") == "/agents/{agent}/send"
     assert template("POST", "/entities/a/send/stop") == "/entities/{entity:path}/{act}"

@@ -3,12 +3,13 @@
 A wrong key or value is told with file, line, key and what was possible.
 """
 
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from agiraph.channels.settings import ChannelConfig
 from agiraph.errors import InvalidInput
@@ -72,6 +73,32 @@ class ShellConfig(Section):
     memory_mb: int = Field(ge=0)
     processes: int = Field(ge=0)
     environment: tuple[str, ...]
+
+
+class SandboxConfig(Section):
+    """The wall round the commands of models."""
+
+    mode: Literal["auto", "bwrap", "none"]
+    required: bool
+    network: bool
+    no_network_for: tuple[str, ...]
+    input: Literal["read", "write"]
+    readable: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "SandboxConfig":
+        if self.required and self.mode == "none":
+            raise ValueError("required is true, so mode cannot be none (possible: auto, bwrap)")
+        return self
+
+    def has_network(self, *called: str) -> bool:
+        """Whether the commands of who is called so (its name, its role) have the network."""
+        refused = any(
+            fnmatchcase(own.casefold(), wanted.casefold())
+            for own in called
+            for wanted in self.no_network_for
+        )
+        return self.network and not refused
 
 
 class TriggersConfig(Section):
@@ -257,6 +284,7 @@ class Config(Section):
     run: RunConfig
     shared: SharedConfig
     shell: ShellConfig
+    sandbox: SandboxConfig
     questions: QuestionsConfig
     files: FilesConfig
     web: WebConfig

@@ -290,7 +290,10 @@ class CoordinatorActor:
         """Return what a tool is handed."""
         agent_home = self.runtime.home.agent(self.agent)
         input_dir = Path(self.args.agent.input_dir) if self.args.agent.input_dir else None
-        scope = Scope.for_coordinator(agent_home, self.files.run, input_dir)
+        has_network = self.runtime.config.sandbox.has_network(COORDINATOR_NAME)
+        scope = Scope.for_coordinator(
+            agent_home, self.files.run, input_dir, has_network=has_network
+        )
         return ToolContext(
             kind="coordinator",
             call_id=key,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from actors.entity.args import WorkerArgs
+from agiraph.config import SandboxConfig
 from agiraph.home import Home
 from agiraph.ids import NodeId
 from agiraph.models import WorkNode
@@ -12,11 +13,12 @@ from agiraph.scopes.scope import Scope
 class Reach:
     """The reach of one worker."""
 
-    def __init__(self, home: Home, args: WorkerArgs) -> None:
+    def __init__(self, home: Home, args: WorkerArgs, sandbox: SandboxConfig) -> None:
         """Know whose it is."""
         self._agent = home.agent(args.agent)
         self._run = self._agent.run(args.run)
         self._args = args
+        self._has_network = sandbox.has_network(args.worker.name, args.worker.role)
         self._known: tuple[NodeId, Scope] | None = None
 
     def of(self, node: WorkNode) -> Scope:
@@ -25,6 +27,8 @@ class Reach:
             input_dir = Path(self._args.input_dir) if self._args.input_dir else None
             folder = self._run.node(node.folder)
             worker = self._args.worker.id
-            scope = Scope.for_worker(self._agent, self._run, worker, folder, input_dir)
+            scope = Scope.for_worker(
+                self._agent, self._run, worker, folder, input_dir, has_network=self._has_network
+            )
             self._known = node.id, scope
         return self._known[1]

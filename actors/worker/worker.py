@@ -84,7 +84,7 @@ class WorkerActor:
         self.name = args.worker.name
         self.run_home = runtime.home.agent(args.agent).run(args.run)
         self.files = WorkerFiles(self.run_home.worker(args.worker.id), args.worker)
-        self._reach = Reach(runtime.home, args)
+        self._reach = Reach(runtime.home, args, runtime.config.sandbox)
         self.conversation = Conversation(self.files.home.conversation)
         self.inbox = Inbox()
         self._environment = environment

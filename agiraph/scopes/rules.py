@@ -11,7 +11,7 @@ NODE_FILES = frozenset({"_spec.md", "_refs.json", "_status.md", "failure_notes.m
 NODE_NAMES = frozenset({"scratch", "published", "_spec.md", "_refs.json", "_status.md"})
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages"})
-RUN_JOURNAL = "journal.jsonl"
+RUN_JOURNALS = ("journal.jsonl", "context.jsonl")
 AGENT_FILES = frozenset({"soul.md", "goal.md", "memory.md"})
 
 
@@ -26,8 +26,8 @@ def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
 
 
 def _is_journal(name: str) -> bool:
-    """Whether a lower-cased name is the run's journal, its snapshot or what was set aside."""
-    return name.lstrip(".").startswith(RUN_JOURNAL)
+    """Whether a lower-cased name is a journal of the run, its snapshot or what was set aside."""
+    return name.lstrip(".").startswith(RUN_JOURNALS)
 
 
 def shown_under(path: Path, root: Path) -> str | None:

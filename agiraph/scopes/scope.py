@@ -23,11 +23,17 @@ PlaceOf = Callable[[str, Path], Path]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one entity may touch. `cwd` is where its shell starts. All paths are resolved ones."""
+    """What one entity may touch. `cwd` is where its shell starts. All paths are resolved ones.
+
+    `home` is the home that all of it stands in, `has_network` whether its commands have the network
+    (where the sandbox stands).
+    """
 
     rules: WorkerRules | CoordinatorRules
     cwd: Path
     input_dir: Path | None
+    home: Path | None = None
+    has_network: bool = True
 
     @classmethod
     def for_worker(
@@ -37,23 +43,36 @@ class Scope:
         worker_id: WorkerId,
         node: NodeHome | None,
         input_dir: Path | None,
+        *,
+        has_network: bool = True,
     ) -> "Scope":
         """Return the scope of a worker, with the node it holds (None while it is idle).
 
-        The agent's home is named only so that both scopes are made alike: a worker sees none of it.
+        Of the agent's home it sees nothing but what stands in the run.
         """
         home = run.worker(worker_id).path.resolve()
         node_path = node.path.resolve() if node else None
         rules = WorkerRules(run=run.path.resolve(), home=home, node=node_path)
-        return cls(rules, node_path / "scratch" if node_path else home, _resolved(input_dir))
+        return cls(
+            rules,
+            node_path / "scratch" if node_path else home,
+            _resolved(input_dir),
+            _home_of(agent_home),
+            has_network,
+        )
 
     @classmethod
     def for_coordinator(
-        cls, agent_home: AgentHome, run: RunHome, input_dir: Path | None
+        cls,
+        agent_home: AgentHome,
+        run: RunHome,
+        input_dir: Path | None,
+        *,
+        has_network: bool = True,
     ) -> "Scope":
         """Return the scope of an agent's coordinator in one run."""
         rules = CoordinatorRules(run=run.path.resolve(), agent=agent_home.path.resolve())
-        return cls(rules, rules.run, _resolved(input_dir))
+        return cls(rules, rules.run, _resolved(input_dir), _home_of(agent_home), has_network)
 
     def to_read(self, path: str) -> Path:
         """Return the file that `path` names for reading (it need not exist); OutOfScope."""
@@ -141,3 +160,8 @@ def _joined(head: str, tail: Path) -> str:
 
 def _resolved(folder: Path | None) -> Path | None:
     return folder.resolve() if folder else None
+
+
+def _home_of(agent_home: AgentHome) -> Path:
+    """Return the home that an agent's home stands in."""
+    return agent_home.path.resolve().parent.parent

@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,13 +48,20 @@ class Finished:
 
 
 async def run_command(
-    command: str, *, folder: Path, cwd: Path, environment: dict[str, str], limits: Limits
+    command: str,
+    *,
+    folder: Path,
+    cwd: Path,
+    environment: dict[str, str],
+    limits: Limits,
+    before: Sequence[str] = (),
 ) -> Finished | None:
     """Run `command` in bash with nothing on stdin; OSError or ValueError if it cannot start.
 
-    `folder` is the call's own, made here; its outcome stands in it until `forget_command`. Returns
-    None if the runner was killed before it could leave one. Cancelling the task kills the command
-    before the cancellation goes on.
+    `before` are words that run the shell behind a wall (`Wall.words_before`); the runner itself
+    stays outside. `folder` is the call's own, made here; its outcome stands in it until
+    `forget_command`. Returns None if the runner was killed before it could leave one. Cancelling
+    the task kills the command before the cancellation goes on.
     """
     forget_command(folder)
     folder.mkdir(parents=True)
@@ -62,6 +69,7 @@ async def run_command(
         process = await asyncio.create_subprocess_exec(
             *RUNNER,
             *_arguments(command, folder, limits),
+            *before,
             stdin=stdin,
             stdout=asyncio.subprocess.DEVNULL,
             cwd=cwd,

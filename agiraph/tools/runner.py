@@ -64,14 +64,19 @@ class Kept:
 
 
 def main(arguments: list[str]) -> None:
-    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND` (0: no limit)."""
-    folder, seconds, output, memory, tasks, command = arguments
+    """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND [BEFORE ...]` (0: no limit).
+
+    `BEFORE` are words that stand before the shell's own: a program that runs it behind a wall.
+    """
+    folder, seconds, output, memory, tasks, command, *before = arguments
     read_fd, write_fd = os.pipe()
     gate_read, gate_write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(gate_write)
-        _become(command, write_fd, gate_read, int(memory), int(tasks))
+        _become(
+            [*before, SHELL, "-c", command, SHELL], write_fd, gate_read, int(memory), int(tasks)
+        )
     os.close(write_fd)
     _write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"session":{pid}}}\n'.encode())
     if select.select([LIFELINE], [], [], 0)[0]:
@@ -88,7 +93,7 @@ def main(arguments: list[str]) -> None:
 # --- the command ----------------------------------------------------------------------------------
 
 
-def _become(command: str, output: int, gate: int, memory: int, tasks: int) -> None:
+def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -> None:
     """Turn this forked process into the command; never returns."""
     try:
         os.setsid()
@@ -104,9 +109,9 @@ def _become(command: str, output: int, gate: int, memory: int, tasks: int) -> No
             _limit(resource.RLIMIT_AS, memory)
         if tasks:
             _limit(resource.RLIMIT_NPROC, tasks)
-        os.execvpe(SHELL, [SHELL, "-c", command, SHELL], _environment())
+        os.execvpe(words[0], words, _environment())
     except OSError as error:
-        os.write(2, f"{SHELL}: {error.strerror}\n".encode())
+        os.write(2, f"{words[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(NO_SHELL)
 

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from agiraph.config import ShellConfig
 from agiraph.errors import InvalidInput, Refused
+from agiraph.sandbox.wall import standing_wall
 from agiraph.tools.base import Params, Recovery, Tool
 from agiraph.tools.command import (
     Finished,
@@ -40,6 +41,8 @@ async def bash(context: ToolContext, params: Bash) -> str:
     seconds = _seconds(context, params)
     limits = Limits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
     environment = visible_environment(context.environment, shell)
+    wall = standing_wall(context.config.sandbox)
+    before = wall.words_before(context.scope, path=environment["PATH"])
     try:
         finished = await run_command(
             params.command,
@@ -47,6 +50,7 @@ async def bash(context: ToolContext, params: Bash) -> str:
             cwd=context.scope.cwd,
             environment=environment,
             limits=limits,
+            before=before,
         )
     except ValueError as error:  # a NUL or half a surrogate pair in the command
         raise InvalidInput(f"bash cannot be handed this command ({error})") from None
@@ -85,6 +89,9 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
     """Return the variables that a command may see: the configured ones, the input and the run."""
     names = (*shell.environment, INPUT_VARIABLE, RUN_VARIABLE)
     visible = {name: environment[name] for name in names if name in environment}
+    for name in (INPUT_VARIABLE, RUN_VARIABLE):  # behind the wall, links of the way there are gone
+        if name in visible:
+            visible[name] = os.path.realpath(visible[name])
     return {"PATH": os.defpath} | visible
 
 

@@ -98,6 +98,7 @@ def test_an_outcome_that_cannot_be_read_is_no_outcome(tmp_path: Path, torn: str)
 def test_a_command_that_kills_its_runner_is_answered_and_leaves_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.environ["PATH"]}
+    desk.limited("sandbox", mode="none")
     result = asyncio.run(desk.call("bash", command="echo $$ > pid; kill -9 $PPID; sleep 300.020"))
     assert result.is_error
     assert "outcome is unknown" in result.content

@@ -75,7 +75,9 @@ def test_nobody_is_at_the_keyboard(tmp_path: Path) -> None:
 
 
 def test_a_signal_is_told(tmp_path: Path) -> None:
-    assert bash(desk_at(tmp_path), "kill -9 $$") == "[killed by signal 9]"
+    desk = desk_at(tmp_path)
+    desk.limited("sandbox", mode="none")
+    assert bash(desk, "kill -9 $$") == "[killed by signal 9]"
 
 
 def test_at_its_time_everything_it_started_is_killed(tmp_path: Path, mark: str) -> None:
@@ -136,7 +138,9 @@ def test_other_calls_go_on_while_a_command_prints_for_ever(tmp_path: Path) -> No
 @LINUX_ONLY
 def test_memory_is_limited(tmp_path: Path) -> None:
     command = f"{sys.executable} -c 'bytearray(3 << 30)'"
-    content = bash(desk_at(tmp_path, memory_mb=1024), command)
+    desk = desk_at(tmp_path, memory_mb=1024)
+    desk.environment["PATH"] = f"{Path(sys.executable).parent}:{desk.environment['PATH']}"
+    content = bash(desk, command)
     assert "MemoryError" in content
     assert content.endswith("[exit code 1]")
 

@@ -1,0 +1,74 @@
+"""Toolchain: what of the machine a command needs to find its tools; nothing that is private.
+
+The system's programs, the files of /etc that they read, and for each further folder on PATH the
+program folders of its prefix (`bin`, `lib` ...), never the prefix itself: beside `~/.cargo/bin`
+stand credentials.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+STORES = ("/nix/store", "/gnu/store", "/run/current-system/sw")
+ETC = (
+    *("passwd", "group", "nsswitch.conf", "hosts", "host.conf", "gai.conf", "resolv.conf"),
+    *("services", "protocols", "localtime", "timezone", "locale.alias", "locale.conf"),
+    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates", "ca-certificates.conf"),
+    *("pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust", "crypto-policies"),
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "os-release", "mime.types"),
+    *("bash.bashrc", "inputrc", "terminfo", "fonts", "magic", "paperspecs", "perl", "python3"),
+)
+PROGRAM_FOLDERS = ("bin", "sbin", "lib", "lib64", "libexec", "include", "shims", "condabin")
+VENV_FILE = "pyvenv.cfg"
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """What is shown of the machine: links as they are (path, target), the rest read-only."""
+
+    links: tuple[tuple[str, str], ...]
+    readable: tuple[Path, ...]
+
+
+@lru_cache(maxsize=8)
+def toolchain(path: str) -> Toolchain:
+    """Return the tools that a command with this PATH may use; looked up once a process."""
+    roots = [root for root in ROOTS if os.path.exists(root)]
+    links = tuple((root, os.readlink(root)) for root in roots if os.path.islink(root))
+    folders = [Path(root) for root in roots if not os.path.islink(root)]
+    folders += [Path(store) for store in STORES if os.path.isdir(store)]
+    system = tuple(folders)
+    folders += [file for name in ETC if (file := Path("/etc", name)).exists()]
+    for entry in dict.fromkeys(path.split(os.pathsep)):
+        folders += [one for one in _of_entry(Path(entry)) if not _is_in(one, system)]
+    return Toolchain(links, tuple(dict.fromkeys(folders)))
+
+
+def _of_entry(entry: Path) -> Iterator[Path]:
+    """Return what one folder on PATH needs to work: the program folders of its prefix."""
+    if not entry.is_absolute() or not entry.is_dir() or entry == Path("/"):
+        return
+    yield entry
+    prefix = entry.parent
+    if entry.name not in PROGRAM_FOLDERS or prefix in (Path.home(), Path("/")):
+        return
+    yield from (folder for name in PROGRAM_FOLDERS if (folder := prefix / name).is_dir())
+    settings = prefix / VENV_FILE
+    if settings.is_file():
+        yield settings
+        yield from _base_of(settings)
+
+
+def _base_of(settings: Path) -> Iterator[Path]:
+    """Return the program folders of the Python that a virtual environment stands on."""
+    for line in settings.read_text(encoding="utf-8", errors="replace").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "home":
+            yield from _of_entry(Path(value.strip()))
+
+
+def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)

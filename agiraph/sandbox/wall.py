@@ -1,0 +1,135 @@
+"""Wall: what stands between a model's command and the machine; bubblewrap, or nothing and why.
+
+    wall = standing_wall(config.sandbox)
+    argv = wall.around(["bash", "-c", "make"], scope, path=environment["PATH"])
+
+runs `make` where the scope says, with the scope table as folders. `around` raises Refused where a
+wall is required and none stands. The environment and limits of the command stay the caller's.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.config import SandboxConfig
+from agiraph.errors import Refused
+from agiraph.sandbox.bubblewrap import Inside, words_before
+from agiraph.sandbox.mounts import Mount, mounts_of
+from agiraph.sandbox.probe import Found, probe
+from agiraph.sandbox.toolchain import toolchain
+from agiraph.scopes.scope import Scope
+
+OFF = "sandbox.mode is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """The wall of one home on this machine."""
+
+    config: SandboxConfig
+    found: Found
+
+    @property
+    def is_up(self) -> bool:
+        """Whether commands run behind it."""
+        return self.config.mode != "none" and self.found.works
+
+    @property
+    def is_required(self) -> bool:
+        """Whether no command may run without it."""
+        return self.config.required or self.config.mode == "bwrap"
+
+    @property
+    def why_down(self) -> str:
+        """Why there is none; '' if it stands."""
+        return OFF if self.config.mode == "none" else self.found.why
+
+    @property
+    def advice(self) -> str:
+        """What would put it up; '' if it stands."""
+        return "set sandbox.mode to auto" if self.config.mode == "none" else self.found.advice
+
+    def around(
+        self,
+        command: Sequence[str],
+        scope: Scope,
+        *,
+        path: str = os.defpath,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+        has_network: bool | None = None,
+        cwd: Path | None = None,
+    ) -> list[str]:
+        """Return the argv that runs `command` for the entity of this scope; Refused if it may not.
+
+        `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
+        folders beyond the scope table, which must exist; `has_network` None: as the settings say of
+        this entity; `cwd` None: where the scope's shell starts. The paths inside are those outside.
+        """
+        before = self.words_before(
+            scope,
+            path=path,
+            writable=writable,
+            readable=readable,
+            has_network=has_network,
+            cwd=cwd,
+        )
+        return [*before, *command]
+
+    def words_before(
+        self,
+        scope: Scope,
+        *,
+        path: str = os.defpath,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+        has_network: bool | None = None,
+        cwd: Path | None = None,
+    ) -> list[str]:
+        """Return what `around` puts before a command: nothing where no wall stands."""
+        if not self.is_up:
+            self._refuse_without()
+            return []
+        network = scope.has_network if has_network is None else has_network
+        if not network and not self.found.has_no_network:
+            raise Refused("this command may not have the network, and the kernel cannot take it")
+        further = [Path(folder).expanduser().resolve() for folder in self.config.readable]
+        is_inputs = [scope.input_dir] if scope.input_dir else []
+        inside = Inside(
+            toolchain=toolchain(path),
+            around=tuple(folder for folder in [*further, *is_inputs] if folder.exists()),
+            home=scope.home,
+            mounts=(
+                *mounts_of(scope),
+                *_input_mounts(scope, self.config),
+                *(Mount(folder.resolve()) for folder in readable),
+                *(Mount(folder.resolve(), is_writable=True) for folder in writable),
+            ),
+            cwd=cwd or scope.cwd,
+            has_network=network,
+        )
+        return words_before(self.found.program, inside)
+
+    def _refuse_without(self) -> None:
+        if not self.is_required:
+            return
+        advice = f" ({self.advice})" if self.advice else ""
+        raise Refused(
+            f"commands may run in the sandbox alone, and there is none: {self.why_down}{advice}"
+        )
+
+
+def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
+    """Return the input folder if it may be written; a home inside it would be uncovered: not so."""
+    folder = scope.input_dir
+    if folder is None or config.input == "read" or not folder.is_dir():
+        return []
+    if scope.home is not None and scope.home.is_relative_to(folder):
+        return []
+    return [Mount(folder, is_writable=True)]
+
+
+def standing_wall(config: SandboxConfig) -> Wall:
+    """Return the wall of this machine; it blocks for some milliseconds the first time."""
+    return Wall(config, Found() if config.mode == "none" else probe())

@@ -1,0 +1,166 @@
+"""The wall, really standing: what a worker's command can see of others, of keys and of the machine.
+
+Skipped where bubblewrap is not installed or the kernel forbids it.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agiraph.config import load_config
+from agiraph.sandbox.probe import probe
+from agiraph.sandbox.wall import standing_wall
+from agiraph.scopes.scope import Scope
+from agiraph.tools.command import Finished, Limits, run_command
+from tests.unit.scopes.house import OTHER, House, build
+
+FOUND = probe()
+pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
+SECRET = "sk-agiraph-never-seen"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return build(tmp_path.resolve() / "home")
+
+
+def inside(scope: Scope, command: str, folder: Path, **asked: bool) -> Finished:
+    """Run a command as `bash` does."""
+    before = standing_wall(load_config().sandbox).words_before(scope, path=os.defpath, **asked)
+    finished = asyncio.run(
+        run_command(
+            command,
+            folder=folder,
+            cwd=scope.cwd,
+            environment={"PATH": os.defpath, "AGIRAPH_RUN": "/some/run"},
+            limits=Limits(20, 20_000),
+            before=before,
+        )
+    )
+    assert finished is not None
+    return finished
+
+
+def test_a_worker_sees_its_own_files_at_their_own_places(house: House, tmp_path: Path) -> None:
+    me = house.run.worker("ada-111111")
+    command = (
+        f"pwd; cat draft.md ../_spec.md {house.run.plan} {me.notebook} {house.input_dir}/table.csv "
+        f"{house.run.node(OTHER).published}/sub/result.md; echo new > made.txt; "
+        f"echo noted >> {me.notebook}"
+    )
+    finished = inside(house.worker(), command, tmp_path / "call")
+    assert finished.exit_code == 0, finished.output
+    assert finished.output.startswith(f"{house.node.scratch}\n")
+    assert (house.node.scratch / "made.txt").read_text() == "new\n"
+    assert me.notebook.read_text().endswith("noted\n")
+
+
+def test_a_worker_sees_nothing_of_others(house: House, tmp_path: Path) -> None:
+    """Neither another worker's files nor the agent's, the broker's or the person's."""
+    agent, other = house.agent, house.run.node(OTHER)
+    hidden = (
+        *(other.scratch / "draft.md", other.spec, other.log, house.run.journal),
+        *(house.run.worker("ben-222222").notebook, house.run.worker("ben-222222").conversation),
+        *(agent.soul, agent.memory_file, agent.memory / "index.md", agent.conversation),
+        *(agent.record, agent.run("r0").plan, house.root / "system" / "token"),
+        *(Path.home(), Path("/root"), Path("/etc/shadow"), Path("/var"), Path("/run")),
+    )
+    looks = "; ".join(f"test -e {path} && echo SEEN {path}" for path in hidden)
+    finished = inside(house.worker(), f"{looks}; find {house.root} -type f", tmp_path / "call")
+    assert "SEEN" not in finished.output
+    found = {Path(line) for line in finished.output.splitlines()}
+    assert not found & set(hidden)
+    assert house.node.scratch / "draft.md" in found
+
+
+def test_what_is_not_its_own_cannot_be_written(house: House, tmp_path: Path) -> None:
+    places = (
+        *(house.node.published / "x", house.node.log, house.run.plan, house.run.path / "x"),
+        *(house.run.node(OTHER).published / "sub" / "result.md", house.input_dir / "table.csv"),
+        *(house.run.worker("ada-111111").conversation, Path("/usr/x"), Path("/etc/x")),
+    )
+    writes = "; ".join(f"(echo spoilt > {place}) 2>/dev/null" for place in places)
+    inside(house.worker(), writes, tmp_path / "call")
+    assert not [place for place in places if place.exists() and "spoilt" in place.read_text()]
+
+
+def test_no_other_process_and_no_foreign_environment_is_in_sight(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    command = "cat /proc/*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]*; ls -A /tmp /dev/shm"
+    finished = inside(house.worker(), command, tmp_path / "call")
+    assert SECRET not in finished.output
+    assert f"/proc/{os.getpid()}\n" not in finished.output
+    assert len([line for line in finished.output.splitlines() if line.startswith("/proc/")]) < 6
+
+
+def test_it_can_neither_reach_nor_kill_its_runner(house: House, tmp_path: Path) -> None:
+    finished = inside(house.worker(), "kill -9 -1; kill -9 $PPID; echo alive", tmp_path / "call")
+    assert finished.exit_code == 0 or finished.exit_code == 137
+
+
+def test_nothing_outlives_a_command_whatever_session_it_began(house: House, tmp_path: Path) -> None:
+    command = "setsid sleep 86398.017 & setsid sleep 86398.017 & echo begun"
+    assert inside(house.worker(), command, tmp_path / "call").output == "begun\n"
+    left = [
+        one
+        for one in psutil.process_iter(["cmdline"])
+        if "86398.017" in (one.info["cmdline"] or ())
+    ]
+    _, alive = psutil.wait_procs(left, timeout=5)
+    assert alive == []
+
+
+def test_without_the_network_not_even_this_machine_answers(house: House, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
+        assert "reached" in inside(house.worker(), command, tmp_path / "call").output
+        finished = inside(house.worker(), command, tmp_path / "call", has_network=False)
+        assert "reached" not in finished.output
+
+
+def test_a_coordinator_writes_its_run_and_leaves_journals_alone(
+    house: House, tmp_path: Path
+) -> None:
+    command = (
+        f"echo planned >> _plan.md; echo mine > report.md; (echo spoilt > {house.run.journal}); "
+        f"(echo spoilt > {house.node.scratch}/draft.md); (cat {house.agent.conversation}); "
+        f"echo kept >> {house.agent.memory_file}; cat {house.node.scratch}/draft.md"
+    )
+    finished = inside(house.coordinator(), command, tmp_path / "call")
+    assert finished.exit_code == 0, finished.output
+    assert house.run.plan.read_text().endswith("planned\n")
+    assert (house.run.path / "report.md").read_text() == "mine\n"
+    assert house.agent.memory_file.read_text().endswith("kept\n")
+    assert "spoilt" not in house.run.journal.read_text()
+    assert "spoilt" not in (house.node.scratch / "draft.md").read_text()
+    assert "conversation.jsonl: No such file" in finished.output
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="only root can be another")
+def test_it_stands_for_an_unprivileged_user_too() -> None:
+    """The kernel allows it without any privilege, as on a person's own machine."""
+    from agiraph.sandbox.bubblewrap import Inside, words_before
+    from agiraph.sandbox.toolchain import toolchain
+
+    before = words_before(
+        FOUND.program, Inside(toolchain(os.defpath), (), None, (), Path("/tmp"), True)
+    )
+    if not os.access(FOUND.program, os.X_OK) or Path("/root") in Path(FOUND.program).parents:
+        pytest.skip("bubblewrap stands where nobody else can reach it")
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            os.execv(before[0], [*before, "true"])
+        finally:
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -29,9 +29,11 @@ def house(tmp_path: Path) -> House:
     return build(tmp_path.resolve() / "home")
 
 
-def inside(scope: Scope, command: str, folder: Path, **asked: bool) -> Finished:
+def inside(scope: Scope, command: str, folder: Path, has_network: bool | None = None) -> Finished:
     """Run a command as `bash` does."""
-    before = standing_wall(load_config().sandbox).words_before(scope, path=os.defpath, **asked)
+    before = standing_wall(load_config().sandbox).words_before(
+        scope, path=os.defpath, has_network=has_network
+    )
     finished = asyncio.run(
         run_command(
             command,

@@ -180,8 +180,19 @@ class Worker(Record):
     cause: str = ""
 
 
+class WorktreeOrder(Record):
+    """The git worktree that a node works in: on the branch `branch` of the run's `repository` (a
+    path), from the commit `base` on. What has been merged stands on the branch `result`.
+    """
+
+    repository: str
+    branch: str
+    base: str
+    result: str
+
+
 class Assignment(Record):
-    """All that a worker needs to start on a node."""
+    """All that a worker needs to start on a node; `worktree` is None if it works in none."""
 
     node: WorkNode
     spec: str
@@ -190,6 +201,7 @@ class Assignment(Record):
     team: tuple[str, ...] = ()
     goal: str = ""
     input_dir: str | None = None
+    worktree: WorktreeOrder | None = None
 
 
 class Message(Record):

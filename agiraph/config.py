@@ -119,6 +119,14 @@ class QuestionsConfig(Section):
     unanswered: Literal["decide", "leave"]
 
 
+class WorktreesConfig(Section):
+    """Who works in git worktrees of the input, and where what they make ends."""
+
+    workers: Literal["autonomous", "all", "none"]
+    merge: Literal["branch", "checkout"]
+    git_seconds: float = Field(gt=0)
+
+
 class FilesConfig(Section):
     """Bounds of the file tools."""
 
@@ -286,6 +294,7 @@ class Config(Section):
     shell: ShellConfig
     sandbox: SandboxConfig
     questions: QuestionsConfig
+    worktrees: WorktreesConfig
     files: FilesConfig
     web: WebConfig
     memory: MemoryConfig

@@ -7,6 +7,7 @@
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
+      repositories/{run}.git        of a run whose nodes work in git worktrees
     {home}/human/                   address.json questions.jsonl inbox.jsonl repeats.jsonl
                                     dead.jsonl audit.jsonl tokens.json channels.jsonl answer.key
     {home}/system/                  lock token children.journal mailboxes.db usage.db logs/ run/
@@ -227,6 +228,13 @@ class AgentHome:
     def run(self, run: RunId | str) -> RunHome:
         """Return the folder of one run."""
         return RunHome(self.runs / run)
+
+    def repository(self, run: RunId | str) -> Path:
+        """Return the bare git repository of one run's worktrees, if it has any.
+
+        Made and merged in by the coordinator; a node's branch is written by its worker.
+        """
+        return self.path / "repositories" / f"{run}.git"
 
 
 @dataclass(frozen=True, slots=True)

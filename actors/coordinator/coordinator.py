@@ -103,6 +103,7 @@ class CoordinatorActor:
             self.record.today,
             args.budget_usd,
             self._on_board_event,
+            environment,
         )
         given = {"AGIRAPH_INPUT": args.agent.input_dir} if args.agent.input_dir else {}
         self._environment = environment | given

@@ -74,8 +74,12 @@ class Counter:
                 self._leave(received, leave)
             case NodeStarted() as started:
                 await self._report(received, self._start(received, started))
-            case PublishNode() as publish:
-                await self._publish(received, publish)
+            case PublishNode(commit=commit) as publish:
+                publishing = self._publish(received, publish)
+                if commit:  # git takes its time, in which others shall be heard
+                    self.waits.start(publishing)
+                else:
+                    await publishing
             case OfferInsight() as offer:
                 who, what = self._sender_name(received), self._name(offer.node_id)
                 await self._insights.take(received, offer, who, what)
@@ -122,7 +126,9 @@ class Counter:
 
     async def _publish(self, received: Received, publish: PublishNode) -> None:
         try:
-            self._require_holder(received, publish.node_id)
+            node = self._require_holder(received, publish.node_id)
+            if publish.commit and not node.has_ended and node.attempt == publish.attempt:
+                await self._office.worktrees.merge(node, publish.commit)
             self._office.execute(
                 c.CompleteNode(
                     publish.node_id,

@@ -186,11 +186,13 @@ class CoordinatorLead(Timing):
 
     async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
         """End a cycle of an infinite run, and have the clock wake us for the next one."""
+        await self._office.worktrees.closing_words(self._office.board)
         return await self._cycles.end(call_id, notes, next_in)
 
     async def finish(self, call_id: str, summary: str) -> None:
-        """End the run with its result."""
-        self._office.execute(c.FinishRun(summary))
+        """End the run with its result; of changes in git it tells where they stand."""
+        words = await self._office.worktrees.closing_words(self._office.board)
+        self._office.execute(c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary))
 
     def _cause(self, call_id: str) -> str:
         return f"{self._runtime.address}#{call_id}"

@@ -6,12 +6,13 @@ dies right after the change was journaled. So effects carry ids that follow from
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from actors.coordinator.changes import Changes
 from actors.coordinator.families import Families, words_left
 from actors.coordinator.files import AgentFiles
 from actors.coordinator.shelf import Shelf
+from actors.coordinator.worktrees import Worktrees
 from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
@@ -62,6 +63,7 @@ class Office:
         today: str,
         budget_usd: float | None,
         on_event: OnEvent,
+        environ: Mapping[str, str],
     ) -> None:
         """Open the run's journal; `on_event` hears of every change once it stands."""
         self._runtime = runtime
@@ -79,6 +81,7 @@ class Office:
         shared = runtime.config.shared
         bounds = Bounds(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
         self._shared = SharedStore(files.run.context_journal, files.run.context, bounds)
+        self.worktrees = Worktrees(runtime, agent, run, environ)
         self.shelf = Shelf(runtime, self._shared, agent.id, run)
         self._is_plan_due = False
         self.changes = Changes()
@@ -169,6 +172,8 @@ class Office:
             self._files.write_node(self.board, node)
             if node.status in ("assigned", "running", "blocked"):
                 self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
+        if not self.board.is_running:
+            self._effects.put_nowait(self._clear_worktrees)
         for node, above in words_left(self.board, self._history()):
             self._effects.put_nowait(lambda n=node, a=above: self._families.send_word(n, a))  # type: ignore[misc]
 
@@ -207,6 +212,7 @@ class Office:
             case e.RunFinished() | e.RunStopped():
                 self._files.write_plan(self.board)
                 put(self._dismiss_all)
+                put(self._clear_worktrees)
             case e.DeadlockFound() | e.CycleEnded() | e.CycleStarted():
                 pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
@@ -277,15 +283,21 @@ class Office:
     async def _dismiss_all(self) -> None:
         await asyncio.gather(*(self._dismiss(worker) for worker in self.board.workers))
 
+    async def _clear_worktrees(self) -> None:
+        await self.worktrees.clear(self.board)
+
     async def _assign(self, node_id: NodeId) -> None:
         node = self.board.nodes[node_id]
         if node.has_ended or node.assigned_worker is None:
             return
-        body = AssignNode(agent=self._agent.id, run=self._run, assignment=self._assignment(node))
         message = self._id("assign", node.id, node.attempt)
         to = worker_address(self._agent.id, node.assigned_worker)
         if (to, message) in self._assigned:
             return
+        worker = self.board.workers[node.assigned_worker]
+        order = await self.worktrees.order_for(node, worker)
+        assignment = self._assignment(node).model_copy(update={"worktree": order})
+        body = AssignNode(agent=self._agent.id, run=self._run, assignment=assignment)
         self._assigned.add((to, message))
         await self._runtime.send(to, body, id=message)
 

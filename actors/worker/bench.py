@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from actors.entity.timing import Timing
+from actors.worker.checkout import Checkout
 from agiraph.agent.doing import waiting_for
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
@@ -38,6 +39,8 @@ from agiraph.turns import JsonObject
 
 class Holder(Speaker, Protocol):
     """The worker, as far as its tools need to know it."""
+
+    checkout: Checkout
 
     def node_home(self, node: WorkNode) -> NodeHome:
         """Return the folder of truth of a node."""
@@ -150,7 +153,10 @@ class WorkerBench(Timing):
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
         assignment = self._assignment
-        files = publish_files(self._worker.node_home(assignment.node))
+        checkout = self._worker.checkout
+        commit = await checkout.commit(assignment, summary)
+        home = self._worker.node_home(assignment.node)
+        files = publish_files(home, but=checkout.left_out(assignment))
         if insight.strip():
             await self._offer(assignment, insight.strip())
         body = PublishNode(
@@ -160,8 +166,12 @@ class WorkerBench(Timing):
             files=files,
             missing=missing,
             bound=self._worker.transcript.bound_why,
+            commit=commit,
         )
-        await self._ask(call_id, body)
+        try:
+            await self._ask(call_id, body)
+        except Refused as refusal:
+            raise await checkout.why_refused(assignment, refusal) from None
         return files
 
     async def _offer(self, assignment: Assignment, insight: str) -> None:

@@ -25,6 +25,7 @@ from actors.side_work import first_to_end
 from actors.worker.approving import worker_clearance
 from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
+from actors.worker.checkout import Checkout
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from actors.worker.giving_up import GiveUp
@@ -99,6 +100,7 @@ class WorkerActor:
         self.patience = Patience(runtime, self._may_park)
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
+        self.checkout = Checkout(self, environment.get("PATH", ""))
         self._bench = WorkerBench(self, self._talk)
         self._one_shot: OneShot | None = None
         self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
@@ -223,6 +225,7 @@ class WorkerActor:
             self._deadline = self._deadline_of(assignment)
             async with self._deadline.timer:
                 self._refuse_poison()
+                await self.checkout.make(assignment)
                 await first_to_end(self._loop().run(), self._cancelled.wait())
         except TimeoutError:
             status = "failed"
@@ -250,6 +253,7 @@ class WorkerActor:
             await self._tell_failed(assignment, reason)
         if status == "completed":
             await self._remember(assignment.node)
+        await self.checkout.close(assignment, status)
         closed = {
             "node_id": assignment.node.id,
             "status": status,
@@ -274,11 +278,12 @@ class WorkerActor:
             raise GiveUp(poison)
 
     async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
+        home = self.node_home(assignment.node)
         body = FailNode(
             node_id=assignment.node.id,
             attempt=assignment.attempt,
             reason=reason,
-            left=files_left(self.node_home(assignment.node))[:LEFT_NAMED],
+            left=files_left(home, self.checkout.left_out(assignment))[:LEFT_NAMED],
         )
         key = f"fail.{assignment.node.id}.{assignment.attempt}"
         message = derived_message_id(self.runtime.address, key)

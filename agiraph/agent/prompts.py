@@ -153,4 +153,5 @@ def assignment_turn(assignment: Assignment) -> str:
         goal=assignment.goal,
         team=", ".join(assignment.team) or "you alone",
         attempt=assignment.attempt,
+        worktree=assignment.worktree,
     )

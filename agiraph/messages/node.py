@@ -37,6 +37,7 @@ class PublishNode(Body):
     """The node's files stand in `published/`. Worker to coordinator; answered by `control.ok`.
 
     `missing`: what a result in part lacks; `bound`: the bound of the node that cut it short.
+    `commit`: what it has changed in its git worktree, to be merged before the node is completed.
     """
 
     TYPE = "node.publish"
@@ -47,6 +48,7 @@ class PublishNode(Body):
     files: tuple[str, ...]
     missing: str = ""
     bound: str = ""
+    commit: str = ""
 
 
 class OfferInsight(Body):

@@ -17,15 +17,16 @@ from agiraph.home import NodeHome
 READ_ONLY = 0o444
 
 
-def publish_files(node: NodeHome) -> tuple[str, ...]:
+def publish_files(node: NodeHome, but: str = "") -> tuple[str, ...]:
     """Promote everything in scratch/; return the sorted relative paths of all published files.
 
-    Safe to call again after a crash or a success. Raises InvalidInput if there is nothing to
-    publish, OSError if the file system refuses.
+    What is called `but` in scratch/ (its git worktree, if it has one) is left where it is. Safe to
+    call again after a crash or a success. Raises InvalidInput if there is nothing to publish,
+    OSError if the file system refuses.
     """
     _require_real_folder(node.scratch)
     _require_real_folder(node.published)
-    files = _regular_files(node.scratch)
+    files = _regular_files(node.scratch, but)
     if not files and not _regular_files(node.published):
         raise InvalidInput("nothing to publish: scratch/ is empty")
     for file in files:
@@ -38,12 +39,15 @@ def publish_files(node: NodeHome) -> tuple[str, ...]:
     return tuple(sorted(file.as_posix() for file in published))
 
 
-def files_left(node: NodeHome) -> tuple[str, ...]:
-    """Return the sorted relative paths of what stands in scratch/; () if it cannot be looked at."""
+def files_left(node: NodeHome, but: str = "") -> tuple[str, ...]:
+    """Return the sorted relative paths of what stands in scratch/; () if it cannot be looked at.
+
+    What is called `but` there is not named.
+    """
     if node.scratch.is_symlink() or not node.scratch.is_dir():
         return ()
     try:
-        return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch)))
+        return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch, but)))
     except OSError:
         return ()
 
@@ -54,14 +58,16 @@ def _require_real_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _regular_files(folder: Path) -> list[Path]:
+def _regular_files(folder: Path, but: str = "") -> list[Path]:
     """Return the regular files below a folder, relative to it; links are never followed."""
-    return [
-        (Path(base) / name).relative_to(folder)
-        for base, _, names in os.walk(folder, followlinks=False, onerror=_raise)
-        for name in names
-        if stat.S_ISREG((Path(base) / name).lstat().st_mode)
-    ]
+    found: list[Path] = []
+    for base, folders, names in os.walk(folder, followlinks=False, onerror=_raise):
+        if but and Path(base) == folder:
+            folders[:] = [name for name in folders if name != but]
+        for name in names:
+            if stat.S_ISREG((Path(base) / name).lstat().st_mode):
+                found.append((Path(base) / name).relative_to(folder))
+    return found
 
 
 def _raise(error: OSError) -> None:

@@ -55,6 +55,11 @@ class RunRepository:
         return (self.path / ABOUT).is_file()
 
     @property
+    def has_worktrees(self) -> bool:
+        """Whether any worktree of it may still be there."""
+        return any(self.path.glob("worktrees/*"))
+
+    @property
     def about(self) -> About:
         """Where it comes from."""
         return About(**json.loads((self.path / ABOUT).read_text(encoding="utf-8")))
@@ -152,6 +157,14 @@ class RunRepository:
     async def count(self) -> int:
         """Return how many commits the result has that the run did not begin with."""
         return int(await self._git.text("rev-list", "--count", f"{self.about.base}..{self.result}"))
+
+    async def is_unmerged(self, branch: str) -> bool:
+        """Whether a branch is there and has what the result does not have."""
+        known = await self._git.run("rev-parse", "-q", "--verify", ref(branch), may_end=(0, 1))
+        if known.code:
+            return False
+        ahead = await self._git.text("rev-list", "--count", f"{self.result}..{branch}")
+        return int(ahead) > 0
 
     def _forget_stale_lock(self) -> None:
         """Remove what a process that was killed while it moved the result has left."""

@@ -23,7 +23,7 @@ class NotUsable(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a repository is. `branch`: what is checked out, "" if none; `shallow`: None if it is not."""
+    """What a repository is. `branch` is what is checked out, "" if none; `shallow` may be None."""
 
     objects: Path
     form: str

@@ -183,6 +183,12 @@ class Worktree:
 
     # --- after a conflict ------------------------------------------------------------------------
 
+    async def has_conflict(self) -> bool:
+        """Whether what the branch has and what was merged meanwhile do not go together."""
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+        sides = (ref(self.order.branch), ref(self.order.result))
+        return (await self._git.run(*words, *sides, may_end=(0, 1))).code == 1
+
     async def fold_in(self, tip: str | None = None) -> Folded:
         """Lay what was merged meanwhile into the worktree, after a commit that it conflicts with.
 

@@ -1,0 +1,228 @@
+"""Worktrees: the run's repository in its coordinator's process, the only one that merges.
+
+Nodes are merged one after the other. A merge that stands although its node's completion was not
+journaled (the process died between the two) is found when the node is published again.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from actors.runtime import Runtime
+from agiraph.board.board import Board
+from agiraph.errors import Refused
+from agiraph.home import AgentHome
+from agiraph.ids import COORDINATOR_NAME, RunId
+from agiraph.models import Agent, Event, Worker, WorkNode, WorktreeOrder
+from agiraph.turns import JsonObject
+from agiraph.worktrees.git import GitFailed
+from agiraph.worktrees.merging import MergeConflict
+from agiraph.worktrees.message import merge_message, unfinished_message
+from agiraph.worktrees.names import node_branch
+from agiraph.worktrees.repository import RunRepository
+from agiraph.worktrees.source import NotUsable, Source, looks_like_one
+from agiraph.worktrees.worktree import Worktree
+
+
+class Worktrees:
+    """The git side of one run: what nodes begin from, and where what they make ends."""
+
+    def __init__(
+        self, runtime: Runtime, agent: Agent, run: RunId, environ: Mapping[str, str]
+    ) -> None:
+        """Know the run; nothing is looked at before somebody needs a worktree."""
+        self._runtime = runtime
+        self._agent = agent
+        self._run = run
+        self._environ = environ
+        self._settings = runtime.config.worktrees
+        self._home: AgentHome = runtime.home.agent(agent.id)
+        self._merging = asyncio.Lock()
+        self._is_off = self._settings.workers == "none" or agent.input_dir is None
+        self._repository = self._opened() if agent.input_dir else None
+
+    def _opened(self) -> RunRepository:
+        seconds = self._settings.git_seconds
+        source = Source(Path(self._agent.input_dir or "/"), seconds, self._environ)
+        path = self._home.repository(self._run)
+        return RunRepository(path, self._run, source, seconds, self._environ)
+
+    # --- at the beginning of a node --------------------------------------------------------------
+
+    async def order_for(self, node: WorkNode, worker: Worker) -> WorktreeOrder | None:
+        """Return the worktree in which `worker` is to do `node`, None if it gets none."""
+        is_meant = worker.type == "autonomous" or self._settings.workers == "all"
+        if not is_meant or worker.mode == "single_inference" or not await self._is_there():
+            return None
+        assert self._repository is not None
+        try:
+            return self._order(node, await self._repository.tip())
+        except GitFailed as error:
+            self._turn_off(str(error))
+            return None
+
+    async def _is_there(self) -> bool:
+        """Make the run's repository if it can be made; say once why it cannot."""
+        if self._is_off or self._repository is None:
+            return False
+        if self._repository.exists:
+            return True
+        if not looks_like_one(Path(self._agent.input_dir or "/")):
+            self._is_off = True
+            return False
+        try:
+            await self._repository.make()
+        except (NotUsable, GitFailed, OSError) as error:
+            self._turn_off(str(error))
+        return not self._is_off
+
+    def _turn_off(self, reason: str) -> None:
+        self._is_off = True
+        self._report("worktree.off", {"input": self._agent.input_dir, "reason": reason}, self._run)
+
+    def _order(self, node: WorkNode, base: str) -> WorktreeOrder:
+        assert self._repository is not None
+        return WorktreeOrder(
+            repository=str(self._repository.path),
+            branch=node_branch(self._run, node.name, node.id),
+            base=base,
+            result=self._repository.result,
+        )
+
+    # --- at the end of a node --------------------------------------------------------------------
+
+    async def merge(self, node: WorkNode, commit: str) -> None:
+        """Bring a node's commit onto the result, and that into the person's repository.
+
+        Raises MergeConflict, and then nothing was merged; Refused if git fails.
+        """
+        if self._repository is None or not self._repository.exists:
+            raise Refused("this run has no repository to merge into")
+        branch = node_branch(self._run, node.name, node.id)
+        async with self._merging:
+            try:
+                before = await self._repository.tip()
+                merged = await self._repository.merge(commit, branch, merge_message(node))
+            except MergeConflict as conflict:
+                told = {"name": node.name, "branch": branch, "files": list(conflict.files)}
+                self._report("worktree.conflict", told, f"{node.id}.{commit}", node)
+                raise
+            except (GitFailed, OSError) as error:
+                raise Refused(f"branch '{branch}' cannot be merged: {error}") from None
+            if merged != before:
+                told = {"name": node.name, "branch": branch, "commit": merged}
+                self._report("worktree.merged", told, f"{node.id}.{commit}", node)
+            await self._hand_over()
+
+    async def _hand_over(self, branch: str | None = None) -> str:
+        """Copy a branch into the person's repository; return why that cannot be, '' if it can."""
+        assert self._repository is not None
+        try:
+            await self._repository.hand_over(branch)
+        except (NotUsable, GitFailed, OSError) as error:
+            self._runtime.log.warning("a branch was not handed over", branch=branch, why=str(error))
+            return str(error)
+        return ""
+
+    # --- at the end of a run ---------------------------------------------------------------------
+
+    async def closing_words(self, board: Board) -> str:
+        """Return what the person is told of the result's branch, '' if there is nothing to tell.
+
+        With the setting `merge: checkout` their checked-out branch is moved forward before.
+        """
+        if self._repository is None or not self._repository.exists:
+            return ""
+        try:
+            async with self._merging:
+                words = await self._of_result(self._repository)
+                return "\n".join([*words, *await self._of_rest(board)])
+        except (GitFailed, OSError) as error:
+            return f"What became of the git branches of this run cannot be told: {error}"
+
+    async def _of_result(self, repository: RunRepository) -> list[str]:
+        count, result, about = await repository.count(), repository.result, repository.about
+        if count == 0:
+            return []
+        commits = "1 commit" if count == 1 else f"{count} commits"
+        if refused := await self._hand_over():
+            take = f"git -C {about.source} fetch {repository.path} {result}"
+            return [
+                f"The team's changes ({commits}) stand on the branch {result} of "
+                f"{repository.path}; they were not copied into {about.source}: {refused}. "
+                f"To take them: {take}"
+            ]
+        told = f"The team's changes ({commits}) stand on the branch {result} in {about.source}."
+        take = f"To take them: git -C {about.source} merge {result}"
+        if self._settings.merge == "branch":
+            return [f"{told} {take}"]
+        try:
+            await repository.advance()
+        except NotUsable as error:
+            return [f"{told} Its checkout was left as it is: {error}. {take}"]
+        return [f"{told} The branch {about.branch}, checked out there, was moved forward to it."]
+
+    async def _of_rest(self, board: Board) -> list[str]:
+        """Return a line for each node whose changes were not merged: its branch keeps them."""
+        lost = [n for n in board.nodes.values() if n.status in ("failed", "cancelled")]
+        saved = [(node, await self._save(node)) for node in lost]
+        return [
+            f"Not merged: what node {node.name}, which has {node.status}, had changed "
+            f"(branch {branch})."
+            for node, branch in saved
+            if branch
+        ]
+
+    async def _save(self, node: WorkNode) -> str:
+        """Commit what a node has left in its worktree; return its branch, '' if it adds nothing."""
+        repository = self._repository
+        assert repository is not None
+        tree = self._tree(node, repository)
+        if tree.is_made:
+            try:
+                await tree.commit(unfinished_message(node))
+            except (Refused, GitFailed, OSError) as error:
+                self._runtime.log.warning(
+                    "a worktree was not saved", node=node.name, why=str(error)
+                )
+        if not await repository.is_unmerged(tree.order.branch):
+            return ""
+        await self._hand_over(tree.order.branch)
+        return tree.order.branch
+
+    def _tree(self, node: WorkNode, repository: RunRepository) -> Worktree:
+        order = self._order(node, repository.about.base)
+        scratch = self._home.run(self._run).node(node.folder).scratch
+        search = self._environ.get("PATH", "/usr/bin:/bin")
+        return Worktree(order, scratch, self._settings.git_seconds, search)
+
+    async def clear(self, board: Board) -> None:
+        """Remove all worktrees, once the run has ended and its workers are gone; branches stay."""
+        if self._repository is None or not self._repository.has_worktrees:
+            return
+        async with self._merging:
+            for node in board.nodes.values():
+                tree = self._tree(node, self._repository)
+                try:
+                    if node.status != "completed":
+                        await self._save(node)
+                    await tree.remove()
+                except (GitFailed, OSError) as error:
+                    why = str(error)
+                    self._runtime.log.warning("a worktree stays", path=str(tree.path), why=why)
+
+    def _report(
+        self, kind: str, data: JsonObject, about: str, node: WorkNode | None = None
+    ) -> None:
+        self._runtime.report(
+            Event(
+                type=kind,
+                agent_id=self._agent.id,
+                ts=self._runtime.clock.now(),
+                entity=COORDINATOR_NAME,
+                run_id=self._run,
+                node_id=node.id if node else None,
+                data=data,
+                key=f"{kind}:{about}",
+            )
+        )

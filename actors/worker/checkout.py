@@ -1,0 +1,116 @@
+"""Checkout: the git worktree of the node that a worker holds; nothing, if the node has none.
+
+It is made before the node's work begins and removed when the node is completed. One whose node
+failed stays until the run ends, when the coordinator saves what stands in it.
+"""
+
+from typing import Protocol
+
+from actors.runtime import Runtime
+from actors.worker.giving_up import GiveUp
+from agiraph.errors import Refused
+from agiraph.home import NodeHome
+from agiraph.models import Assignment, WorkNode
+from agiraph.turns import JsonObject
+from agiraph.worktrees.git import GitFailed
+from agiraph.worktrees.message import commit_message
+from agiraph.worktrees.names import FOLDER
+from agiraph.worktrees.worktree import Worktree, told_of_conflict
+
+
+class Holder(Protocol):
+    """The worker, as far as its worktree needs to know it."""
+
+    runtime: Runtime
+    name: str
+
+    def node_home(self, node: WorkNode) -> NodeHome:
+        """Return the folder of truth of a node."""
+        ...
+
+    def report(self, event: str, data: JsonObject, key: str = "") -> None:
+        """Tell the recorder."""
+        ...
+
+
+class Checkout:
+    """The worktree of whichever node its worker holds."""
+
+    def __init__(self, worker: Holder, search: str) -> None:
+        """Serve `worker`; git is looked for in `search`."""
+        self._worker = worker
+        self._search = search
+
+    def _of(self, assignment: Assignment) -> Worktree | None:
+        if assignment.worktree is None:
+            return None
+        scratch = self._worker.node_home(assignment.node).scratch
+        seconds = self._worker.runtime.config.worktrees.git_seconds
+        return Worktree(assignment.worktree, scratch, seconds, self._search)
+
+    def left_out(self, assignment: Assignment) -> str:
+        """Return what of scratch/ is no file of the node's: the worktree's name, or ''."""
+        return FOLDER if assignment.worktree else ""
+
+    async def make(self, assignment: Assignment) -> None:
+        """Make the worktree, unless it is there; GiveUp if it cannot be made."""
+        tree = self._of(assignment)
+        if tree is None:
+            return
+        try:
+            is_new = await tree.make()
+        except (GitFailed, OSError) as error:
+            raise GiveUp(f"its git worktree cannot be made: {error}") from None
+        if is_new:
+            node, order = assignment.node, tree.order
+            told = {"name": node.name, "branch": order.branch, "base": order.base}
+            self._worker.report("worktree.made", told, f"{node.id}.{assignment.attempt}")
+
+    async def commit(self, assignment: Assignment, summary: str) -> str:
+        """Commit what stands in the worktree, with a patch of it in scratch/.
+
+        Return the commit, '' if there is nothing to merge. Raises Refused.
+        """
+        tree = self._of(assignment)
+        if tree is None:
+            return ""
+        message = commit_message(assignment.node, self._worker.name, summary)
+        try:
+            made = await tree.commit(message)
+            if made is None:
+                return ""
+            await tree.write_patch(made.commit)
+        except (GitFailed, OSError) as error:
+            raise Refused(f"what stands in {FOLDER}/ cannot be committed: {error}") from None
+        if made.left_out:
+            self._worker.runtime.log.info("not committed", folders=made.left_out)
+        return made.commit
+
+    async def why_refused(self, assignment: Assignment, refusal: Refused) -> Refused:
+        """Return what the worker is told of a refusal to publish.
+
+        If others have merged meanwhile what conflicts with its changes, that now stands in its
+        worktree too, for it to be solved there.
+        """
+        tree = self._of(assignment)
+        if tree is None:
+            return refusal
+        try:
+            if not await tree.has_conflict():
+                return refusal
+            await tree.fold_in()
+        except (GitFailed, OSError) as error:
+            return Refused(f"{refusal} (and it could not be laid into {FOLDER}/: {error})")
+        return Refused(told_of_conflict(str(refusal)))
+
+    async def close(self, assignment: Assignment, status: str) -> None:
+        """Remove the worktree of a completed node; what it was for has been merged."""
+        tree = self._of(assignment)
+        if tree is None or status != "completed":
+            return
+        try:
+            await tree.remove()
+        except OSError as error:
+            self._worker.runtime.log.warning(
+                "a worktree stays", path=str(tree.path), why=str(error)
+            )

@@ -1,0 +1,179 @@
+"""A team changes a person's git repository: a worktree a node, merged by the coordinator alone."""
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import Reply, call, calls
+from tests.integration.house import until
+from tests.scenarios.by_node import Plays, by_node
+from tests.scenarios.place import Place, placed
+from tests.unit.worktrees.checkout import Checkout, needs_git
+
+pytestmark = needs_git
+TIP = "repositories/*.git/refs/heads/agiraph/*/result"
+SETTINGS = "run:\n  park_after_seconds: 0\nworktrees:\n  workers: all\nsandbox:\n  mode: none\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(SETTINGS)
+    with placed(home) as place:
+        yield place
+        assert "Traceback" not in place.traces()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path, {"a.txt": "one\ntwo\nthree\n", "b.txt": "b\n"})
+
+
+def bash(command: str) -> Reply:
+    return call("bash", command=command)
+
+
+def publish(summary: str) -> Reply:
+    return call("publish", summary=summary)
+
+
+def lead(*nodes: str) -> Plays:
+    create = [call("create_work_node", name=name, task=f"Change it, {name}") for name in nodes]
+    return [calls(*create), call("wait"), call("finish", summary="All is changed.")]
+
+
+def found(folder: Path, pattern: str) -> str:
+    """Return what stands in the first such file, '' if there is none."""
+    file = next(folder.glob(pattern), None)
+    return file.read_text() if file else ""
+
+
+def branches(project: Checkout) -> list[str]:
+    return project.git("branch", "--format=%(refname:short)").split()
+
+
+def assert_consistent(project: Checkout) -> None:
+    """The person's checkout is as it was; no worktree and no lock is left anywhere."""
+    assert project.git("status", "--porcelain") == ""
+    assert (project.path / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert len(project.git("worktree", "list").splitlines()) == 1
+    assert not list((project.path / ".git").rglob("*.lock"))
+    project.git("fsck", "--strict")
+
+
+def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_conflict(
+    place: Place, project: Checkout
+) -> None:
+    ada_is_done = threading.Event()
+
+    def ada_published(seen: object) -> Reply:
+        ada_is_done.wait(30)
+        return publish("uno")
+
+    solve = "cd repo && grep -q '<<<<<<<' a.txt && sed -i '/^[<=>]\\{7\\}/d' a.txt"
+    place.plays()
+    place.server.brain = by_node(
+        lead("ada", "bob"),
+        {
+            "ada": [bash("cd repo && sed -i s/one/ONE/ a.txt && git status"), publish("ONE")],
+            "bob": [
+                bash("cd repo && sed -i s/one/uno/ a.txt && echo new > c.txt"),
+                ada_published,
+                bash(solve),
+                publish("both"),
+            ],
+        },
+    )
+
+    def meanwhile() -> None:
+        agent = place.agent("both")
+        until(lambda: "COMPLETED" in found(agent, "runs/*/nodes/ada-*/_status.md"), "ada's end")
+        ada_is_done.set()
+
+    outcome = place.lead("Change it", "--name", "both", "--input", str(project.path),
+                         meanwhile=meanwhile)  # fmt: skip
+    run = outcome.result["run"]
+    result = f"agiraph/{run}/result"
+    assert outcome.result["status"] == "completed", outcome.progress
+    assert branches(project) == [result, "main"]
+    assert project.show(result, "a.txt") == "uno\nONE\ntwo\nthree"
+    assert project.show(result, "c.txt") == "new"
+    assert f"git -C {project.path} merge {result}" in outcome.result["result"]
+    [conflict] = outcome.events("worktree.conflict")
+    assert conflict["data"]["files"] == ["a.txt"]
+    assert [e["data"]["name"] for e in outcome.events("worktree.merged")] == ["ada", "bob"]
+    assert outcome.published("ada").keys() == {"changes.patch"}
+    assert "+ONE" in outcome.published("ada")["changes.patch"]
+    assert not list(outcome.run.glob("nodes/*/scratch/repo"))
+    assert_consistent(project)
+
+
+def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishes_once(
+    place: Place, project: Checkout
+) -> None:
+    gate = threading.Event()
+    nodes: dict[str, Plays] = {
+        "ada": [
+            bash("cd repo && sed -i s/one/ONE/ a.txt"),
+            Reply(calls=publish("ONE").calls, gate=gate),
+        ],
+        "bob": [bash("cd repo && echo left behind > b.txt"), bash("sleep 300.019")],
+    }
+    place.plays()
+    place.server.brain = by_node(
+        [
+            calls(
+                call("create_work_node", name="ada", task="Change a"),
+                call("create_work_node", name="bob", task="Change b"),
+            ),
+            call("wait", nodes=["ada"]),
+            call("finish", summary="Done."),
+        ],
+        nodes,
+    )
+
+    def meanwhile() -> None:
+        agent = place.agent("killed")
+        adas, bobs = (f"runs/*/nodes/{name}-*/scratch/repo/" for name in ("ada", "bob"))
+        until(lambda: "ONE" in found(agent, f"{adas}a.txt"), "ada's change")
+        until(lambda: "left behind" in found(agent, f"{bobs}b.txt"), "bob's change")
+        before = found(agent, TIP)
+        gate.set()
+        until(lambda: found(agent, TIP) not in ("", before), "the merge")
+        place.kill("coordinator")
+
+    outcome = place.lead("Change it", "--name", "killed", "--input", str(project.path),
+                         meanwhile=meanwhile)  # fmt: skip
+    run = outcome.result["run"]
+    result = f"agiraph/{run}/result"
+    assert outcome.result["status"] == "completed", outcome.progress
+    assert project.git("log", "--format=%s", f"main..{result}").splitlines() == ["ada: ONE"]
+    assert len(outcome.completions()) == 1
+    assert not list(outcome.run.glob("nodes/ada-*/scratch/repo"))
+
+    def bobs() -> str | None:
+        return next((b for b in branches(project) if b.startswith(f"agiraph/{run}/bob-")), None)
+
+    kept = until(bobs, "what bob has left, on a branch of his")
+    assert project.show(kept, "b.txt") == "left behind"
+    until(lambda: not list(outcome.run.glob("nodes/*/scratch/repo")), "the worktrees' end")
+    assert_consistent(project)
+
+
+def test_a_folder_that_is_no_repository_is_read_as_it_always_was(
+    place: Place, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("n\n")
+    place.plays()
+    place.server.brain = by_node(
+        lead("ada"), {"ada": [bash("ls -A > seen.txt; cat $AGIRAPH_INPUT/notes.txt >> seen.txt"),
+                              publish("seen")]}
+    )  # fmt: skip
+    outcome = place.lead("Look", "--name", "plain", "--input", str(tmp_path))
+    assert outcome.published("ada") == {"seen.txt": "seen.txt\nn\n"}
+    assert not any(kind.startswith("worktree.") for kind in outcome.types())
+    assert not (outcome.agent / "repositories").exists()
+    assert subprocess.run(["ls", "-A", str(tmp_path)], capture_output=True).stdout == b"notes.txt\n"

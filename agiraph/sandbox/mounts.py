@@ -26,6 +26,8 @@ def mounts_of(scope: Scope) -> list[Mount]:
             found = list(_of_worker(rules))
         case CoordinatorRules() as rules:
             found = list(_of_coordinator(rules))
+    if scope.repository is not None:
+        found.append(Mount(scope.repository))
     return [mount for mount in found if _is_real(mount.path)]
 
 

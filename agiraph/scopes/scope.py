@@ -26,7 +26,8 @@ class Scope:
     """What one entity may touch. `cwd` is where its shell starts. All paths are resolved ones.
 
     `home` is the home that all of it stands in, `has_network` whether its commands have the network
-    (where the sandbox stands).
+    (where the sandbox stands). `repository` is where git finds the history of its worktree, if it
+    has one; no tool but git reads there.
     """
 
     rules: WorkerRules | CoordinatorRules
@@ -34,6 +35,7 @@ class Scope:
     input_dir: Path | None
     home: Path | None = None
     has_network: bool = True
+    repository: Path | None = None
 
     @classmethod
     def for_worker(
@@ -59,6 +61,7 @@ class Scope:
             _resolved(input_dir),
             _home_of(agent_home),
             has_network,
+            agent_home.repository(run.path.name).resolve(),
         )
 
     @classmethod

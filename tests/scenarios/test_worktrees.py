@@ -15,7 +15,7 @@ from tests.unit.worktrees.checkout import Checkout, needs_git
 
 pytestmark = needs_git
 TIP = "repositories/*.git/refs/heads/agiraph/*/result"
-SETTINGS = "run:\n  park_after_seconds: 0\nworktrees:\n  workers: all\nsandbox:\n  mode: none\n"
+SETTINGS = "run:\n  park_after_seconds: 0\nworktrees:\n  workers: all\n"
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,10 @@ def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_confli
     place.server.brain = by_node(
         lead("ada", "bob"),
         {
-            "ada": [bash("cd repo && sed -i s/one/ONE/ a.txt && git status"), publish("ONE")],
+            "ada": [
+                bash("cd repo && git log -1 && git status && sed -i s/one/ONE/ a.txt"),
+                publish("ONE"),
+            ],
             "bob": [
                 bash("cd repo && sed -i s/one/uno/ a.txt && echo new > c.txt"),
                 ada_published,

@@ -108,6 +108,16 @@ class WorkerHome:
         """What my running tool calls leave behind, a folder a call; gone once it is journaled."""
         return self.path / ".calls"
 
+    @property
+    def outside(self) -> Path:
+        """The HOME of the outside agent that works here: what it keeps of itself. Written by it."""
+        return self.path / "outside"
+
+    @property
+    def warden(self) -> Path:
+        """Who watches over the outside agent that runs, if one does."""
+        return self.path / ".warden"
+
 
 @dataclass(frozen=True, slots=True)
 class RunHome:

@@ -6,6 +6,7 @@ dies right after the change was journaled. So effects carry ids that follow from
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from actors.coordinator.changes import Changes
@@ -124,7 +125,7 @@ class Office:
 
     def execute(self, command: c.Command) -> None:
         """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
-        _refuse_autonomous(command)
+        self._check_outside(command)
         self._do(command)
         limits = Limits(max_concurrent=self._runtime.config.run.max_concurrent)
         while actions := plan(self.board, limits):
@@ -141,6 +142,19 @@ class Office:
         for place, event in enumerate(events, start=self.count - len(events)):
             self._follow(event)
             self._on_event(event, place)
+
+    def _check_outside(self, command: c.Command) -> None:
+        """Refuse an autonomous worker whose agent is unknown or not installed."""
+        hired: tuple[c.SpawnWorker | c.Role, ...] = ()
+        if isinstance(command, c.SpawnWorker):
+            hired = (command,)
+        elif isinstance(command, c.LaunchRoles):
+            hired = command.roles
+        for worker in hired:
+            if worker.type == "autonomous" and (worker.agent_command or "").strip():
+                from agiraph.outside.preset import check_agent_command  # few teams need it
+
+                check_agent_command(worker.agent_command, self._runtime.home.path, os.environ)
 
     async def run_effects(self) -> None:
         """Carry effects out, one after the other, for as long as the process lives."""
@@ -326,14 +340,3 @@ class Office:
     def _id(self, what: str, *about: object) -> bytes:
         key = ".".join(str(part) for part in (self._run, what, *about))
         return derived_message_id(self._runtime.address, key)
-
-
-def _refuse_autonomous(command: c.Command) -> None:
-    hired: tuple[c.SpawnWorker | c.Role, ...] = ()
-    if isinstance(command, c.SpawnWorker):
-        hired = (command,)
-    elif isinstance(command, c.LaunchRoles):
-        hired = command.roles
-    for worker in hired:
-        if worker.type == "autonomous":
-            raise Refused(f"worker '{worker.name}' is autonomous (possible here: harnessed)")

@@ -46,7 +46,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
-    check_orders(request)
+    check_orders(request, gateway.home.path)
     run = RunId(request.run) if request.run else cause.run
     id = _new_id(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -76,7 +76,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     return await _wait_for(gateway, agent)
 
 
-def check_orders(request: RunRequest) -> None:
+def check_orders(request: RunRequest, home: Path) -> None:
     """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
     if request.cycle_seconds is not None and request.mode != "infinite":
         mode = request.mode or "finite"
@@ -84,18 +84,18 @@ def check_orders(request: RunRequest) -> None:
     if request.input is not None:
         _check_input(request.input)
     if request.plan is not None:
-        _check_plan(request.plan)
+        _check_plan(request.plan, home)
 
 
-def _check_plan(text: str) -> None:
+def _check_plan(text: str, home: Path) -> None:
+    from agiraph.outside.preset import check_agent_command  # few plans need it
+
     try:
-        commands = plan_commands(parse_plan(text))
+        for command in plan_commands(parse_plan(text)):
+            if isinstance(command, SpawnWorker) and command.type == "autonomous":
+                check_agent_command(command.agent_command, home, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
-    for command in commands:
-        if isinstance(command, SpawnWorker) and command.type == "autonomous":
-            detail = f"worker '{command.name}' of the plan is agentic (possible here: api)"
-            raise ApiError(UNPROCESSABLE, detail)
 
 
 def _check_input(named: str) -> None:

@@ -29,19 +29,18 @@ from actors.worker.checkout import Checkout
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from actors.worker.giving_up import GiveUp
+from actors.worker.limits import Limits
 from actors.worker.one_shot import OneShot
 from actors.worker.reach import Reach
 from actors.worker.reflection import known_before, reflect
-from agiraph.agent.bounds import TIME_NEAR, LastTurn, Stop, is_time_near, judge
+from actors.worker.word import tell_failed, tell_started
 from agiraph.agent.compaction import Belongings
 from agiraph.agent.context import answer_tokens
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.loop import AgentLoop, Effects, Gate
-from agiraph.agent.loops import Stuck, Warn, judge_loop
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
 from agiraph.agent.records import Assigned, Heard, NodeClosed, Noted
-from agiraph.agent.retelling import circled
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.errors import ModelFailure
 from agiraph.home import NodeHome
@@ -49,7 +48,6 @@ from agiraph.ids import (
     Address,
     AgentId,
     coordinator_address,
-    derived_message_id,
     worker_address,
 )
 from agiraph.memory.skills import find_skills, listing
@@ -57,8 +55,6 @@ from agiraph.messages import (
     AssignNode,
     BoardState,
     CancelNode,
-    FailNode,
-    NodeStarted,
     SubNodeEnded,
     ViewBoard,
 )
@@ -71,7 +67,6 @@ from agiraph.turns import JsonObject, ModelRequest
 from transport.endpoint import Received
 
 SILENCES_ALLOWED = 1
-LEFT_NAMED = 100
 
 
 class WorkerActor:
@@ -90,29 +85,32 @@ class WorkerActor:
         self.inbox = Inbox()
         self._environment = environment
         self._answers = Answers()
-        self._gate = Gate()
+        self.gate = Gate()
         self._work_arrived = asyncio.Event()
         self._waiting: list[tuple[Received, AssignNode]] = []
         self._cancelled: asyncio.Event = asyncio.Event()
         self._cancel_reason = ""
         self._poison = ""
-        self._deadline: Deadline | None = None
         self.patience = Patience(runtime, self._may_park)
         self._mind = BrokerMind(runtime, self.transcript)
         self._talk = Talk(self, self._answers)
         self.checkout = Checkout(self, environment.get("PATH", ""))
         self._bench = WorkerBench(self, self._talk)
         self._one_shot: OneShot | None = None
+        self._is_outside = args.worker.type == "autonomous"
         self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
-        if args.worker.mode == "single_inference":
+        if self._is_outside:
+            self._toolbox = Toolbox(())
+        elif args.worker.mode == "single_inference":
             self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
             self._toolbox = Toolbox(())
-        self.clearance = worker_clearance(self, self._talk, self._gate).of
+        self.clearance = worker_clearance(self, self._talk, self.gate).of
         self._compactor = Compactor(self, self._mind, self._toolbox)
+        self._limits = Limits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
         self._system = self._system_prompt()
         if self.transcript.is_paused:
-            self._gate.shut()
+            self.gate.shut()
 
     @property
     def transcript(self) -> Transcript:
@@ -141,7 +139,7 @@ class WorkerActor:
         poison = fatal_step(self.runtime, self.transcript)
         self._poison = poison if self.transcript.assignment is not None else ""
         self.runtime.quarantine.on_set_aside = self._fail_unopened
-        reception = Reception(self, self._gate, self._mind, self._answers, self._take)
+        reception = Reception(self, self.gate, self._mind, self._answers, self._take)
         self._forget_closed_calls()
         tell_again(self.runtime, self.conversation, self._event)
         await self.runtime.ready()
@@ -151,7 +149,7 @@ class WorkerActor:
         while True:
             if self.transcript.assignment is None:
                 await self._take_up()
-            await self._work_on(self._assignment)
+            await self._work_on(self.assignment)
 
     async def _take(self, received: Received) -> None:
         match received.body:
@@ -172,7 +170,7 @@ class WorkerActor:
 
     def _take_cancel(self, received: Received, cancel: CancelNode) -> None:
         holds_it = (
-            self.transcript.assignment is not None and self._assignment.node.id == cancel.node_id
+            self.transcript.assignment is not None and self.assignment.node.id == cancel.node_id
         )
         self._waiting = [(r, a) for r, a in self._waiting if a.assignment.node.id != cancel.node_id]
         if holds_it:
@@ -199,12 +197,13 @@ class WorkerActor:
             run=assign.run,
             assignment=assign.assignment,
             message=received.header.id.hex(),
+            outside=self._is_outside,
             ts=now,
         )
         known = known_before(self.files.home, self.runtime.config.memory.worker_limit)
         reminder = (
             (Heard(content=known, from_name="runtime", ts=now),)
-            if known and not self._one_shot
+            if known and not self._one_shot and not self._is_outside
             else ()
         )
         self.conversation.append(assigned, *reminder)
@@ -219,14 +218,14 @@ class WorkerActor:
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
         self.node_home(assignment.node).scratch.mkdir(parents=True, exist_ok=True)
-        await self._tell_started(assignment)
+        await tell_started(self.runtime, self.agent, assignment)
         status, reason = "completed", ""
         try:
-            self._deadline = self._deadline_of(assignment)
-            async with self._deadline.timer:
+            self._limits.deadline = deadline = self._deadline_of(assignment)
+            async with deadline.timer:
                 self._refuse_poison()
                 await self.checkout.make(assignment)
-                await first_to_end(self._loop().run(), self._cancelled.wait())
+                await first_to_end(self._do(), self._cancelled.wait())
         except TimeoutError:
             status = "failed"
             reason = f"the node's time of {assignment.contract.node_timeout_seconds:g} s is over"
@@ -235,7 +234,7 @@ class WorkerActor:
         except GiveUp as giving_up:
             status, reason = "failed", str(giving_up)
         finally:
-            self._deadline = None
+            self._limits.deadline = None
         if self._cancelled.is_set() and not self.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
         await self._close(assignment, status, reason)
@@ -267,7 +266,8 @@ class WorkerActor:
         if self.files.has_completed(node):
             return
         learned = self.transcript.learned.strip()
-        if not learned and not self._one_shot and self.runtime.config.memory.reflection == "turn":
+        has_mind = not (self._one_shot or self._is_outside)
+        if not learned and has_mind and self.runtime.config.memory.reflection == "turn":
             self.show("busy", "reflecting")
             learned = await reflect(self._mind, self.request())
         self.files.note_completion(node, self.transcript.summary or "", learned)
@@ -279,33 +279,29 @@ class WorkerActor:
 
     async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
         home = self.node_home(assignment.node)
-        body = FailNode(
-            node_id=assignment.node.id,
-            attempt=assignment.attempt,
-            reason=reason,
-            left=files_left(home, self.checkout.left_out(assignment))[:LEFT_NAMED],
-        )
-        key = f"fail.{assignment.node.id}.{assignment.attempt}"
-        message = derived_message_id(self.runtime.address, key)
-        await self.runtime.send(coordinator_address(self.agent), body, id=message)
+        left = files_left(home, self.checkout.left_out(assignment))
+        await tell_failed(self.runtime, self.agent, assignment, reason, left)
 
     def _forget_closed_calls(self) -> None:
         """Let nothing run or lie about of a call that has its result, whoever gave it."""
         open_calls = {opened.key for opened in self.transcript.open_calls}
         forget_commands(self.files.home.calls, but=open_calls)
 
-    async def _tell_started(self, assignment: Assignment) -> None:
-        body = NodeStarted(node_id=assignment.node.id, attempt=assignment.attempt)
-        key = f"start.{assignment.node.id}.{assignment.attempt}"
-        message = derived_message_id(self.runtime.address, key)
-        await self.runtime.send(coordinator_address(self.agent), body, id=message)
+    async def _do(self) -> None:
+        """Do the node's work to its end, in the way of this worker."""
+        if self._is_outside:
+            from actors.worker.outside.outsider import OutsideWork  # few workers need it
+
+            await OutsideWork(self, self._talk, self._bench).run()
+        else:
+            await self._loop().run()
 
     def _loop(self) -> AgentLoop:
         return AgentLoop(
             self,
             self.conversation,
             self.inbox,
-            self._gate,
+            self.gate,
             self._mind,
             self._toolbox,
             self.runtime.clock,
@@ -338,7 +334,7 @@ class WorkerActor:
             temperature=models.temperature,
             entity=self.runtime.address,
             run_id=self.args.run,
-            node_id=self._assignment.node.id,
+            node_id=self.assignment.node.id,
             budget_usd=self.args.budget_usd,
         )
 
@@ -347,7 +343,7 @@ class WorkerActor:
         return ToolContext(
             kind="worker",
             call_id=key,
-            scope=self._reach.of(self._assignment.node),
+            scope=self._reach.of(self.assignment.node),
             config=self.runtime.config,
             team=self._bench,
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
@@ -379,40 +375,20 @@ class WorkerActor:
 
     def belongings(self) -> Belongings:
         """Return the worker's assignment and files, for a conversation that begins anew."""
-        assignment = self._assignment
+        assignment = self.assignment
         return worker_belongings(assignment, self.files.home, self.node_home(assignment.node))
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window, as often as the contract allows."""
-        if self._one_shot or (not was_refused and self._is_context_used_up()):
+        if self._one_shot or (not was_refused and self._limits.is_context_used_up()):
             return False
         return await self._compactor.make_room(was_refused=was_refused)
-
-    def _is_context_used_up(self) -> bool:
-        """Whether the conversation is full and may not be compacted once more on this node."""
-        most = self._assignment.contract.max_compactions_per_node
-        is_allowed = most is None or self.transcript.node_compactions < most
-        return not is_allowed and self._compactor.is_full()
 
     async def on_step_limit(self) -> bool:
         """Warn the model of a loop and before its last turn; give the node up after that."""
         if self._one_shot:
             return await self._may_answer(self._one_shot)
-        match judge_loop(self.transcript.streak):
-            case Stuck(reason=reason):
-                raise GiveUp(reason)
-            case Warn() as warn:
-                seen = warn.record("your node fails", self.runtime.clock.now())
-                self.conversation.append(seen)
-                self.report(*circled(seen, self.transcript.position).told)
-        self._tell_of_deadline()
-        is_used_up = self._is_context_used_up()
-        contract = self._assignment.contract
-        match judge(self.transcript, contract, is_context_used_up=is_used_up):
-            case Stop(reason=reason):
-                raise GiveUp(reason)
-            case LastTurn() as last:
-                self.conversation.append(last.record(self.runtime.clock.now()))
+        self._limits.look()
         return True
 
     async def _may_answer(self, one_shot: OneShot) -> bool:
@@ -420,16 +396,6 @@ class WorkerActor:
         if one_shot.has_answered:
             await one_shot.publish()
         return not self.transcript.is_published
-
-    def _tell_of_deadline(self) -> None:
-        deadline, near = self._deadline, self.runtime.config.run.deadline_warning_seconds
-        if deadline is None or deadline.was_told:
-            return
-        left = deadline.remaining_seconds
-        if is_time_near(self.transcript, left, near):
-            deadline.was_told = True
-            seconds = self._assignment.contract.node_timeout_seconds
-            self._tell(TIME_NEAR.format(left=max(0.0, left), all=seconds))
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
         """Tell the recorder, and the node's own log."""
@@ -469,7 +435,8 @@ class WorkerActor:
 
     def standing_still(self) -> AbstractContextManager[None]:
         """Stop the node's clock inside this block."""
-        return self._deadline.standing_still() if self._deadline else nullcontext()
+        deadline = self._limits.deadline
+        return deadline.standing_still() if deadline else nullcontext()
 
     # --- small things ----------------------------------------------------------------------------
 
@@ -478,7 +445,8 @@ class WorkerActor:
         return self.inbox.is_empty and not self._waiting and not self._cancelled.is_set()
 
     @property
-    def _assignment(self) -> Assignment:
+    def assignment(self) -> Assignment:
+        """Return the node that it holds."""
         assignment = self.transcript.assignment
         assert assignment is not None
         return assignment

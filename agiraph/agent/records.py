@@ -80,7 +80,10 @@ class CallFinished(Record):
 
 
 class Assigned(Record):
-    """A worker took up a node; `content` is the assignment as the model is shown it."""
+    """A worker took up a node; `content` is the assignment as the model is shown it.
+
+    `outside`: an outside agent works on it.
+    """
 
     kind: Literal["assigned"] = "assigned"
     role: Literal["user"] = "user"
@@ -88,6 +91,7 @@ class Assigned(Record):
     run: RunId
     assignment: Assignment
     message: str
+    outside: bool = False
     ts: float
 
 
@@ -150,6 +154,76 @@ class Published(Record):
 
     kind: Literal["published"] = "published"
     summary: str
+    ts: float
+
+
+class OutsideBegan(Record):
+    """An outside agent is about to be started, for the `number`th time on this node.
+
+    `session` is its conversation that is taken up again, '' if it begins a new one.
+    """
+
+    kind: Literal["outside.began"] = "outside.began"
+    number: int
+    agent: str
+    session: str = ""
+    ts: float
+
+
+class OutsideSession(Record):
+    """The outside agent told under which id its conversation can be taken up again."""
+
+    kind: Literal["outside.session"] = "outside.session"
+    session: str
+    ts: float
+
+
+class OutsideSent(Record):
+    """A message of the outside agent was carried to others; `key` is `outbox.Outgoing.key`.
+
+    `asked` is the question to the human that it was, `question` its words.
+    """
+
+    kind: Literal["outside.sent"] = "outside.sent"
+    key: str
+    to: str
+    asked: str | None = None
+    question: str = ""
+    ts: float
+
+
+class OutsideAsked(Record):
+    """The outside agent waits for leave to do something; `key` names the question."""
+
+    kind: Literal["outside.asked"] = "outside.asked"
+    key: str
+    ts: float
+
+
+class OutsideAllowed(Record):
+    """What it waited for is decided; `message` is the bus id of the human's word, if they spoke."""
+
+    kind: Literal["outside.allowed"] = "outside.allowed"
+    key: str
+    message: str | None = None
+    ts: float
+
+
+class OutsideEnded(Record):
+    """The outside agent's process has ended. `problem` says why it failed, '' if it did not.
+
+    `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
+    to be started again with what was heard meanwhile. `told`: how many of the messages to it have
+    reached its mind. `usage` is what it says that it has used.
+    """
+
+    kind: Literal["outside.ended"] = "outside.ended"
+    number: int
+    problem: str = ""
+    result: str | None = None
+    goes_on: bool = False
+    told: int = 0
+    usage: Usage = Usage()
     ts: float
 
 
@@ -220,6 +294,12 @@ ConversationRecord = Annotated[
     | FlushBegan
     | Compacted
     | Published
+    | OutsideBegan
+    | OutsideSession
+    | OutsideSent
+    | OutsideAsked
+    | OutsideAllowed
+    | OutsideEnded
     | NodeClosed
     | RunBegan
     | StepSetAside

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 
 from agiraph.agent.loops import Streak
+from agiraph.agent.outsider import Outsider, OutsideRecord
 from agiraph.agent.records import (
     Assigned,
     BoundReached,
@@ -26,6 +27,12 @@ from agiraph.agent.records import (
     LoopSeen,
     NodeClosed,
     Noted,
+    OutsideAllowed,
+    OutsideAsked,
+    OutsideBegan,
+    OutsideEnded,
+    OutsideSent,
+    OutsideSession,
     Published,
     RunBegan,
     Said,
@@ -41,7 +48,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 3
+FOLD = 4
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -102,6 +109,7 @@ class Transcript:
     unanswered: dict[str, Link] = field(default_factory=dict)
     spoke_to: Link = field(default_factory=Link)
     work: WorkTime = field(default_factory=WorkTime)
+    outside: Outsider = field(default_factory=Outsider)
     _held_back: list[UserTurn] = field(default_factory=list)
 
     @classmethod
@@ -148,6 +156,7 @@ class Transcript:
             case Heard():
                 self._hear(record.content)
                 self._see(record.message)
+                self.outside.hear(record.content)
                 if record.from_name == HUMAN_NAME:
                     self.human.append(record.content)
                 if record.message is not None:
@@ -171,6 +180,7 @@ class Transcript:
                 self.run = record.run
                 self.work = self.work.begun(record.ts)
                 self._begin_work()
+                self.outside = Outsider(is_here=record.outside)
                 if record.assignment.node.mode == "single_inference":
                     self._show_nothing_before()
                 self._hear(record.content)
@@ -197,6 +207,15 @@ class Transcript:
                 self._see(record.message)
             case Published():
                 self.summary = record.summary
+            case (
+                OutsideBegan()
+                | OutsideSession()
+                | OutsideSent()
+                | OutsideAsked()
+                | OutsideAllowed()
+                | OutsideEnded()
+            ):
+                self._see_outside(record)
             case NodeClosed():
                 self.assignment = None
                 self.pending.clear()
@@ -205,6 +224,19 @@ class Transcript:
                 self.is_set_aside = True
             case Noted():
                 self._note(record)
+
+    def _see_outside(self, record: OutsideRecord) -> None:
+        self.outside.apply(record)
+        match record:
+            case OutsideSent() if record.asked is not None:
+                self.pending[record.asked] = record.question
+            case OutsideAllowed():
+                self._see(record.message)
+            case OutsideEnded():
+                self.usage = self.usage + record.usage
+                self.node_usage = self.node_usage + record.usage
+            case _:
+                pass
 
     def has_seen(self, message: str) -> bool:
         """Whether this message's effect is in the conversation."""
@@ -219,6 +251,7 @@ class Transcript:
         self.is_last_turn_over = False
         self.streak = Streak()
         self.node_compactions = 0
+        self.outside = Outsider()
 
     def _see(self, message: str | None) -> None:
         if message is not None:
@@ -253,6 +286,7 @@ class Transcript:
             self.counted_tokens, self.counted_turns = record.usage.tokens, len(self.turns)
         if record.text and not calls and not record.interrupted:
             self.spoke_to = self.unanswered.pop(HUMAN_NAME, Link())
+        self.outside.has_spoken = True
         if self.is_flushing:  # a turn that only saves things is none of the node's
             self.flush_turns += 1
             return

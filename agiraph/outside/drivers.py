@@ -3,11 +3,19 @@
 from collections.abc import Callable
 
 from agiraph.errors import InvalidInput
+from agiraph.outside.claude import ClaudeDriver
+from agiraph.outside.codex import CodexDriver
 from agiraph.outside.driver import Driver
+from agiraph.outside.gemini import GeminiDriver
 from agiraph.outside.launching import Job
+from agiraph.outside.opencode import OpenCodeDriver
 from agiraph.outside.plain import PlainDriver
 
 DRIVERS: dict[str, Callable[[Job], Driver]] = {
+    "claude": ClaudeDriver,
+    "codex": CodexDriver,
+    "gemini": GeminiDriver,
+    "opencode": OpenCodeDriver,
     "plain": PlainDriver,
 }
 

@@ -1,0 +1,133 @@
+"""Bridge: what crosses between an outside agent and its team.
+
+In: a message is recorded in the conversation before the agent is shown it. Out: what the agent
+wrote is sent under an id that follows from the node and the words, and then recorded; so a crash
+between the two sends it again as the same message.
+"""
+
+from actors.entity.talk import Talk
+from actors.worker.bench import WorkerBench
+from actors.worker.outside.hand import Hand
+from agiraph.agent.inbox import Incoming
+from agiraph.agent.records import Heard, OutsideSent
+from agiraph.agent.transcript import RUNTIME_NAME
+from agiraph.errors import Refused
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id
+from agiraph.models import Assignment
+from agiraph.outside.exchange import CHECKPOINT, OUTBOX, Exchange
+from agiraph.outside.outbox import Outgoing, unsent
+from agiraph.tools.ports import NewQuestion
+
+SETTLED_SECONDS = 0.5
+
+
+class Bridge:
+    """Both ways, for one node."""
+
+    def __init__(
+        self,
+        worker: Hand,
+        talk: Talk,
+        bench: WorkerBench,
+        exchange: Exchange,
+        assignment: Assignment,
+    ) -> None:
+        """Carry for `worker`, between `exchange` and its team."""
+        self._worker = worker
+        self._talk = talk
+        self._bench = bench
+        self._exchange = exchange
+        self._key = f"{assignment.node.id}.{assignment.attempt}"
+        self._since: dict[str, tuple[tuple[int, int], float]] = {}
+
+    def take_in(self, *, with_followups: bool = False) -> list[Incoming]:
+        """Record what has arrived, show it in `_inbox.md`, and return it."""
+        worker, heard, taken = self._worker, list[Heard](), list[Incoming]()
+        now = worker.runtime.clock.now()
+        for incoming in worker.inbox.take(with_followups=with_followups):
+            if worker.transcript.has_seen(incoming.id):
+                incoming.done()
+                continue
+            worker.conversation.when_recorded(incoming.done)
+            taken.append(incoming)
+            heard.append(
+                Heard(
+                    content=incoming.shown,
+                    from_name=incoming.from_name,
+                    ts=now,
+                    message=incoming.id,
+                    answers=incoming.answers or None,
+                )
+            )
+        if heard:
+            worker.conversation.append(*heard)
+            self.show_inbox()
+        for incoming in taken:
+            facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
+            worker.report("message.received", facts, incoming.id)
+        return taken
+
+    def show_inbox(self) -> None:
+        """Write every message that came so far into `_inbox.md`."""
+        self._exchange.write_inbox(self._worker.transcript.outside.heard)
+
+    async def carry_out(self, *, has_ended: bool = False) -> bool:
+        """Send what stands in `_outbox.md` and was not sent; return whether it has to be told.
+
+        A milestone in `_checkpoint.md` is told too. `has_ended`: nobody writes there any more.
+        """
+        await self._tell_milestone(has_ended)
+        seen = self._exchange.read(OUTBOX)
+        if seen is None:
+            return False
+        is_settled = has_ended or self._is_settled(OUTBOX, seen.stamp)
+        sent = self._worker.transcript.outside.sent
+        was_refused = False
+        for outgoing in unsent(seen.text, sent, is_settled=is_settled):
+            was_refused |= not await self._send(outgoing)
+        return was_refused
+
+    async def _send(self, outgoing: Outgoing) -> bool:
+        """Send one message; one that cannot be sent is told to the agent, and not tried again."""
+        key, asked, refusal = f"outbox.{self._key}.{outgoing.key}", None, ""
+        try:
+            if outgoing.asks and outgoing.to.lower() == HUMAN_NAME:
+                question = NewQuestion(question=outgoing.text, waits=False)
+                await self._talk.ask_human(key, question)
+                asked = self._talk.take_effects().asked
+            else:
+                await self._talk.send_message(key, outgoing.to, outgoing.text, "steer")
+        except Refused as error:
+            refusal = str(error)
+        self._record(outgoing.key, outgoing.to, asked, outgoing.text if asked else "")
+        if refusal:
+            self._tell(f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}")
+        return not refusal
+
+    async def _tell_milestone(self, has_ended: bool) -> None:
+        seen = self._exchange.read(CHECKPOINT)
+        if seen is None or not (has_ended or self._is_settled(CHECKPOINT, seen.stamp)):
+            return
+        key = f"checkpoint.{derived_id(seen.text)}"
+        if key not in self._worker.transcript.outside.sent:
+            await self._bench.checkpoint(f"{key}.{self._key}", seen.text.strip()[:4000])
+            self._record(key, COORDINATOR_NAME)
+
+    def _record(self, key: str, to: str, asked: str | None = None, question: str = "") -> None:
+        now = self._worker.runtime.clock.now()
+        record = OutsideSent(key=key, to=to, asked=asked, question=question, ts=now)
+        self._worker.conversation.append(record)
+
+    def _tell(self, text: str) -> None:
+        now = self._worker.runtime.clock.now()
+        self._worker.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
+        self.show_inbox()
+
+    def _is_settled(self, name: str, stamp: tuple[int, int]) -> bool:
+        """Whether a file has stayed as it is for a while."""
+        now = self._worker.runtime.clock.monotonic()
+        known, since = self._since.get(name, (None, now))
+        if known != stamp:
+            self._since[name] = (stamp, now)
+            return False
+        return now - since >= SETTLED_SECONDS

@@ -1,0 +1,31 @@
+"""The broker's door, as an outside agent's worker opens it: no key comes here."""
+
+from actors.entity.asking import ask_until_answered
+from actors.worker.outside.hand import Hand
+from agiraph.errors import Refused
+from agiraph.ids import BROKER, derived_message_id
+from agiraph.messages import CloseDoor, DoorOpened, OpenDoor
+from agiraph.models import Assignment
+from agiraph.outside.launching import Door
+
+
+async def open_door(worker: Hand, assignment: Assignment) -> Door:
+    """Return the door for this node; asked for again it is the same. Raises Refused."""
+    node = assignment.node
+    body = OpenDoor(
+        run_id=worker.args.run,
+        node_id=node.id,
+        model=worker.args.worker.model or worker.args.model,
+        budget_usd=worker.args.budget_usd,
+    )
+    received = await ask_until_answered(worker.runtime, BROKER, body)
+    if not isinstance(received.body, DoorOpened):
+        raise Refused(f"the broker answered {received.header.type} when a door was wanted")
+    worker.runtime.done(received)
+    return Door(received.body.url, received.body.token)
+
+
+async def close_door(worker: Hand, door: Door, key: str) -> None:
+    """Let nobody in by this door any more."""
+    message = derived_message_id(worker.runtime.address, f"door.{key}")
+    await worker.runtime.send(BROKER, CloseDoor(token=door.token), id=message)

@@ -1,0 +1,253 @@
+"""OutsideWork: a node done by an outside agent: its starts, its failures, its result.
+
+What comes next follows from the conversation alone, so a worker that was killed goes on: an agent
+that was running is gone by then (its warden sees to that), and its conversation is taken up again
+where the agent can do that. Else it begins anew, with its files and its own `_checkpoint.md`.
+"""
+
+import asyncio
+import os
+import shlex
+
+from actors.entity.talk import Talk
+from actors.worker.bench import WorkerBench
+from actors.worker.giving_up import GiveUp
+from actors.worker.outside.bridge import Bridge
+from actors.worker.outside.door import close_door, open_door
+from actors.worker.outside.hand import Hand
+from actors.worker.outside.leave import Leave
+from actors.worker.outside.process import until_gone
+from actors.worker.outside.sitting import Ending, Sitting
+from actors.worker.reflection import known_before
+from agiraph.agent.outsider import Outsider
+from agiraph.agent.records import OutsideBegan, OutsideEnded, Published
+from agiraph.errors import InvalidInput, Refused
+from agiraph.models import Assignment
+from agiraph.outside.drivers import driver_for
+from agiraph.outside.exchange import (
+    CHECKPOINT,
+    RESULT,
+    TASK,
+    Exchange,
+    failure_in,
+)
+from agiraph.outside.launching import Door, Job, argv_of, environment_of
+from agiraph.outside.preset import OutsideAgent, load_agents, meant_by
+from agiraph.outside.telling import (
+    context_of,
+    headline,
+    prompt_again,
+    prompt_for,
+    task_in_words,
+)
+
+PAUSE_SECONDS = 0.5
+DIED_WITH_US = "your worker's process was ended"
+NO_RESULT = "the outside agent ended without a result: no _result.md, no last word, no file"
+MARK = "AGIRAPH_RUN"
+
+
+class OutsideWork:
+    """One node in the hands of an outside agent."""
+
+    def __init__(self, worker: Hand, talk: Talk, bench: WorkerBench) -> None:
+        """Work for `worker` on the node that it holds."""
+        assert worker.transcript.assignment is not None
+        self._worker = worker
+        self._talk = talk
+        self._bench = bench
+        self._assignment: Assignment = worker.transcript.assignment
+        self._key = f"{self._assignment.node.id}.{self._assignment.attempt}"
+        self._home = worker.node_home(self._assignment.node)
+        self._exchange = Exchange(self._home.scratch)
+        self._bridge = Bridge(worker, talk, bench, self._exchange, self._assignment)
+        self._leave = Leave(worker, self._key)
+        self._agent = self._known_agent()
+        self._door: Door | None = None
+
+    async def run(self) -> None:
+        """Go on until the node is published. Raises GiveUp with the reason if it cannot be."""
+        await until_gone(self._worker.files.home.warden)
+        await self._leave.withdraw_all()
+        try:
+            while not self._worker.transcript.is_published:
+                await self._next()
+        finally:
+            if self._door is not None:
+                await close_door(self._worker, self._door, f"{self._key}.{self._outside.starts}")
+
+    @property
+    def _outside(self) -> Outsider:
+        return self._worker.transcript.outside
+
+    async def _next(self) -> None:
+        """Do what follows: publish, give up, wait for an answer, or start the agent."""
+        outside = self._outside
+        if outside.result is not None:
+            await self._publish(outside.result)
+        elif outside.failures >= self._agent.preset.attempts:
+            times = f"{outside.failures} times" if outside.failures > 1 else "once"
+            raise GiveUp(f"{self._agent.name} failed {times}; at last: {outside.problem}")
+        elif outside.goes_on and not outside.untold:
+            if self._worker.inbox.is_empty:
+                await self._talk.until_message()
+            self._bridge.take_in()
+        else:
+            if outside.problem:
+                await asyncio.sleep(PAUSE_SECONDS * outside.failures)
+            await self._worker.gate.passed()
+            await self._start()
+
+    # --- one start -------------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        self._bridge.take_in(with_followups=self._outside.starts == 0)
+        job = await self._job()
+        try:
+            command, driver = argv_of(job), driver_for(job)
+        except InvalidInput as error:
+            raise GiveUp(str(error)) from None
+        session = job.session if job.takes_up else ""
+        now = self._worker.runtime.clock.now
+        number = self._outside.starts + 1
+        began = OutsideBegan(number=number, agent=job.agent.name, session=session, ts=now())
+        self._worker.conversation.append(began)
+        mark = {MARK: str(self._worker.run_home.path)}
+        environment = environment_of(job, dict(os.environ), mark)
+        sitting = Sitting(self._worker, job, driver, self._exchange, self._bridge, self._leave)
+        try:
+            ending = await sitting.run(command, environment, self._worker.files.home.warden)
+        except (OSError, ValueError) as error:
+            raise GiveUp(f"{shlex.join(command[:1])} cannot be started: {error}") from None
+        await self._leave.withdraw_all()
+        self._record(number, ending)
+
+    async def _job(self) -> Job:
+        """Return what the agent is started with now, and put its files in order."""
+        outside, agent, home = self._outside, self._agent, self._worker.files.home
+        task = self._write_files()
+        takes_up = bool(outside.session and agent.preset.resume)
+        if agent.preset.account == "door" and agent.preset.wire != "none":
+            self._door = await self._opened_door()
+        home.outside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        prompt = prompt_for(task)
+        if outside.starts or outside.untold:
+            prompt = prompt_again(
+                "" if takes_up else task,
+                why=self._why_again(),
+                messages=outside.untold,
+                checkpoint=bool(self._exchange.text(CHECKPOINT)),
+            )
+        model = self._worker.args.worker.model or self._worker.args.model
+        return Job(
+            agent=agent,
+            prompt=prompt,
+            folder=self._home.scratch,
+            home=home.outside,
+            model=model.removeprefix("text:").partition("/")[2] if self._door else "",
+            session=outside.session if takes_up else "",
+            door=self._door,
+        )
+
+    def _why_again(self) -> str:
+        if self._outside.is_running:
+            return DIED_WITH_US
+        return self._outside.problem
+
+    async def _opened_door(self) -> Door:
+        try:
+            return await open_door(self._worker, self._assignment)
+        except Refused as error:
+            raise GiveUp(f"{self._agent.name} can ask no model: {error}") from None
+
+    def _write_files(self) -> str:
+        """Write what the agent reads; return its task."""
+        worker, assignment = self._worker, self._assignment
+        run, args = worker.run_home.path, worker.args
+        if self._outside.starts == 0:
+            self._exchange.begin()
+        task = task_in_words(
+            assignment,
+            args.worker,
+            run=run,
+            known=known_before(worker.files.home, worker.runtime.config.memory.worker_limit),
+            input_dir=args.input_dir,
+        )
+        self._exchange.write(TASK, f"{task}\n")
+        about = context_of(
+            assignment, args.worker, run=run, agent=args.agent_name, input_dir=args.input_dir
+        )
+        self._exchange.write_context(about)
+        self._bridge.show_inbox()
+        return task
+
+    # --- its end ---------------------------------------------------------------------------------
+
+    def _record(self, number: int, ending: Ending) -> None:
+        """Judge how it ended, and write that down."""
+        result = self._exchange.text(RESULT) or None
+        problem, goes_on = ending.problem, False
+        told = ending.told
+        if ending.was_interrupted:
+            result, goes_on = None, True
+        elif self._has_more_to_hear(told):
+            result, goes_on, problem = None, True, ""
+        elif result is None and not problem:
+            if self._worker.transcript.pending and self._agent.preset.resume:
+                goes_on = True
+            else:
+                result = self._result_of(ending)
+                problem = "" if result else NO_RESULT
+        ended = OutsideEnded(
+            number=number,
+            problem="" if result else problem,
+            result=result,
+            goes_on=goes_on,
+            told=told,
+            usage=ending.usage,
+            ts=self._worker.runtime.clock.now(),
+        )
+        self._worker.conversation.append(ended)
+        about = {"agent": self._agent.name, "number": number, "problem": ended.problem}
+        about |= {"goes_on": goes_on, **ending.usage.model_dump()}
+        self._worker.report("outside.ended", about, f"{number}")
+
+    def _has_more_to_hear(self, told: int) -> bool:
+        """Whether messages came that it has not seen, and it can be told them."""
+        outside = self._outside
+        can_hear = bool(outside.session and self._agent.preset.resume)
+        return can_hear and outside.has_spoken and len(outside.heard) > told
+
+    def _result_of(self, ending: Ending) -> str | None:
+        """Return what stands for a result that it did not write: its notes, or its last word."""
+        said = self._exchange.text(CHECKPOINT) or ending.word.strip()
+        return said or ("It left files and said nothing." if self._exchange.has_work() else None)
+
+    async def _publish(self, result: str) -> None:
+        """Publish what it has left. A result that is refused is told to it, as any failure."""
+        if reason := failure_in(result):
+            raise GiveUp(f"{self._agent.name} says that it could not do it: {reason}")
+        if not (self._home.published / RESULT).exists():
+            self._exchange.write(RESULT, f"{result}\n")
+        self._exchange.lay_beside(self._home.path)
+        now = self._worker.runtime.clock.now
+        try:
+            summary = headline(result)
+            await self._bench.publish(
+                f"outside.{self._key}.{self._outside.starts}", summary, "", ""
+            )
+        except Refused as error:
+            problem = f"what it left was refused: {error}"
+            number = self._outside.starts
+            refused = OutsideEnded(number=number, problem=problem, ts=now())
+            self._worker.conversation.append(refused)
+            return
+        self._worker.conversation.append(Published(summary=summary, ts=now()))
+
+    def _known_agent(self) -> OutsideAgent:
+        command = self._worker.args.worker.agent_command or ""
+        try:
+            presets = load_agents(self._worker.runtime.home.path)
+            return meant_by(command, presets, dict(os.environ))
+        except Refused as error:
+            raise GiveUp(str(error)) from None

@@ -1,0 +1,217 @@
+"""AgentProcess: an outside agent as a child of this process; nothing of it outlives us.
+
+Between the agent and us stands its warden (`agiraph/outside/warden.py` tells its life): a process
+that kills whatever descends from the agent when the agent ends, or when we do.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from actors.processes import descendants, kill_all
+from agiraph.outside import warden
+from agiraph.outside.text import Decoder
+
+ROOT = str(Path(warden.__file__).parents[2])
+COMPLAINT_CHARACTERS = 4000
+CHUNK_BYTES = 65536
+GONE_SECONDS = 5.0
+REAP_SECONDS = 2.0
+LOOK_AGAIN_SECONDS = 0.02
+BEGUN_SECONDS = 0.005
+
+
+class AgentProcess:
+    """One running outside agent."""
+
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path, lifeline: int) -> None:
+        """Hold what `start` has begun."""
+        self._process = process
+        self._folder = folder
+        self._lifeline: int | None = lifeline
+        self._complaints = asyncio.create_task(self._hear_complaints())
+        self.complaint = ""
+        self.is_paused = False
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        *,
+        environment: dict[str, str],
+        cwd: Path,
+        folder: Path,
+        opening: bytes,
+        keeps_listening: bool,
+    ) -> "AgentProcess":
+        """Start a command; its stdin is closed behind `opening` unless it `keeps_listening`.
+
+        `folder` is where its warden says who it is. Raises OSError or ValueError if it cannot be.
+        """
+        forget(folder)
+        folder.mkdir(parents=True, mode=0o700)
+        read_fd, write_fd = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", "-c", warden.START, ROOT),
+                *(str(folder), str(read_fd), *command),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=cwd,
+                env=environment,
+                pass_fds=(read_fd,),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(write_fd)
+            raise
+        finally:
+            os.close(read_fd)
+        self = cls(process, folder, write_fd)
+        await self._begun()
+        self.write(opening)
+        if not keeps_listening:
+            self.close_stdin()
+        return self
+
+    async def _begun(self) -> None:
+        """Wait until its warden has said who it is, or has ended."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REAP_SECONDS):
+                while self._process.returncode is None and self.pid is None:  # noqa: ASYNC110
+                    await asyncio.sleep(BEGUN_SECONDS)
+
+    @property
+    def pid(self) -> int | None:
+        """The agent's own process id, None if it has not begun yet."""
+        identity = _identity(self._folder)
+        return identity["agent"] if identity else None
+
+    def write(self, data: bytes) -> None:
+        """Write to its stdin; nothing if that is closed or it has ended."""
+        stdin = self._process.stdin
+        if stdin is not None and data and not stdin.is_closing():
+            with suppress(OSError):
+                stdin.write(data)
+
+    def close_stdin(self) -> None:
+        """Tell it that nothing more will come."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    async def read(self) -> bytes:
+        """Return the next bytes of its stdout; b"" when there will be no more."""
+        assert self._process.stdout is not None
+        return await self._process.stdout.read(CHUNK_BYTES)
+
+    async def ended(self) -> int:
+        """Wait until it and all its descendants are gone; return its exit code, as of `wait`."""
+        await self._process.wait()
+        await asyncio.wait([self._complaints])
+        try:
+            ended = json.loads((self._folder / warden.ENDED).read_bytes())
+        except (OSError, ValueError):  # its warden was killed, and it with it
+            return -signal.SIGKILL
+        return int(ended["exit_code"])
+
+    def pause(self) -> None:
+        """Let it and all its descendants stand still."""
+        self._signal_all(signal.SIGSTOP)
+        self.is_paused = True
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal_all(signal.SIGCONT)
+        self.is_paused = False
+
+    async def stop(self, grace_seconds: float) -> None:
+        """End it: asked first, killed with all that descends from it after the grace."""
+        if self.is_paused:
+            self.resume()
+        if self._process.returncode is None and grace_seconds > 0:
+            with suppress(ProcessLookupError):
+                self._process.terminate()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace_seconds):
+                    await self._process.wait()
+        await self._end()
+
+    async def _end(self) -> None:
+        """Let the lifeline go; kill what the warden, for whatever reason, did not."""
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REAP_SECONDS):
+                await self._process.wait()
+        if self._process.returncode is None:
+            kill_all([*descendants(self._process.pid), psutil.Process(self._process.pid)])
+            await self._process.wait()
+        if self._process.returncode != 0:  # it was killed: what it had adopted has come to us
+            kill_all(descendants(os.getpid()))
+        self.close_stdin()
+        self._complaints.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._complaints
+
+    def _signal_all(self, number: int) -> None:
+        for process in descendants(self._process.pid):
+            with suppress(psutil.Error):
+                process.send_signal(number)
+
+    async def _hear_complaints(self) -> None:
+        assert self._process.stderr is not None
+        decoder = Decoder()
+        while data := await self._process.stderr.read(CHUNK_BYTES):
+            self.complaint = (self.complaint + decoder.text(data))[-COMPLAINT_CHARACTERS:]
+
+
+async def until_gone(folder: Path) -> None:
+    """Wait until the agent of a dead incarnation is gone; kill it if it does not go."""
+    try:
+        async with asyncio.timeout(GONE_SECONDS):
+            while _living(folder):  # noqa: ASYNC110 - not our child: nobody tells
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+    except TimeoutError:
+        pass  # somebody froze its warden
+    finally:
+        forget(folder)
+
+
+def forget(folder: Path) -> None:
+    """Remove what a warden left, and kill it if it still lives."""
+    for process in _living(folder):
+        kill_all([*descendants(process.pid), process])
+    if folder.is_dir():
+        for path in folder.iterdir():
+            path.unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _living(folder: Path) -> list[psutil.Process]:
+    """Return the warden and the agent of a folder that live: never others that have their pids."""
+    identity = _identity(folder)
+    if identity is None:
+        return []
+    try:
+        process = psutil.Process(identity["pid"])
+        is_it = str(folder) in process.cmdline()
+    except psutil.Error:
+        return []
+    return [process] if is_it and process.status() != psutil.STATUS_ZOMBIE else []
+
+
+def _identity(folder: Path) -> dict[str, int] | None:
+    try:
+        identity: dict[str, int] = json.loads((folder / warden.IDENTITY).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return identity

@@ -1,0 +1,312 @@
+"""Sitting: one start of an outside agent, from its launch to its end."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from actors.side_work import SideWork, first_to_end
+from actors.worker.outside.bridge import Bridge
+from actors.worker.outside.hand import Hand
+from actors.worker.outside.leave import Leave
+from actors.worker.outside.process import AgentProcess
+from agiraph.agent.doing import step_of
+from agiraph.agent.inbox import Incoming
+from agiraph.agent.records import OutsideSession, Said
+from agiraph.agent.retelling import answered
+from agiraph.outside.driver import Driver
+from agiraph.outside.exchange import RESULT, Exchange
+from agiraph.outside.happenings import (
+    AskedLeave,
+    Happening,
+    Reply,
+    SaidText,
+    SessionKnown,
+    Spent,
+    Streamed,
+    ToolBegan,
+    ToolEnded,
+    TurnEnded,
+)
+from agiraph.outside.launching import Job
+from agiraph.turns import JsonObject, ToolCall, Usage
+
+TICK_SECONDS = 0.2
+GRACE_SECONDS = 0.8
+DRAIN_SECONDS = 2.0
+SHOWN_CHARACTERS = 2000
+PREVIEW_CHARACTERS = 300
+NOBODY_ENDED_IT = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a sitting ended. `problem`: why it failed, '' if it did not; `word`: its last.
+
+    `was_interrupted`: it was ended because a message would not wait. `told`: how many of the
+    messages to it have reached its mind.
+    """
+
+    problem: str
+    word: str
+    usage: Usage
+    told: int
+    was_interrupted: bool = False
+
+
+class Sitting:
+    """One start. The agent is gone, with all that descends from it, when `run` is over."""
+
+    def __init__(
+        self,
+        worker: Hand,
+        job: Job,
+        driver: Driver,
+        exchange: Exchange,
+        bridge: Bridge,
+        leave: Leave,
+    ) -> None:
+        """Sit for `worker`; nothing is started yet."""
+        self._worker = worker
+        self._job = job
+        self._driver = driver
+        self._exchange = exchange
+        self._bridge = bridge
+        self._leave = leave
+        self._clock = worker.runtime.clock
+        self._conversation = worker.conversation
+        self._beside = SideWork()
+        self._over = asyncio.Event()
+        self._ended_by_us: str | None = None
+        self._was_interrupted = False
+        self._turn: TurnEnded | None = None
+        self._usage = Usage()
+        self._told = len(worker.transcript.outside.heard)
+        self._listens = driver.is_two_way
+        self._asking = 0
+        self._tools: dict[str, str] = {}
+        self._began_at = self._alive_at = self._clock.monotonic()
+        self._result: tuple[tuple[int, int], float] | None = None
+
+    async def run(
+        self, command: Sequence[str], environment: dict[str, str], folder: Path
+    ) -> Ending:
+        """Start `command` and see it through. Raises OSError, ValueError if it cannot start."""
+        self._process = await AgentProcess.start(
+            command,
+            environment=environment,
+            cwd=self._job.folder,
+            folder=folder,
+            opening=self._driver.opening(),
+            keeps_listening=self._driver.is_two_way,
+        )
+        self._tell_begun()
+        try:
+            self._beside.start(self._attend())
+            await first_to_end(self._live(), self._over.wait(), self._beside.until_broken())
+            await self._beside.stop()
+            if self._ended_by_us is not None:
+                await self._process.stop(GRACE_SECONDS)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(DRAIN_SECONDS):
+                        await self._live()
+        finally:
+            await self._beside.stop()
+            await self._process.stop(GRACE_SECONDS)
+        await self._bridge.carry_out(has_ended=True)
+        return self._ending(await self._process.ended())
+
+    async def _live(self) -> None:
+        """Listen to it until it is gone."""
+        await self._read()
+        await self._process.ended()
+
+    def _ending(self, code: int) -> Ending:
+        problem = self._ended_by_us
+        if problem is None:
+            problem = self._driver.verdict(code, self._process.complaint)
+        word = self._turn.text if self._turn else ""
+        return Ending(problem, word, self._usage, self._told, self._was_interrupted)
+
+    # --- what it says ----------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Read until it says no more."""
+        while data := await self._process.read():
+            self._alive_at = self._clock.monotonic()
+            self._take(data)
+        self._take(b"")
+
+    def _take(self, data: bytes) -> None:
+        for happening in self._driver.take(data):
+            self._see(happening)
+
+    def _see(self, happening: Happening) -> None:
+        match happening:
+            case SessionKnown(session=session):
+                if session != self._worker.transcript.outside.session:
+                    self._conversation.append(OutsideSession(session=session, ts=self._clock.now()))
+            case Streamed():
+                pass
+            case SaidText():
+                self._said(happening)
+            case ToolBegan():
+                self._tool_began(happening)
+            case ToolEnded():
+                self._tool_ended(happening)
+            case AskedLeave():
+                self._beside.start(self._give_leave(happening))
+            case Spent(usage=usage):
+                self._usage = usage
+            case Reply(data=data):
+                self._process.write(data)
+            case TurnEnded():
+                self._turn = happening
+                self._turn_ended()
+
+    def _said(self, said: SaidText) -> None:
+        model = said.model or self._job.agent.name
+        record = Said(text=said.text, model=model, ts=self._clock.now())
+        self._conversation.append(record)
+        telling = answered(record, self._worker.transcript.position)
+        self._worker.report(*telling.told)
+
+    def _tool_began(self, began: ToolBegan) -> None:
+        arguments = _shortened(began.arguments)
+        told = {"tool": began.tool, "arguments": arguments}
+        self._worker.report("tool.called", told, self._key_of(began.id))
+        self._tools[began.id] = began.tool
+        call = ToolCall(id=began.id, name=began.tool, arguments=arguments)
+        self._worker.show("busy", step_of(call))
+
+    def _tool_ended(self, ended: ToolEnded) -> None:
+        told = {
+            "tool": self._tools.pop(ended.id, ""),
+            "is_error": ended.is_error,
+            "characters": len(ended.output),
+            "preview": ended.output[:PREVIEW_CHARACTERS],
+        }
+        self._worker.report("tool.result", told, self._key_of(ended.id))
+        self._worker.show("busy", self._job.agent.name)
+
+    def _key_of(self, id: str) -> str:
+        outside = self._worker.transcript.outside
+        return f"outside.{outside.starts}.{id}"
+
+    def _turn_ended(self) -> None:
+        """Let it go once it has done what it was told, unless there is more to tell it."""
+        if not self._listens or self._worker.inbox.arrived.is_set():
+            return
+        self._listens = False
+        self._told = len(self._worker.transcript.outside.heard)
+        self._process.close_stdin()
+
+    async def _give_leave(self, asked: AskedLeave) -> None:
+        self._asking += 1
+        try:
+            refusal = await self._leave.refusal_of(asked)
+        finally:
+            self._asking -= 1
+        self._process.write(self._driver.answer(asked.request, refusal))
+        self._worker.show("busy", self._job.agent.name)
+
+    # --- what is done beside ---------------------------------------------------------------------
+
+    async def _attend(self) -> None:
+        """Carry messages, and look at the clock and at whether it may go on, again and again."""
+        while True:
+            if self._stands_still():
+                await asyncio.sleep(TICK_SECONDS)
+                continue
+            self._hand_in(self._bridge.take_in())
+            if await self._bridge.carry_out():
+                self._say_what_is_untold()
+            self._look_at_the_clock()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._worker.inbox.arrived.wait()
+
+    def _stands_still(self) -> bool:
+        """Hold it, and whatever it has started, for as long as it is paused."""
+        is_shut = self._worker.gate.is_shut
+        if is_shut:
+            self._process.pause()  # each time: what it started meanwhile stands still, too
+            self._alive_at = self._clock.monotonic()
+        elif self._process.is_paused:
+            self._process.resume()
+            self._worker.show("busy", self._job.agent.name)
+        return is_shut
+
+    def _hand_in(self, taken: list[Incoming]) -> None:
+        """Tell it what came, if it can be told; else it stands in `_inbox.md`."""
+        if not taken:
+            return
+        if any(incoming.mode == "interrupt" for incoming in taken):
+            self._interrupt()
+        self._say_what_is_untold()
+
+    def _say_what_is_untold(self) -> None:
+        heard = self._worker.transcript.outside.heard
+        if self._listens:
+            for shown in heard[self._told :]:
+                self._process.write(self._driver.say(shown) or b"")
+            self._told = len(heard)
+
+    def _interrupt(self) -> None:
+        """Have it stop what it does; one that cannot listen is ended, to be started again."""
+        stop = self._driver.interrupt() if self._listens else None
+        if stop is not None:
+            self._process.write(stop)
+        elif self._job.agent.preset.resume and self._worker.transcript.outside.session:
+            self._was_interrupted = True
+            self._end(NOBODY_ENDED_IT)
+
+    def _look_at_the_clock(self) -> None:
+        now, preset = self._clock.monotonic(), self._job.agent.preset
+        if self._asking:
+            self._alive_at = now
+        if now - self._alive_at > preset.silence_seconds:
+            self._end(f"it gave no sign of life for {preset.silence_seconds:g} s")
+        if preset.total_seconds is not None and now - self._began_at > preset.total_seconds:
+            self._end(f"its time of {preset.total_seconds:g} s is over")
+        has_finished = self._driver.is_two_way and not self._listens
+        if has_finished and now - self._alive_at > preset.settle_seconds:
+            self._end(self._turn.problem if self._turn else "")
+        if preset.driver == "plain" and self._has_settled_result(now, preset.settle_seconds):
+            self._end("")
+
+    def _has_settled_result(self, now: float, seconds: float) -> bool:
+        """Whether its result has stood for so long that it will not end by itself."""
+        seen = self._exchange.read(RESULT)
+        if seen is None:
+            self._result = None
+        elif self._result is None or self._result[0] != seen.stamp:
+            self._result = seen.stamp, now
+        return self._result is not None and now - max(self._result[1], self._alive_at) > seconds
+
+    def _end(self, problem: str) -> None:
+        if self._ended_by_us is None:
+            self._ended_by_us = problem
+            self._over.set()
+
+    def _tell_begun(self) -> None:
+        outside = self._worker.transcript.outside
+        about = {
+            "agent": self._job.agent.name,
+            "number": outside.starts,
+            "session": self._job.session if self._job.takes_up else "",
+            "pid": self._process.pid,
+        }
+        self._worker.report("outside.started", about, f"{outside.starts}")
+        self._worker.show("busy", self._job.agent.name)
+
+
+def _shortened(arguments: JsonObject) -> JsonObject:
+    """Return a tool's arguments as an event tells them: long texts cut."""
+    return {
+        name: f"{value[:SHOWN_CHARACTERS]}…"
+        if isinstance(value, str) and len(value) > SHOWN_CHARACTERS
+        else value
+        for name, value in arguments.items()
+    }

@@ -1,0 +1,87 @@
+"""Outsider: what is known of the outside agent that works on the node in hand; pure.
+
+A part of the transcript: the fold of the records `outside.*`, and of what was heard.
+"""
+
+from dataclasses import dataclass, field
+
+from agiraph.agent.records import (
+    OutsideAllowed,
+    OutsideAsked,
+    OutsideBegan,
+    OutsideEnded,
+    OutsideSent,
+    OutsideSession,
+)
+
+OutsideRecord = (
+    OutsideBegan | OutsideSession | OutsideSent | OutsideAsked | OutsideAllowed | OutsideEnded
+)
+
+
+@dataclass(slots=True)
+class Outsider:
+    """The outside agent of one node.
+
+    `is_here`: there is one. `starts`: how often it was started, `failures`: how often in vain;
+    `session`: under which id its conversation is taken up, '' if it cannot be; `sent`: the keys of
+    the messages that it sent; `asking`: the keys of what it waits for leave to do. `heard`: every
+    message to it as it is shown, of which those from `told` on may not have reached its mind.
+    `is_running`: it was started and is not known to have ended; `result`: what it has done;
+    `problem`: why it failed the last time.
+    """
+
+    is_here: bool = False
+    starts: int = 0
+    failures: int = 0
+    session: str = ""
+    sent: set[str] = field(default_factory=set)
+    asking: set[str] = field(default_factory=set)
+    heard: list[str] = field(default_factory=list)
+    told: int = 0
+    has_spoken: bool = False
+    is_running: bool = False
+    goes_on: bool = False
+    result: str | None = None
+    problem: str = ""
+
+    @property
+    def untold(self) -> list[str]:
+        """The messages that may not have reached its mind."""
+        return self.heard[self.told :]
+
+    def hear(self, shown: str) -> None:
+        """Keep what it is to be told."""
+        if self.is_here:
+            self.heard.append(shown)
+
+    def apply(self, record: OutsideRecord) -> None:
+        """Take one record into the state."""
+        match record:
+            case OutsideBegan():
+                self.starts = record.number
+                self.session = record.session
+                self.is_running, self.has_spoken, self.goes_on = True, False, False
+                self.told = len(self.heard)
+                self.asking.clear()
+            case OutsideSession():
+                self.session = record.session
+            case OutsideSent():
+                self.sent.add(record.key)
+                self.has_spoken = True
+            case OutsideAsked():
+                self.asking.add(record.key)
+                self.has_spoken = True
+            case OutsideAllowed():
+                self.asking.discard(record.key)
+            case OutsideEnded():
+                self._end(record)
+
+    def _end(self, record: OutsideEnded) -> None:
+        self.is_running = False
+        self.told = max(self.told, record.told)
+        self.problem, self.result, self.goes_on = record.problem, record.result, record.goes_on
+        if record.problem:
+            self.failures += 1
+            if not self.has_spoken:  # a conversation that cannot be taken up is left alone
+                self.session = ""

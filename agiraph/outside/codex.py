@@ -1,0 +1,67 @@
+"""Codex: the JSON lines of `codex exec --json`."""
+
+from agiraph.outside.happenings import (
+    Happening,
+    SaidText,
+    SessionKnown,
+    Spent,
+    ToolBegan,
+    ToolEnded,
+)
+from agiraph.outside.one_way import OneWay
+from agiraph.outside.text import text_of
+from agiraph.turns import JsonObject, Usage
+
+ENDED_WELL = (0, None)
+TALK = ("agent_message", "reasoning", "error", "todo_list")
+
+
+class CodexDriver(OneWay):
+    """One start of Codex."""
+
+    def read(self, line: JsonObject) -> list[Happening]:
+        """Return what a line tells."""
+        match line:
+            case {"type": "thread.started", "thread_id": str(thread)}:
+                return [SessionKnown(thread)]
+            case {"type": "item.started", "item": dict(item)}:
+                return self._began(item)
+            case {"type": "item.completed", "item": {"type": "agent_message"} as item}:
+                self.last_word = text_of(item.get("text"))
+                return [SaidText(self.last_word)]
+            case {"type": "item.completed", "item": dict(item)}:
+                return self._ended(item)
+            case {"type": "turn.completed", "usage": dict(counted)}:
+                self.problem = ""
+                self.usage = self.usage + _usage(counted)
+                return [Spent(self.usage)]
+            case {"type": "turn.failed", "error": dict(error)}:
+                self.problem = text_of(error.get("message")) or "its turn failed"
+                return []
+            case {"type": "error", "message": str(message)}:
+                self.problem = self.problem or message
+                return []
+            case _:
+                return []
+
+    def _began(self, item: JsonObject) -> list[Happening]:
+        kind = str(item.get("type", ""))
+        if kind in TALK:
+            return []
+        told = {k: v for k, v in item.items() if k in ("command", "changes", "query", "arguments")}
+        return [ToolBegan(str(item.get("id", "")), str(item.get("tool") or kind), told)]
+
+    def _ended(self, item: JsonObject) -> list[Happening]:
+        if str(item.get("type", "")) in TALK:
+            return []
+        failed = item.get("status") == "failed" or item.get("exit_code") not in ENDED_WELL
+        output = text_of(item.get("aggregated_output") or item.get("result") or item.get("error"))
+        return [ToolEnded(str(item.get("id", "")), output, failed)]
+
+
+def _usage(counted: JsonObject) -> Usage:
+    return Usage(
+        input_tokens=int(counted.get("input_tokens") or 0),
+        output_tokens=int(counted.get("output_tokens") or 0),
+        cache_read_tokens=int(counted.get("cached_input_tokens") or 0),
+    )

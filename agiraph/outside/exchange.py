@@ -1,0 +1,118 @@
+"""Exchange: the files in its folder through which an outside agent and its team speak.
+
+| file             | written by | holds                                                        |
+| ---------------- | ---------- | ------------------------------------------------------------ |
+| `_task.md`       | us         | the task, and how to use these files                         |
+| `_context.json`  | us         | the goal, the team, the paths of what it may read            |
+| `_inbox.md`      | us         | every message to it, the newest last                         |
+| `_outbox.md`     | the agent  | what it wants to say (`outbox`)                              |
+| `_checkpoint.md` | the agent  | how far it is; told as a milestone, and what it goes on from |
+| `_result.md`     | the agent  | what it has done: then it is done                            |
+
+They stand where it works (`scratch/`). When the node is published, `_result.md` is published with
+the rest; the others are laid beside, into the node's folder.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.journal import replace_file
+from agiraph.turns import JsonObject
+
+TASK, CONTEXT, INBOX, OUTBOX = "_task.md", "_context.json", "_inbox.md", "_outbox.md"
+CHECKPOINT, RESULT = "_checkpoint.md", "_result.md"
+LAID_BESIDE = (TASK, CONTEXT, INBOX, OUTBOX, CHECKPOINT)
+MOST_BYTES = 1024 * 1024
+FAILED = "FAILED:"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file's words, and what tells whether it has changed since."""
+
+    text: str
+    stamp: tuple[int, int]
+
+
+class Exchange:
+    """The files in one folder. What the agent put there is never followed if it is a link."""
+
+    def __init__(self, folder: Path) -> None:
+        """Look at the files in `folder`, which exists."""
+        self.folder = folder
+
+    def begin(self) -> None:
+        """Let a node's work begin: nothing is said yet, nothing is done."""
+        for name in (RESULT, OUTBOX):
+            self._remove(name)
+        self.write(OUTBOX, "")
+
+    def write(self, name: str, text: str) -> None:
+        """Write one of our files whole."""
+        path = self.folder / name
+        if path.is_symlink() or path.is_dir():
+            self._remove(name)
+        replace_file(path, text)
+
+    def write_context(self, about: JsonObject) -> None:
+        """Write `_context.json`."""
+        self.write(CONTEXT, json.dumps(about, ensure_ascii=False, indent=2) + "\n")
+
+    def write_inbox(self, heard: Iterable[str]) -> None:
+        """Write every message that came so far."""
+        self.write(INBOX, "".join(map(entry, heard)))
+
+    def read(self, name: str) -> Seen | None:
+        """Return what the agent wrote there; None if there is no such file, or nothing in it."""
+        try:
+            fd = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            return None
+        with os.fdopen(fd, "rb") as file:
+            try:
+                about = os.fstat(fd)
+                text = file.read(MOST_BYTES).decode("utf-8", "replace")
+            except OSError:
+                return None
+        stamp = (about.st_mtime_ns, about.st_size)
+        return Seen(text, stamp) if text.strip() else None
+
+    def text(self, name: str) -> str:
+        """Return what the agent wrote there, '' if nothing."""
+        seen = self.read(name)
+        return seen.text.strip() if seen else ""
+
+    def lay_beside(self, node: Path) -> None:
+        """Move all but the result out of what is published; again after a crash, the rest."""
+        for name in LAID_BESIDE:
+            path = self.folder / name
+            if path.is_file() and not path.is_symlink():
+                os.replace(path, node / name)
+
+    def has_work(self) -> bool:
+        """Whether anything stands in the folder besides these files."""
+        with os.scandir(self.folder) as entries:
+            return any(entry.name not in (*LAID_BESIDE, RESULT) for entry in entries)
+
+    def _remove(self, name: str) -> None:
+        path = self.folder / name
+        if path.is_dir() and not path.is_symlink():
+            path.rename(path.with_name(f"{name}.folder"))
+        else:
+            path.unlink(missing_ok=True)
+
+
+def entry(shown: str) -> str:
+    """Return a message as it stands in `_inbox.md`."""
+    return f"{shown.strip()}\n\n---\n\n"
+
+
+def failure_in(result: str) -> str:
+    """Return why the agent says that it has failed; '' if its result does not say so."""
+    first, _, rest = result.partition("\n")
+    if not first.strip().upper().startswith(FAILED):
+        return ""
+    return f"{first.strip()[len(FAILED) :]}\n{rest}".strip() or "it said no more than that"

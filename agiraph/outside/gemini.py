@@ -1,0 +1,61 @@
+"""Gemini: the JSON lines of Gemini CLI's `--output-format stream-json` (Qwen Code's are alike)."""
+
+from agiraph.outside.happenings import (
+    Happening,
+    SaidText,
+    SessionKnown,
+    Spent,
+    Streamed,
+    ToolBegan,
+    ToolEnded,
+)
+from agiraph.outside.one_way import OneWay
+from agiraph.outside.text import text_of
+from agiraph.turns import JsonObject, Usage
+
+
+class GeminiDriver(OneWay):
+    """One start of Gemini CLI. Its words come in pieces; a tool, or the end, makes them whole."""
+
+    _pieces = ""
+
+    def read(self, line: JsonObject) -> list[Happening]:
+        """Return what a line tells."""
+        match line:
+            case {"type": "init", "session_id": str(session)}:
+                return [SessionKnown(session)]
+            case {"type": "message", "role": "assistant", "content": str(text)}:
+                self._pieces += text
+                return [Streamed(text)]
+            case {"type": "tool_use", "tool_id": str(id), "tool_name": str(name)}:
+                return [*self._whole(), ToolBegan(id, name, line.get("parameters") or {})]
+            case {"type": "tool_result", "tool_id": str(id)}:
+                output = text_of(line.get("output") or line.get("error"))
+                return [ToolEnded(id, output, line.get("status") == "error")]
+            case {"type": "result"}:
+                return self._ended(line)
+            case {"type": "error", "severity": "warning"}:
+                return []
+            case {"type": "error"}:
+                self.problem = text_of(line.get("message")) or "it told of an error"
+                return []
+            case _:
+                return []
+
+    def _whole(self) -> list[Happening]:
+        pieces, self._pieces = self._pieces.strip(), ""
+        self.last_word = pieces or self.last_word
+        return [SaidText(pieces)] if pieces else []
+
+    def _ended(self, line: JsonObject) -> list[Happening]:
+        if line.get("status") == "success":
+            self.problem = ""
+        else:
+            self.problem = text_of(line.get("error")) or self.problem or "its turn failed"
+        counted = line.get("stats") or {}
+        self.usage = self.usage + Usage(
+            input_tokens=int(counted.get("input_tokens") or 0),
+            output_tokens=int(counted.get("output_tokens") or 0),
+            cache_read_tokens=int(counted.get("cached") or 0),
+        )
+        return [*self._whole(), Spent(self.usage)]

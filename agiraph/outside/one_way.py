@@ -1,0 +1,53 @@
+"""OneWay: what the drivers have in common of agents that are told their task and then only speak.
+
+They write a JSON object a line. What a line tells is each one's own (`read`).
+"""
+
+from agiraph.outside.happenings import Happening, TurnEnded
+from agiraph.outside.launching import Job
+from agiraph.outside.text import JsonLines, why_failed
+from agiraph.turns import JsonObject, Usage
+
+
+class OneWay:
+    """One start of such an agent."""
+
+    is_two_way = False
+
+    def __init__(self, job: Job) -> None:
+        """Speak with what is started for `job`."""
+        self.usage = Usage()
+        self.last_word = ""
+        self.problem = ""
+        self._lines = JsonLines()
+
+    def read(self, line: JsonObject) -> list[Happening]:
+        """Return what a line tells."""
+        raise NotImplementedError
+
+    def opening(self) -> bytes:
+        """Return nothing: its arguments tell it everything."""
+        return b""
+
+    def take(self, data: bytes) -> list[Happening]:
+        """Return what these bytes tell; their end is the turn's."""
+        found: list[Happening] = []
+        for line in self._lines.objects(data):
+            found += self.read(line)
+        return found if data else [*found, TurnEnded(self.last_word, self.problem)]
+
+    def say(self, text: str) -> bytes | None:
+        """Return None: its stdin is closed."""
+        return None
+
+    def interrupt(self) -> bytes | None:
+        """Return None: it is ended and started again."""
+        return None
+
+    def answer(self, request: str, refusal: str) -> bytes:
+        """Return nothing: it never asks."""
+        return b""
+
+    def verdict(self, exit_code: int, complaint: str) -> str:
+        """Return why it failed: what it said of it, else its exit code."""
+        return self.problem or why_failed(exit_code, complaint or self._lines.noise)

@@ -1,0 +1,63 @@
+"""OpenCode: the JSON lines of `opencode run --format json`."""
+
+from agiraph.outside.happenings import (
+    Happening,
+    SaidText,
+    SessionKnown,
+    Spent,
+    ToolBegan,
+    ToolEnded,
+)
+from agiraph.outside.one_way import OneWay
+from agiraph.outside.text import text_of
+from agiraph.turns import JsonObject, Usage
+
+
+class OpenCodeDriver(OneWay):
+    """One start of OpenCode. A tool is told of when it has ended."""
+
+    _session = ""
+
+    def read(self, line: JsonObject) -> list[Happening]:
+        """Return what a line tells."""
+        known: list[Happening] = []
+        if isinstance(session := line.get("sessionID"), str) and session != self._session:
+            self._session = session
+            known = [SessionKnown(session)]
+        return known + self._read(line)
+
+    def _read(self, line: JsonObject) -> list[Happening]:
+        match line:
+            case {"type": "text", "part": {"text": str(text)}} if text.strip():
+                self.last_word = text.strip()
+                return [SaidText(self.last_word)]
+            case {"type": "tool_use", "part": {"callID": str(id), "tool": str(tool)} as part}:
+                state = part.get("state") or {}
+                is_error = state.get("status") == "error"
+                output = text_of(state.get("error") if is_error else state.get("output"))
+                return [
+                    ToolBegan(id, tool, state.get("input") or {}),
+                    ToolEnded(id, output, is_error),
+                ]
+            case {"type": "step_finish", "part": dict(part)}:
+                self.usage = self.usage + _usage(part)
+                return [Spent(self.usage)]
+            case {"type": "error"}:
+                self.problem = text_of(line.get("error")) or "it told of an error"
+                return []
+            case _:
+                return []
+
+
+def _usage(part: JsonObject) -> Usage:
+    counted = part.get("tokens") or {}
+    cache = counted.get("cache") or {}
+    read, written = int(cache.get("read") or 0), int(cache.get("write") or 0)
+    cost = part.get("cost")
+    return Usage(
+        input_tokens=int(counted.get("input") or 0) + read + written,
+        output_tokens=int(counted.get("output") or 0) + int(counted.get("reasoning") or 0),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cost_usd=float(cost) if isinstance(cost, int | float) and cost else None,
+    )

@@ -1,0 +1,71 @@
+"""Telling: what an outside agent is told, as words and as `_context.json`; pure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agiraph.agent.prompts import render
+from agiraph.models import Assignment, Worker
+from agiraph.turns import JsonObject
+
+SAFE_ARGUMENT_CHARACTERS = 30_000
+POINTER = "Read _task.md in this folder and do what it says."
+
+
+def task_in_words(
+    assignment: Assignment, worker: Worker, *, run: Path, known: str, input_dir: str | None
+) -> str:
+    """Return `_task.md`."""
+    refs = [{"name": name, "path": str(run / path)} for name, path in _refs(assignment)]
+    return render(
+        "outside",
+        node=assignment.node,
+        worker=worker,
+        spec=assignment.spec.strip(),
+        refs=refs,
+        goal=assignment.goal,
+        team=", ".join(assignment.team) or "you alone",
+        attempt=assignment.attempt,
+        known=known.strip(),
+        input_dir=input_dir,
+        worktree=assignment.worktree,
+        checks=(),
+    )
+
+
+def context_of(
+    assignment: Assignment, worker: Worker, *, run: Path, agent: str, input_dir: str | None
+) -> JsonObject:
+    """Return `_context.json`."""
+    node = assignment.node
+    return {
+        "agent": agent,
+        "run": run.name,
+        "goal": assignment.goal,
+        "you": {"name": worker.name, "role": worker.role},
+        "node": {"id": node.id, "name": node.name, "attempt": assignment.attempt},
+        "team": list(assignment.team),
+        "refs": {name: str(run / path) for name, path in _refs(assignment)},
+        "input": input_dir,
+        "plan": str(run / "_plan.md"),
+    }
+
+
+def prompt_for(task: str) -> str:
+    """Return what a new conversation begins with: the task, or where it stands if it is long."""
+    return task if len(task) <= SAFE_ARGUMENT_CHARACTERS else POINTER
+
+
+def prompt_again(task: str, *, why: str, messages: Sequence[str], checkpoint: bool) -> str:
+    """Return what it is told when it is started again; `task` is '' if it knows it already."""
+    again = render("outside_again", why=why, messages=list(messages), checkpoint=checkpoint)
+    return f"{prompt_for(task)}\n\n{again}" if task else again
+
+
+def headline(result: str, most: int = 1200) -> str:
+    """Return a result as the summary of its node."""
+    text = result.strip()
+    return text if len(text) <= most else f"{text[:most].rstrip()} [...]"
+
+
+def _refs(assignment: Assignment) -> list[tuple[str, str]]:
+    return sorted(assignment.node.refs.items())

@@ -15,7 +15,8 @@ from typing import Any
 import uvicorn
 
 from actors.human.exchange import App
-from actors.human.patience import Patience, patient
+from actors.human.http_connection import PatientHttp
+from actors.human.patience import Patience, PatientWebSocket
 from agiraph.config import HttpConfig
 from agiraph.errors import Refused
 
@@ -138,19 +139,18 @@ async def serving(
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """Serve `app` on `listener` inside the block; yield the task, which ends only by a fault."""
     patience = Patience.of(http)
-    http_protocol, websocket_protocol = patient(patience)
+    names = {"patience": patience}
     server = _Server(
         uvicorn.Config(
             app,
-            http=http_protocol,
+            http=type("PatientHttp", (PatientHttp,), names),
             lifespan="off",
             log_config=None,
             log_level="warning",
             access_log=False,
             server_header=False,
-            ws=websocket_protocol,
+            ws=type("PatientWebSocket", (PatientWebSocket,), names),
             ssl_context_factory=(lambda *_: tls) if tls is not None else None,
-            h11_max_incomplete_event_size=patience.header_bytes,
             ws_max_size=FRAME_LIMIT,
             ws_per_message_deflate=False,
             backlog=BACKLOG,

@@ -1,0 +1,113 @@
+"""What one connection may do: several requests at once, upgrades we do not know, odd bytes."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.gateway import AGENT, World, gateway_world
+from tests.integration.raw import Raw
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with gateway_world(tmp_path_factory.mktemp("home"), head_seconds=0.3) as world:
+        world.add_agent()
+        yield world
+
+
+@pytest.fixture
+def url(world: World) -> str:
+    return str(json.loads(world.home.human.address.read_text())["url"])
+
+
+@pytest.fixture
+def own(world: World) -> str:
+    return f"Authorization: Bearer {world.home.system.token.read_text().strip()}"
+
+
+def answers(raw: Raw, wanted: int) -> list[bytes]:
+    """Return the bodies of so many answers, which all came whole and in order."""
+    data, bodies = b"", []
+    while len(bodies) < wanted:
+        piece = raw.socket.recv(65536)
+        assert piece, data
+        data += piece
+        while head := re.match(rb"HTTP/1.1 200 .*?content-length: (\d+).*?\r\n\r\n", data, re.S):
+            end = head.end() + int(head[1])
+            if len(data) < end:
+                break
+            bodies.append(data[head.end() : end])
+            data = data[end:]
+    return bodies
+
+
+def test_requests_that_come_together_are_answered_in_order(url: str, own: str) -> None:
+    paths = ["/health", f"/agents/{AGENT}", "/questions", "/health"]
+    with Raw(url) as raw:
+        for path in paths:
+            raw.send(f"GET {path} HTTP/1.1", own)
+        told = [json.loads(body) for body in answers(raw, len(paths))]
+    assert [told[0]["agents"], told[1]["id"], told[2]] == [1, AGENT, []]
+
+
+def test_a_head_may_come_in_pieces_behind_a_body(url: str, own: str) -> None:
+    body = b'{"message": "hello"}'
+    length = f"Content-Length: {len(body)}"
+    with Raw(url) as raw:
+        raw.send(f"POST /agents/{AGENT}/send HTTP/1.1", own, "Content-Type: text/plain", length)
+        raw.socket.sendall(body[:5])
+        raw.socket.sendall(body[5:] + b"GET /hea")
+        raw.socket.sendall(b"lth HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 9000)
+        raw.socket.sendall(f"\r\n{own}\r\nConnection: close\r\n\r\n".encode())
+        seen = b"".join(iter(lambda: raw.socket.recv(65536), b""))
+    assert [status[9:12] for status in re.findall(rb"HTTP/1.1 \d+", seen)] == [b"422", b"200"]
+
+
+def test_what_comes_as_a_trailer_is_no_header(url: str, own: str) -> None:
+    with Raw(url) as raw:
+        raw.send(
+            f"POST /agents/{AGENT}/send HTTP/1.1",
+            *("Content-Type: application/json", "Transfer-Encoding: chunked", own),
+        )
+        raw.socket.sendall(b'14\r\n{"message": "hello"}\r\n0\r\nIdempotency-Key: late\r\n\r\n')
+        assert b'"id"' in answers(raw, 1)[0]
+    with Raw(url) as raw:
+        raw.send(f"POST /agents/{AGENT}/send HTTP/1.1", "Transfer-Encoding: chunked")
+        raw.socket.sendall(f"0\r\n{own}\r\n\r\n".encode())
+        assert raw.status() == 401
+
+
+def test_an_upgrade_that_we_do_not_know_is_answered_and_ends_the_connection(
+    url: str, own: str
+) -> None:
+    with Raw(url) as raw:
+        raw.send("GET /health HTTP/1.1", own, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c")
+        assert raw.status() == 200
+
+
+@pytest.mark.parametrize("odd", [b"\r\n\r\n", b"\r\n" * 40])
+def test_empty_lines_before_a_head_keep_no_connection_open(url: str, odd: bytes) -> None:
+    with Raw(url) as raw:
+        raw.socket.sendall(odd)
+        assert raw.status() == 408
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *("CONNECT localhost:80 HTTP/1.1", "get /health HTTP/1.1"),
+        *("GET /h\x01ealth HTTP/1.1", "GET /health HTTP/9", "GET /ü HTTP/1.1", "PRI * HTTP/2.0"),
+        "GET /health HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked",
+        "GET /health HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2",
+        "GET /health HTTP/1.1\r\nContent-Length: -1",
+        "GET /health HTTP/1.1\r\nX : spaced",
+    ],
+)
+def test_what_is_no_request_of_ours_is_refused_and_hung_up_on(
+    url: str, own: str, head: str
+) -> None:
+    with Raw(url) as raw:
+        raw.send(head, own)
+        assert raw.status() == 400

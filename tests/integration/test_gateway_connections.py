@@ -29,7 +29,8 @@ def own(world: World) -> str:
 
 def answers(raw: Raw, wanted: int) -> list[bytes]:
     """Return the bodies of so many answers, which all came whole and in order."""
-    data, bodies = b"", []
+    data = b""
+    bodies: list[bytes] = []
     while len(bodies) < wanted:
         piece = raw.socket.recv(65536)
         assert piece, data

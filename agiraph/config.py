@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from agiraph.channels.settings import ChannelConfig
 from agiraph.errors import InvalidInput
 from agiraph.models import CheckpointPolicy
+from agiraph.money import WhenSpent
 from agiraph.yaml_text import LOADER, read_yaml
 
 ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
@@ -34,6 +35,23 @@ class ModelsConfig(Section):
     temperature: float | None = Field(ge=0)
     context_tokens: int | None = Field(ge=1000)
     compact_at: float = Field(gt=0, lt=1)
+    fallbacks: dict[str, tuple[str, ...]]
+
+
+class BudgetsConfig(Section):
+    """What may be spent where nothing else is said; None: no bound."""
+
+    run_usd: float | None = Field(ge=0, allow_inf_nan=False)
+    run_tokens: int | None = Field(ge=0)
+    agent_usd: float | None = Field(ge=0, allow_inf_nan=False)
+    agent_tokens: int | None = Field(ge=0)
+    agent_usd_per_day: float | None = Field(ge=0, allow_inf_nan=False)
+    agent_tokens_per_day: int | None = Field(ge=0)
+    trigger_usd: float | None = Field(ge=0, allow_inf_nan=False)
+    trigger_tokens: int | None = Field(ge=0)
+    trigger_usd_per_day: float | None = Field(ge=0, allow_inf_nan=False)
+    trigger_tokens_per_day: int | None = Field(ge=0)
+    when_spent: WhenSpent
 
 
 class RunConfig(Section):
@@ -175,6 +193,11 @@ class BrokerConfig(Section):
     max_delay_seconds: float = Field(ge=0)
     timeout_seconds: float = Field(gt=0)
     concurrent_calls: int = Field(ge=1)
+    patience_seconds: float = Field(ge=0)
+    fallback_attempts: int = Field(ge=1)
+    breaker_failures: int = Field(ge=1)
+    breaker_seconds: float = Field(ge=0)
+    record: bool
 
 
 class SupervisorConfig(Section):
@@ -289,6 +312,7 @@ class Config(Section):
     """All settings in force."""
 
     models: ModelsConfig
+    budgets: BudgetsConfig
     run: RunConfig
     shared: SharedConfig
     shell: ShellConfig

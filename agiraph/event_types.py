@@ -94,6 +94,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
                "cache_read_tokens", "cache_write_tokens", "cost_usd")),
     EventType("model.retry", "a model call failed and is tried again", "broker",
               ("model", "attempt", "kind", "message", "wait_seconds")),
+    EventType("model.fallback", "a model cannot be asked, and the next one of its chain is",
+              "broker", ("model", "to", "kind", "message")),
     EventType("model.failed", "a model call failed for good", "broker",
               ("model", "kind", "message")),
     EventType("human.question", "an entity asked the human", "human",

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from agiraph.money import Budget
 from agiraph.record import Record
 
 JsonObject = dict[str, Any]
@@ -127,11 +128,11 @@ class Usage(Record):
         return self.input_tokens + self.output_tokens
 
 
-UsageBy = Literal["entity", "node", "model", "day"]
+UsageBy = Literal["entity", "node", "model", "day", "trigger"]
 
 
 class UsageRow(Record):
-    """What one entity, node, model or day took: `key` names it, `run` is a node's.
+    """What one entity, node, model, day or trigger took: `key` names it, `run` is a node's.
 
     `name` is what people call it. `seconds` is how long its `calls` took, all together.
     """
@@ -147,7 +148,8 @@ class UsageRow(Record):
 class ModelRequest(Record):
     """One question to a model. `model` is `provider/name`; `entity` is who asks, for metering.
 
-    `budget_usd` bounds what all calls of `run_id` together may cost.
+    `budget_usd` bounds what all calls of `run_id` together may cost; `budgets` are further bounds.
+    `trigger` is the one whose firing led to the call, `record` whether the call is recorded.
     """
 
     model: str
@@ -160,12 +162,17 @@ class ModelRequest(Record):
     run_id: str = ""
     node_id: str = ""
     budget_usd: float | None = None
+    budgets: tuple[Budget, ...] = ()
+    trigger: str = ""
+    record: bool = False
 
 
 class ModelResponse(Record):
-    """One answer of a model, whole. `model` is the one that answered (it may be a fallback).
+    """One answer of a model, whole. `model` is the one that answered.
 
-    `window` is how many tokens that model can take, None if the one who answers does not know.
+    It is a fallback if `instead_of` names the model that was asked for; `why` tells what kept that
+    one from answering. `window` is how many tokens the one that answered can take, None if the one
+    who answers does not know.
     """
 
     text: SafeText | None = None
@@ -173,6 +180,8 @@ class ModelResponse(Record):
     stop_reason: StopReason = "end_turn"
     usage: Usage = Usage()
     model: str = ""
+    instead_of: str = ""
+    why: str = ""
     window: int | None = None
     provider_data: JsonObject | None = None
 

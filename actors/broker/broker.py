@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from actors.broker.calls import Calls, Retry
+from actors.broker.calls import Calls, HandedOn, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
 from actors.broker.listeners import Listeners
@@ -183,12 +183,20 @@ class Broker:
     async def _answer(self, request: ModelRequest, deltas: Deltas) -> ModelAnswer | ModelFailed:
         try:
             response = await self._calls.answer(
-                request, deltas.add, lambda retry: self._note_retry(request, retry, deltas)
+                request,
+                deltas.add,
+                lambda retry: self._note_retry(request, retry, deltas),
+                lambda handed: self._note_handed_on(request, handed, deltas),
             )
         except ProviderError as error:
             failed = {"model": request.model, "kind": error.kind, "message": str(error)}
             self._report(request, "model.failed", failed)
-            return ModelFailed(kind=error.kind, message=str(error), retryable=error.is_retryable)
+            return ModelFailed(
+                kind=error.kind,
+                message=str(error),
+                retryable=error.is_retryable,
+                shortage=error.shortage,
+            )
         except Refused as error:
             return ModelFailed(kind="bad_request", message=str(error))
         except Exception as error:
@@ -228,6 +236,12 @@ class Broker:
             "wait_seconds": round(retry.wait_seconds, 3),
         }
         self._report(request, "model.retry", tried)
+
+    def _note_handed_on(self, request: ModelRequest, handed: HandedOn, deltas: Deltas) -> None:
+        deltas.restart()
+        told = {"model": handed.model, "to": handed.to, "kind": handed.kind}
+        self._runtime.log.warning("another model is asked", entity=request.entity, **told)
+        self._report(request, "model.fallback", told | {"message": handed.message})
 
     def _report(self, request: ModelRequest, kind: str, data: JsonObject) -> None:
         """Report an event of the agent whose entity asks."""

@@ -1,169 +1,182 @@
-"""Calls: the way of one model call: budget, attempts with back-off, and settling what it took."""
+"""Calls: the way of one model call: which model is asked, within which budgets, and who is next.
 
-import asyncio
-import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+A model that cannot answer, for a reason that another one may not have, is followed by the next of
+its fallback chain (`agiraph.providers.fallback`); each is asked within the budgets, at its price.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+
+from actors.broker.attempts import Attempts, OnRetry, Retry
 from actors.broker.budgets import Budgets
-from actors.broker.ledger import Ledger, Outcome, Spent
+from actors.broker.lanes import Lanes
+from actors.broker.ledger import Ledger
+from actors.broker.own_data import OwnData, marked
 from actors.broker.services import Services
 from agiraph.clock import Clock
-from agiraph.config import BrokerConfig
+from agiraph.config import Config
 from agiraph.errors import InvalidInput
-from agiraph.providers.base import FailureKind, OnText, Provider, ProviderError
+from agiraph.money import BudgetState
+from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.fallback import ROLES, HandedOn, chain_of, is_handed_on
 from agiraph.providers.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.providers.registry import ModelName
-from agiraph.providers.retry import RetryPolicy
 from agiraph.providers.text_tools import TextTools
-from agiraph.turns import ModelRequest, ModelResponse, Usage
+from agiraph.turns import ModelRequest, ModelResponse
 
-CHARACTERS_PER_TOKEN = 4
-CROWDED: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
+__all__ = ["Calls", "HandedOn", "OnHandedOn", "OnRetry", "Retry"]
 
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A call failed and will be tried again after a wait."""
-
-    attempt: int
-    kind: FailureKind
-    message: str
-    wait_seconds: float
+OnHandedOn = Callable[[HandedOn], None]
 
 
-OnRetry = Callable[[Retry], None]
+def _nobody(_: HandedOn) -> None:
+    """Tell nobody."""
 
 
 class Calls:
-    """Makes calls; at most `concurrent_calls` attempts are in flight at once."""
+    """Makes calls."""
 
     def __init__(
         self,
-        config: BrokerConfig,
+        config: Config,
         services: Services,
         prices: Mapping[str, Price],
         ledger: Ledger,
         clock: Clock,
     ) -> None:
-        """Make calls through `services` and write what they took to `ledger`."""
+        """Make calls through `services` and write what they took to `ledger`.
+
+        Raises InvalidInput if `models.fallbacks` names what cannot be.
+        """
         self._services = services
         self._prices = prices
         self._ledger = ledger
-        self._clock = clock
-        self._policy = RetryPolicy.of(config)
-        self._timeout_seconds = config.timeout_seconds
-        self._budgets = Budgets(ledger.spent_usd)
-        self._slots = asyncio.Semaphore(config.concurrent_calls)
+        self.limits = ledger.limits(config.budgets, clock)
+        self.budgets = Budgets(self.limits.of)
+        self.lanes = Lanes(config.broker, clock)
+        self.attempts = Attempts(config.broker, ledger, clock)
+        self._fallbacks = _checked(config.models.fallbacks, services)
+        self._own_data = OwnData()
+        self._too_long: dict[tuple[str, str], int] = {}
 
     async def answer(
-        self, request: ModelRequest, on_text: OnText, on_retry: OnRetry
+        self,
+        request: ModelRequest,
+        on_text: OnText,
+        on_retry: OnRetry,
+        on_handed_on: OnHandedOn = _nobody,
     ) -> ModelResponse:
         """Return the answer to `request`; ProviderError when it cannot be had."""
+        asked = self.named(request.model)
+        name, *following = self._chain(asked, request)
+        first: ProviderError | None = None
+        while True:
+            try:
+                response = await self._answer_of(
+                    name, request, on_text, on_retry, may_leave=bool(following)
+                )
+                await self._ledger.kept()
+                return self._finished(response, name, asked, first)
+            except ProviderError as error:
+                if error.kind == "context_too_long":
+                    self._too_long[request.entity, str(name)] = guess_input_tokens(request)
+                if first is not None and error.kind in ("out_of_budget", "bad_request"):
+                    raise error  # it is no trouble of a service's, and may concern the human
+                advised = self._services.advised(name.provider, error)
+                first = advised if first is None else _and_then(first, name, advised)
+                following = [one for one in following if self._follows(error, name, one)]
+                if not following:
+                    raise first from None
+                on_handed_on(HandedOn(str(name), str(following[0]), error.kind, str(error)))
+                name, *following = following
+
+    def named(self, model: str) -> ModelName:
+        """Return what `model` names; ProviderError."""
         try:
-            name = self._services.name(request.model)
+            return self._services.name(model)
         except InvalidInput as error:
             raise ProviderError("unknown_model", str(error)) from None
-        request = request.model_copy(update={"model": str(name)})
-        price = self._price(name)
-        provider = await self._services.provider(name.provider)
-        if name.in_text:
-            provider = TextTools(provider)
-        async with self._budgets.reserved(request, price) as max_tokens:
-            request = request.model_copy(update={"max_tokens": max_tokens})
-            attempt = 1
-            while True:
-                await self._wait_for_turn(name.provider)
-                try:
-                    response = await self._attempt(provider, request, price, on_text)
-                    await self._ledger.kept()
-                    return response.model_copy(update={"window": self._services.window(name)})
-                except ProviderError as error:
-                    await self._back_off(name.provider, error, attempt, on_retry)
-                attempt += 1
 
-    def _price(self, name: ModelName) -> Price | None:
+    def price(self, name: ModelName) -> Price | None:
+        """Return what a model costs, None if that is not known."""
         known = price_of(name.plain, self._prices)
         return FREE if known is None and self._services.is_free(name.provider) else known
 
-    async def _wait_for_turn(self, provider: str) -> None:
-        """Wait while the provider rests; another call may have made the rest longer meanwhile."""
-        # Not an event: what is waited for is a time, and it may move.
-        while (left := self._services.rests_until(provider) - self._clock.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(left + random.uniform(0, left / 10))
+    def budgets_about(self, agent: str, run: str) -> list[BudgetState]:
+        """Return the budgets of an agent and a run, as they stand."""
+        return self.limits.about(agent, run)
 
-    async def _back_off(
-        self, provider: str, error: ProviderError, attempt: int, on_retry: OnRetry
-    ) -> None:
-        """Wait before the next attempt, or raise `error` if there is to be none."""
-        wait = self._policy.wait_after(error, attempt, random.random())
-        if wait is None:
-            raise self._services.advised(provider, error)
-        if error.kind in CROWDED and error.retry_after is not None:
-            self._services.rest(provider, self._clock.monotonic() + error.retry_after)
-        on_retry(Retry(attempt, error.kind, str(error), wait))
-        await asyncio.sleep(wait)
+    def _chain(self, asked: ModelName, request: ModelRequest) -> list[ModelName]:
+        """Return the models to ask, in order: not those that are known to be too small for it."""
+        following = chain_of(self._fallbacks, str(asked), request.entity)
+        chain = [asked, *(self.named(model) for model in following)]
+        if not self._too_long or not following:
+            return chain
+        size, key = guess_input_tokens(request), request.entity
+        too_small = [
+            name for name in chain if size >= self._too_long.get((key, str(name)), size + 1)
+        ]
+        refused = max((self._services.window(name) for name in too_small), default=0)
+        return [name for name in chain if self._services.window(name) > refused] or chain
 
-    async def _attempt(
-        self, provider: Provider, request: ModelRequest, price: Price | None, on_text: OnText
+    def _follows(self, error: ProviderError, failed: ModelName, following: ModelName) -> bool:
+        """Whether a model is asked after another one's failure."""
+        windows = self._services.window(failed), self._services.window(following)
+        return is_handed_on(error.kind, *windows)
+
+    async def _answer_of(
+        self,
+        name: ModelName,
+        request: ModelRequest,
+        on_text: OnText,
+        on_retry: OnRetry,
+        *,
+        may_leave: bool,
     ) -> ModelResponse:
-        """Try once, and write down what it took: the count of the provider, or a guess."""
-        streamed = 0
-
-        def count(text: str) -> None:
-            nonlocal streamed
-            streamed += len(text)
-            on_text(text)
-
-        outcome: Outcome = "failed"
-        usage: Usage | None = None
-        async with self._slots:
-            started = self._clock.monotonic()
-            try:
-                async with asyncio.timeout(self._timeout_seconds):
-                    response = await provider.generate(request, count)
-                usage = _priced(response.usage, price)
-                outcome = "answered"
-                return response.model_copy(update={"usage": usage})
-            except TimeoutError:
-                text = f"{request.model} was not done within {self._timeout_seconds:g} s"
-                raise ProviderError("timed_out", text) from None
-            except asyncio.CancelledError:
-                outcome = "cancelled"
-                raise
-            finally:
-                # A call that is cut off has no count, but what it streamed is on the bill.
-                if usage is None and streamed:
-                    usage = _priced(_guess(request, streamed), price)
-                if usage is not None:
-                    self._settle(request, outcome, usage, started)
-
-    def _settle(
-        self, request: ModelRequest, outcome: Outcome, usage: Usage, started: float
-    ) -> None:
-        self._ledger.note(
-            Spent(
-                ts=self._clock.now(),
-                run_id=request.run_id,
-                node_id=request.node_id,
-                entity=request.entity,
-                model=request.model,
-                outcome=outcome,
-                usage=usage,
-                seconds=self._clock.monotonic() - started,
+        """Return the answer of one model, within the budgets."""
+        own = self._own_data.only(request.model_copy(update={"model": str(name)}), name)
+        price = self.price(name)
+        provider = await self._services.provider(name.provider)
+        if name.in_text:
+            provider = TextTools(provider)
+        async with self.budgets.reserved(own, price) as max_tokens:
+            own = own.model_copy(update={"max_tokens": max_tokens})
+            lane = self.lanes.of(name.provider)
+            response = await self.attempts.until_answered(
+                provider, lane, own, price, on_text, on_retry, may_leave=may_leave
             )
-        )
+            return marked(response, name)
+
+    def _finished(
+        self,
+        response: ModelResponse,
+        name: ModelName,
+        asked: ModelName,
+        first: ProviderError | None,
+    ) -> ModelResponse:
+        found = {"window": self._services.window(name), "model": response.model or str(name)}
+        if name != asked:
+            why = "it is too small for this conversation" if first is None else str(first)
+            found |= {"model": str(name), "instead_of": str(asked), "why": why}
+        return response.model_copy(update=found)
 
 
-def _priced(usage: Usage, price: Price | None) -> Usage:
-    """Return `usage` with its cost: what the service says, else by our price, else unknown."""
-    if usage.cost_usd is not None or price is None:
-        return usage
-    return usage.model_copy(update={"cost_usd": price.cost(usage)})
+def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> ProviderError:
+    """Return the first failure, telling that of a fallback besides."""
+    text = f"{first}; {name}: {error}"
+    return ProviderError(first.kind, text, retry_after=first.retry_after)
 
 
-def _guess(request: ModelRequest, streamed: int) -> Usage:
-    return Usage(
-        input_tokens=guess_input_tokens(request),
-        output_tokens=streamed // CHARACTERS_PER_TOKEN + 1,
-    )
+def _checked(
+    fallbacks: Mapping[str, Sequence[str]], services: Services
+) -> dict[str, tuple[str, ...]]:
+    """Return the chains under the models' full names; InvalidInput names what is wrong."""
+    chains: dict[str, tuple[str, ...]] = {}
+    for key, models in fallbacks.items():
+        try:
+            name = key if key in ROLES else str(services.name(key))
+            chains[name] = tuple(str(services.name(model)) for model in models)
+        except InvalidInput as error:
+            raise InvalidInput(
+                f"models.fallbacks.{key}: {error} (a key is a model, or {' or '.join(ROLES)})"
+            ) from None
+    return chains

@@ -7,6 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal
 
+from actors.broker.limits import Limits
+from actors.broker.spending import Line, Spending
+from agiraph.clock import Clock
+from agiraph.config import BudgetsConfig
 from agiraph.turns import Usage, UsageBy, UsageRow
 
 Outcome = Literal["answered", "failed", "cancelled"]
@@ -25,16 +29,21 @@ CREATE TABLE IF NOT EXISTS calls (
     cache_read_tokens INTEGER NOT NULL,
     cache_write_tokens INTEGER NOT NULL,
     cost_usd REAL,
-    seconds REAL NOT NULL
+    seconds REAL NOT NULL,
+    trigger_id TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
 """
+
+NEWER: Final = {"trigger_id": "TEXT NOT NULL DEFAULT ''"}
+"""Columns that ledgers of older versions have not."""
 
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
     "entity": ("entity", "''"),
     "node": ("node_id", "run_id"),
     "model": ("model", "''"),
     "day": ("date(ts, 'unixepoch')", "''"),
+    "trigger": ("trigger_id", "''"),
 }
 """What usage can be told by: the SQL of a row's key, and of the run that it is of."""
 
@@ -51,6 +60,7 @@ class Spent:
     outcome: Outcome
     usage: Usage
     seconds: float
+    trigger: str = ""
 
 
 class Ledger:
@@ -63,6 +73,11 @@ class Ledger:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(SCHEMA)
+        known = {row[1] for row in self._db.execute("PRAGMA table_info(calls)")}
+        for name, kind in NEWER.items():
+            if name not in known:
+                self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
+        self.spending = Spending(self._db)
         self._batch: asyncio.Future[None] | None = None
 
     def note(self, spent: Spent) -> None:
@@ -101,29 +116,32 @@ class Ledger:
         usage = spent.usage
         self._db.execute(
             "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
-            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(spent.ts, spent.run_id, spent.node_id, spent.entity, spent.model, spent.outcome),
                 *(usage.input_tokens, usage.output_tokens),
                 *(usage.cache_read_tokens, usage.cache_write_tokens),
-                *(usage.cost_usd, spent.seconds),
+                *(usage.cost_usd, spent.seconds, spent.trigger),
             ),
         )
+        one = spent
+        self.spending.add(one.ts, one.entity, one.run_id, one.node_id, one.trigger, usage)
+
+    def limits(self, config: BudgetsConfig, clock: Clock) -> Limits:
+        """Return the budgets that stand in this database beside what was spent."""
+        return Limits(self._db, self.spending, config, clock)
 
     def spent_usd(self, run_id: str) -> float:
         """Return what the calls of a run have cost so far, as far as their prices are known."""
-        row = self._db.execute(
-            "SELECT TOTAL(cost_usd) FROM calls WHERE run_id = ?", (run_id,)
-        ).fetchone()
-        return float(row[0])
+        return self.spending.of(Line("run", run_id)).usd
 
     def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
         return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
 
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
-        """Return usage by entity, node, model or day (of UTC), in their order.
+        """Return usage by entity, node, model, trigger or day (of UTC), in their order.
 
         Nodes are told apart by their run; calls that are of no node stand under an empty key.
         """

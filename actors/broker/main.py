@@ -19,7 +19,7 @@ async def serve(runtime: Runtime) -> None:
     prices = load_prices(home.path / "prices.yaml")
     services = Services(runtime.config, presets, dict(os.environ))
     with Ledger(home.system.usage) as ledger:
-        calls = Calls(runtime.config.broker, services, prices, ledger, runtime.clock)
+        calls = Calls(runtime.config, services, prices, ledger, runtime.clock)
         broker = Broker(runtime, services, calls, ledger)
         try:
             await broker.serve()

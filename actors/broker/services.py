@@ -1,4 +1,4 @@
-"""Services: the providers, connected when first needed, and the patience their callers share."""
+"""Services: the providers, connected when first needed."""
 
 import asyncio
 import sys
@@ -29,7 +29,6 @@ class Services:
         self._environ = environ
         self._open: dict[str, Provider] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._rests_until: dict[str, float] = {}
 
     def name(self, model: str) -> ModelName:
         """Return what `model` names; InvalidInput."""
@@ -68,14 +67,6 @@ class Services:
         for name in begun or names:
             with suppress(ProviderError):
                 await self.provider(name)
-
-    def rest(self, provider: str, until: float) -> None:
-        """Let nobody call a provider before `until` (monotonic seconds): it asked for a pause."""
-        self._rests_until[provider] = max(until, self._rests_until.get(provider, until))
-
-    def rests_until(self, provider: str) -> float:
-        """Return when a provider may be called again, in monotonic seconds."""
-        return self._rests_until.get(provider, 0.0)
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, as `registry.usable` makes them."""

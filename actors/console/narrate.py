@@ -277,5 +277,6 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "human.nudge": _phrase("nudged", "content", "message", tone="voice"),
     "model.answered": _thought,
     "model.retry": _phrase("the model is tried again", "message", "kind", "reason", tone="bad"),
+    "model.fallback": _phrase("another model is asked", "to", tone="bad"),
     "model.failed": _phrase("the model failed", "message", "kind", tone="bad"),
 }

@@ -9,7 +9,7 @@ what is in flight, keeps the partial text, and enters at the next yield point, w
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -18,6 +18,7 @@ from agiraph.agent.doing import step_of
 from agiraph.agent.inbox import Inbox
 from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
 from agiraph.agent.retelling import Telling, answered, called, returned
+from agiraph.agent.standing_in import stand_in_notice
 from agiraph.agent.transcript import OpenCall, Transcript, unique_calls
 from agiraph.clock import Clock
 from agiraph.errors import ModelFailure
@@ -335,15 +336,17 @@ class AgentLoop:
             tool_calls=response.tool_calls,
             stop_reason=response.stop_reason,
             model=response.model or request.model,
+            instead_of=response.instead_of,
             window=response.window,
             usage=response.usage,
             provider_data=response.provider_data,
             asked_at=asked_at,
             ts=self._clock.now(),
         )
-        position = self._transcript.position + 1
+        told = stand_in_notice(self._transcript, response, said)
+        position = self._transcript.position + len(told) + 1
         calls = unique_calls(said.tool_calls)
-        self._record(said, OpenCall(calls[0], f"{position}.0") if calls else None)
+        self._record(said, OpenCall(calls[0], f"{position}.0") if calls else None, told)
         self._tell(answered(said, position))
 
     def _tell(self, telling: Telling) -> None:
@@ -357,16 +360,21 @@ class AgentLoop:
 
     # --- act -------------------------------------------------------------------------------------
 
-    def _record(self, record: Said | CallFinished, following: OpenCall | None) -> None:
+    def _record(
+        self,
+        record: Said | CallFinished,
+        following: OpenCall | None,
+        before: Sequence[Heard] = (),
+    ) -> None:
         """Append a record and, if nothing comes between them, the start of the call behind it.
 
         The two wait for the disk once. Nothing is awaited from here to that call, so what does not
         stand in its way now cannot come to.
         """
         if following is None or not self._may_begin(following):
-            self._conversation.append(record)
+            self._conversation.append(*before, record)
             return
-        self._conversation.append(record, self._start_of(following.call))
+        self._conversation.append(*before, record, self._start_of(following.call))
         self._begun = following.key
 
     def _may_begin(self, following: OpenCall) -> bool:

@@ -31,7 +31,8 @@ class Heard(Record):
 class Said(Record):
     """One answer of the model. `interrupted`: it was cut off and this is what had come.
 
-    `window` is how many tokens the model that answered can take, `asked_at` when it was asked.
+    `window` is how many tokens the model that answered can take, `asked_at` when it was asked,
+    `instead_of` the model in whose place it answered.
     """
 
     kind: Literal["said"] = "said"
@@ -40,6 +41,7 @@ class Said(Record):
     tool_calls: tuple[ToolCall, ...] = ()
     stop_reason: StopReason = "end_turn"
     model: str = ""
+    instead_of: str = ""
     window: int | None = None
     usage: Usage = Usage()
     provider_data: JsonObject | None = None

@@ -83,6 +83,7 @@ class Transcript:
     bound_why: str = ""
     is_last_turn_over: bool = False
     human: list[str] = field(default_factory=list)
+    stand_in: str = ""
     window: int | None = None
     learned_window: int | None = None
     counted_tokens: int = 0
@@ -282,6 +283,8 @@ class Transcript:
         self.usage = self.usage + record.usage
         self.node_usage = self.node_usage + record.usage
         self.window = record.window or self.window
+        if not record.interrupted:
+            self.stand_in = record.model if record.instead_of else ""
         if record.usage.input_tokens:
             self.counted_tokens, self.counted_turns = record.usage.tokens, len(self.turns)
         if record.text and not calls and not record.interrupted:

@@ -2,6 +2,7 @@
 
 from agiraph.ids import AgentId
 from agiraph.messages.body import Body
+from agiraph.money import Shortage
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
 
 
@@ -24,12 +25,16 @@ class ModelAnswer(Body):
 
 
 class ModelFailed(Body):
-    """The call failed for good (after the broker's own retries); `kind` is a FailureKind."""
+    """The call failed for good (after the broker's own retries); `kind` is a FailureKind.
+
+    `shortage` tells which budget is spent, if that is why.
+    """
 
     TYPE = "model.failed"
     kind: str
     message: str
     retryable: bool = False
+    shortage: Shortage | None = None
 
 
 class ModelDelta(Body):

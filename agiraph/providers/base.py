@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Literal, Protocol
 
 from agiraph.errors import AgiraphError
+from agiraph.money import Shortage
 from agiraph.turns import ModelRequest, ModelResponse
 
 FailureKind = Literal[
     "bad_key", "unknown_model", "bad_request", "rate_limited", "overloaded", "unreachable",
-    "timed_out", "context_too_long", "out_of_budget", "internal",
+    "timed_out", "context_too_long", "out_of_budget", "no_credit", "internal",
 ]  # fmt: skip
 
 RETRYABLE: frozenset[FailureKind] = frozenset(
@@ -19,15 +20,25 @@ OnText = Callable[[str], None]
 
 
 class ProviderError(AgiraphError):
-    """A model could not answer; `retry_after` is the provider's own wish in seconds, if any."""
+    """A model could not answer; `retry_after` is the provider's own wish in seconds, if any.
+
+    `no_credit`: the account at the provider is empty; `out_of_budget`: a budget of ours is, and
+    `shortage` tells which.
+    """
 
     def __init__(
-        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+        self,
+        kind: FailureKind,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        shortage: Shortage | None = None,
     ) -> None:
         """Make an error of `kind` whose `message` is fit to show to a person."""
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
+        self.shortage = shortage
 
     @property
     def is_retryable(self) -> bool:

@@ -13,7 +13,7 @@ from agiraph.providers.base import FailureKind, ProviderError
 
 STATUS_KINDS: dict[int, FailureKind] = {
     401: "bad_key",
-    402: "out_of_budget",
+    402: "no_credit",
     403: "bad_key",
     404: "unknown_model",
     408: "timed_out",
@@ -22,8 +22,8 @@ STATUS_KINDS: dict[int, FailureKind] = {
     429: "rate_limited",
 }
 BODY_KINDS: dict[str, FailureKind] = {
-    "insufficient_quota": "out_of_budget",
-    "billing_error": "out_of_budget",
+    "insufficient_quota": "no_credit",
+    "billing_error": "no_credit",
     "context_length_exceeded": "context_too_long",
     "exceed_context_size_error": "context_too_long",
     "request_too_large": "context_too_long",
@@ -44,7 +44,7 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
     ("maximum context length", "context_too_long"),
     ("context window", "context_too_long"),
     ("available context size", "context_too_long"),
-    ("credit balance is too low", "out_of_budget"),
+    ("credit balance is too low", "no_credit"),
 )
 TEXT_LIMIT = 500
 

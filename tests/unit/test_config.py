@@ -53,7 +53,7 @@ def test_an_empty_file_changes_nothing(own: Path, text: str) -> None:
         ),
         (
             "ran: {}\n",
-            r"agiraph.yaml:1: unknown key 'ran' \(possible: broker, bus, callbacks, ",
+            r"agiraph.yaml:1: unknown key 'ran' \(possible: broker, budgets, bus, ",
         ),
         (
             "\nrun:\n  max_nodes: many\n",

@@ -255,6 +255,22 @@ def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> Non
     run(scene())
 
 
+def test_another_models_answer_is_announced_in_the_append_that_brings_it(tmp_path: Path) -> None:
+    async def scene() -> None:
+        other = says(None, call("note", "a", word="x")).model_copy(
+            update={"model": "openai/x", "instead_of": "anthropic/y", "why": "it is busy"}
+        )
+        stage = Stage(tmp_path, other, says("done"))
+        stage.hear("go")
+        made = appends(stage)
+        await stage.loop.run()
+        assert made == [["heard", "said", "tool.started"], ["tool.finished"], ["heard", "said"]]
+        assert stage.tools.ran == ["3.0:x"], "the call's key is the place of its answer"
+        assert "openai/x answers, in place of anthropic/y" in stage.contents()[1]
+
+    run(scene())
+
+
 def test_what_came_meanwhile_is_heard_before_the_next_call_starts(tmp_path: Path) -> None:
     async def scene() -> None:
         stage = Stage(tmp_path, says(None, call("note", "a", word="x")), says("done"))

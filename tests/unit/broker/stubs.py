@@ -22,7 +22,8 @@ Behaviour = Callable[[ModelRequest, OnText], Awaitable[ModelResponse]]
 def quick_config(**broker: float) -> Config:
     """Return the defaults with a broker that does not wait long."""
     config = load_config()
-    values = {"first_delay_seconds": 0.001, "max_delay_seconds": 0.01} | broker
+    quick = {"first_delay_seconds": 0.001, "max_delay_seconds": 0.01, "breaker_seconds": 0.01}
+    values = quick | broker
     return config.model_copy(update={"broker": config.broker.model_copy(update=values)})
 
 
@@ -91,4 +92,4 @@ def calls_of(
     ledger = Ledger(folder / "usage.db")
     prices = {MODEL: price} if price is not None else {}
     services = StubServices(config, stub)
-    return Calls(config.broker, services, prices, ledger, clock or SystemClock()), ledger
+    return Calls(config, services, prices, ledger, clock or SystemClock()), ledger

@@ -83,7 +83,7 @@ async def office(
     runtime.start_background()
     services = StubServices(config, stub)
     ledger = Ledger(folder / "usage.db")
-    calls = Calls(config.broker, services, {MODEL: PRICE}, ledger, SystemClock())
+    calls = Calls(config, services, {MODEL: PRICE}, ledger, SystemClock())
     broker = Broker(runtime, services, calls, ledger)
     serving = asyncio.create_task(broker.serve())
     try:

@@ -1,12 +1,14 @@
 """Budgets: a run cannot spend more than it may, however many of its calls run at once."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.broker.budgets import SHORTEST_ANSWER, Budgets, affordable_tokens
+from agiraph.money import BudgetState
 from agiraph.providers.base import ProviderError
 from agiraph.providers.prices import MILLION, Price, guess_input_tokens
 from agiraph.turns import ModelRequest
@@ -19,6 +21,23 @@ def request(budget: float | None, max_tokens: int = 8192) -> ModelRequest:
     return ask(budget_usd=budget, max_tokens=max_tokens)
 
 
+def of_run(spent: Callable[[], float]) -> Budgets:
+    """Return budgets of runs that have spent so much."""
+
+    def states(request: ModelRequest) -> list[BudgetState]:
+        usd, key = request.budget_usd, request.run_id
+        if usd is None:
+            return []
+        return [BudgetState(scope="run", key=key, usd=usd, spent_usd=spent())]
+
+    return Budgets(states)
+
+
+def of_all(*states: BudgetState) -> Budgets:
+    """Return budgets that hold for every call."""
+    return Budgets(lambda request: states)
+
+
 def cost_of(request: ModelRequest, answer_tokens: int) -> float:
     return (guess_input_tokens(request) * 1 + answer_tokens * 10) / MILLION
 
@@ -29,47 +48,47 @@ async def granted(budgets: Budgets, wanted: ModelRequest, price: Price | None = 
 
 
 def test_without_a_budget_nothing_is_asked() -> None:
-    assert asyncio.run(granted(Budgets(lambda run: 1e9), request(None), None)) == 8192
+    assert asyncio.run(granted(of_run(lambda: 1e9), request(None), None)) == 8192
 
 
 def test_enough_money_gives_the_whole_answer() -> None:
-    assert asyncio.run(granted(Budgets(lambda run: 0.0), request(1.0))) == 8192
+    assert asyncio.run(granted(of_run(lambda: 0.0), request(1.0))) == 8192
 
 
 def test_little_money_gives_a_shorter_answer() -> None:
     wanted = request(0.0, 8192)
     wanted = request(cost_of(wanted, 2000))
-    tokens = asyncio.run(granted(Budgets(lambda run: 0.0), wanted))
+    tokens = asyncio.run(granted(of_run(lambda: 0.0), wanted))
     assert 1990 <= tokens <= 2000
 
 
 def test_too_little_money_is_out_of_budget_and_says_how_much_is_left() -> None:
-    with pytest.raises(ProviderError, match=r"\$0\.9990 of \$1\.0000 are spent") as caught:
-        asyncio.run(granted(Budgets(lambda run: 0.999), request(1.0)))
+    with pytest.raises(ProviderError, match=r"\$0\.9990 of the \$1\.00 of this run") as caught:
+        asyncio.run(granted(of_run(lambda: 0.999), request(1.0)))
     assert caught.value.kind == "out_of_budget"
 
 
 def test_a_short_answer_needs_no_more_than_its_own_length() -> None:
     wanted = request(0.0, max_tokens=50)
     wanted = request(cost_of(wanted, 51), max_tokens=50)
-    assert asyncio.run(granted(Budgets(lambda run: 0.0), wanted)) == 50
+    assert asyncio.run(granted(of_run(lambda: 0.0), wanted)) == 50
 
 
 def test_a_budget_without_a_price_is_refused() -> None:
     with pytest.raises(ProviderError, match=r"prices\.yaml") as caught:
-        asyncio.run(granted(Budgets(lambda run: 0.0), request(1.0), None))
+        asyncio.run(granted(of_run(lambda: 0.0), request(1.0), None))
     assert caught.value.kind == "bad_request"
 
 
 def test_what_costs_nothing_always_fits() -> None:
     free = Price(input=0, output=0)
-    assert asyncio.run(granted(Budgets(lambda run: 0.0), request(0.0), free)) == 8192
+    assert asyncio.run(granted(of_run(lambda: 0.0), request(0.0), free)) == 8192
 
 
 def test_a_call_waits_for_the_money_that_another_holds() -> None:
     async def main() -> None:
         spent = 0.0
-        budgets = Budgets(lambda run: spent)
+        budgets = of_run(lambda: spent)
         wanted = request(cost_of(request(0.0), 8192) * 1.5)
         first = budgets.reserved(wanted, PRICE)
         await first.__aenter__()
@@ -86,7 +105,7 @@ def test_a_call_waits_for_the_money_that_another_holds() -> None:
 
 def test_a_cancelled_call_gives_its_money_back() -> None:
     async def main() -> None:
-        budgets = Budgets(lambda run: 0.0)
+        budgets = of_run(lambda: 0.0)
         wanted = request(cost_of(request(0.0), 8192) * 1.5)
 
         async def hold() -> None:
@@ -118,7 +137,7 @@ def test_a_run_never_spends_more_than_its_budget(shares: list[float], budget: fl
 
     async def main() -> float:
         spent = 0.0
-        budgets = Budgets(lambda run: spent)
+        budgets = of_run(lambda: spent)
         wanted = request(budget)
 
         async def one(share: float) -> None:
@@ -135,3 +154,60 @@ def test_a_run_never_spends_more_than_its_budget(shares: list[float], budget: fl
         return spent
 
     assert asyncio.run(main()) <= budget * (1 + 1e-9)
+
+
+def test_the_narrowest_of_several_budgets_decides() -> None:
+    wide = BudgetState(scope="run", key="run-1", usd=100.0)
+    narrow = BudgetState(scope="agent", key="shop-1", tokens=5000)
+    tokens = asyncio.run(granted(of_all(wide, narrow), request(None), PRICE))
+    assert tokens == 5000 - guess_input_tokens(request(None))
+    spent = narrow.model_copy(update={"spent_tokens": 4500})
+    with pytest.raises(ProviderError, match="4,500 tokens of the 5,000 tokens of the agent") as it:
+        asyncio.run(granted(of_all(wide, spent), request(None), PRICE))
+    assert it.value.shortage is not None
+    assert (it.value.shortage.unit, it.value.shortage.budget.scope) == ("tokens", "agent")
+
+
+def test_a_budget_in_tokens_needs_no_price() -> None:
+    budget = BudgetState(scope="run", key="run-1", tokens=100_000)
+    assert asyncio.run(granted(of_all(budget), request(None), None)) == 8192
+
+
+def test_what_costs_nothing_fits_a_budget_that_is_overdrawn() -> None:
+    over = BudgetState(scope="run", key="run-1", usd=1.0, spent_usd=1.2)
+    assert asyncio.run(granted(of_all(over), request(None), Price(input=0, output=0))) == 8192
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.floats(0.05, 1), min_size=1, max_size=8),
+    st.integers(1000, 60_000),
+    st.integers(1000, 60_000),
+)
+def test_neither_of_two_budgets_in_tokens_is_overdrawn(
+    shares: list[float], run: int, agent: int
+) -> None:
+    async def main() -> int:
+        spent = 0
+
+        def states(request: ModelRequest) -> list[BudgetState]:
+            return [
+                BudgetState(scope="run", key="run-1", tokens=run, spent_tokens=spent),
+                BudgetState(scope="agent", key="shop-1", tokens=agent, spent_tokens=spent),
+            ]
+
+        budgets, wanted = Budgets(states), request(None)
+
+        async def one(share: float) -> None:
+            nonlocal spent
+            try:
+                async with budgets.reserved(wanted, None) as tokens:
+                    await asyncio.sleep(0)
+                    spent += guess_input_tokens(wanted) + int(tokens * share)
+            except ProviderError:
+                pass
+
+        await asyncio.wait_for(asyncio.gather(*map(one, shares)), 10)
+        return spent
+
+    assert asyncio.run(main()) <= min(run, agent)

@@ -1,0 +1,85 @@
+"""Spending: what each budget's calls have cost so far, added up once and kept up with."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from agiraph.clock import iso
+from agiraph.ids import agent_of
+from agiraph.money import BudgetScope
+from agiraph.turns import Usage
+
+OF_AGENT: Final = "substr(entity, 1, length(?1) + 1) = ?1 || '/'"
+CONDITIONS: Final[dict[BudgetScope, str]] = {
+    "run": "run_id = ?1 AND ?2 = ''",
+    "node": "run_id = ?1 AND node_id = ?2",
+    "agent": f"{OF_AGENT} AND ?2 = ''",
+    "trigger": f"{OF_AGENT} AND trigger_id = ?2",
+}
+"""The SQL of what counts for a budget: its key in two parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is added up: a budget's scope and key, and the day of UTC if it is for one day."""
+
+    scope: BudgetScope
+    key: str
+    day: str = ""
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The key as the ledger's columns have it."""
+        first, _, second = self.key.partition("/")
+        return first, second
+
+
+@dataclass(slots=True)
+class Sum:
+    """Money and tokens."""
+
+    usd: float = 0.0
+    tokens: int = 0
+
+
+def day_of(ts: float) -> str:
+    """Return the day of UTC."""
+    return iso(ts)[:10]
+
+
+def lines_of(entity: str, run: str, node: str, trigger: str, day: str) -> list[Line]:
+    """Return all lines that a call of this entity, node and so on counts for."""
+    agent = agent_of(entity) or ""
+    keys: list[tuple[BudgetScope, str]] = [("run", run), ("agent", agent)]
+    keys += [("node", f"{run}/{node}")] if node else []
+    keys += [("trigger", f"{agent}/{trigger}")] if trigger else []
+    return [Line(scope, key, d) for scope, key in keys for d in ("", day)]
+
+
+class Spending:
+    """The sums over the ledger's rows."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        """Add up the rows of `db`, each sum when it is first asked for."""
+        self._db = db
+        self._known: dict[Line, Sum] = {}
+
+    def of(self, line: Line) -> Sum:
+        """Return what is spent on a line."""
+        if line not in self._known:
+            row = self._db.execute(
+                "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0)"
+                f" FROM calls WHERE {CONDITIONS[line.scope]}"
+                " AND (?3 = '' OR date(ts, 'unixepoch') = ?3)",
+                (*line.parts, line.day),
+            ).fetchone()
+            self._known[line] = Sum(float(row[0]), int(row[1]))
+        return self._known[line]
+
+    def add(self, ts: float, entity: str, run: str, node: str, trigger: str, usage: Usage) -> None:
+        """Count a row that was just written."""
+        for line in lines_of(entity, run, node, trigger, day_of(ts)):
+            known = self._known.get(line)
+            if known is not None:
+                known.usd += usage.cost_usd or 0.0
+                known.tokens += usage.tokens

@@ -1,0 +1,180 @@
+"""Money: what may be spent on model calls, in US dollars and in tokens; pure.
+
+A budget is of a run, an agent (over all its runs), a node, or a trigger (over all that its firings
+led to); for all time or for each day of UTC. It is kept by the broker, which reserves what a call
+may cost at most before it is made. A `Shortage` tells what a call lacked.
+"""
+
+import math
+import re
+from typing import Final, Literal
+
+from pydantic import Field
+
+from agiraph.errors import InvalidInput
+from agiraph.record import Record
+
+BudgetScope = Literal["run", "agent", "node", "trigger"]
+Period = Literal["total", "day"]
+Unit = Literal["usd", "tokens"]
+WhenSpent = Literal["ask", "stop"]
+"""What an entity does that is out of budget: ask the human for more, or fail."""
+
+STOP: Final = "stop here"
+SAYS_STOP: Final = frozenset({STOP, "stop", "no", "n", "s", "deny"})
+AMOUNT: Final = re.compile(
+    r"(?:raise(?: it)?(?: by)?\s*)?\$?\s*(\d[\d,_]*(?:\.\d+)?)\s*(k|m)?\s*(.*)"
+)
+UNITS: Final = {"": None, "tokens": "tokens", "token": "tokens", "usd": "usd", "dollars": "usd",
+                "dollar": "usd", "us dollars": "usd"}  # fmt: skip
+
+
+class Budget(Record):
+    """What calls may cost together; `key` names the run, agent, node or trigger.
+
+    The key of a node is RUN/NODE, that of a trigger AGENT/TRIGGER. None: no bound.
+    """
+
+    scope: BudgetScope
+    key: str
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=0)
+    period: Period = "total"
+
+
+class BudgetState(Record):
+    """A budget as it stands: its limits with all raises, what is spent, how often it was raised.
+
+    `day` is the day of UTC that a daily budget is of, `name` what people call its key.
+    """
+
+    scope: BudgetScope
+    key: str
+    name: str = ""
+    period: Period = "total"
+    day: str = ""
+    usd: float | None = None
+    tokens: int | None = None
+    spent_usd: float = 0.0
+    spent_tokens: int = 0
+    raises: int = 0
+
+
+class Shortage(Record):
+    """What a call lacked: the budget as it stands, the unit that is spent, and what it needed."""
+
+    budget: BudgetState
+    unit: Unit
+    needs: float
+
+    @property
+    def limit(self) -> float:
+        """What may be spent, in the unit that is short."""
+        return float((self.budget.usd if self.unit == "usd" else self.budget.tokens) or 0)
+
+    @property
+    def spent(self) -> float:
+        """What is spent, in the unit that is short."""
+        return self.budget.spent_usd if self.unit == "usd" else float(self.budget.spent_tokens)
+
+    @property
+    def identity(self) -> str:
+        """What is the same for all who lack the same thing until it is raised."""
+        one = self.budget
+        return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}"
+
+    def told(self) -> str:
+        """Return it in words."""
+        spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
+        return f"{spent} of the {limit} of {whose(self.budget)} are spent"
+
+
+class Raised(Record):
+    """An answer to a shortage: so much more may be spent; nothing: stop here."""
+
+    usd: float | None = None
+    tokens: int | None = None
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether no more may be spent."""
+        return self.usd is None and self.tokens is None
+
+
+def whose(budget: BudgetState) -> str:
+    """Return what a budget is of, in words."""
+    named = {
+        "run": "this run",
+        "agent": f"the agent {budget.name or budget.key}",
+        "node": f"the node {budget.name or budget.key.rpartition('/')[2]}",
+        "trigger": f"the trigger {budget.name or budget.key.rpartition('/')[2]}",
+    }[budget.scope]
+    return f"{named} for {budget.day}" if budget.period == "day" else named
+
+
+def shown(amount: float, unit: Unit) -> str:
+    """Return an amount of money or tokens for people."""
+    if unit == "tokens":
+        return f"{amount:,.0f} tokens"
+    return f"${amount:,.4f}" if 0 < amount < 1 else f"${amount:,.2f}"
+
+
+def options_of(shortage: Shortage) -> tuple[str, ...]:
+    """Return the ready answers: by what it may be raised, and the end of it."""
+    once, five = steps_of(shortage)
+    return (
+        f"raise by {exact(once, shortage.unit)}",
+        f"raise by {exact(five, shortage.unit)}",
+        STOP,
+    )
+
+
+def steps_of(shortage: Shortage) -> tuple[float, float]:
+    """Return two raises: as much again (at least what the next call needs), and five times that."""
+    lacking = shortage.needs - (shortage.limit - shortage.spent)
+    step = max(shortage.limit, lacking * 1.5)
+    if shortage.unit == "tokens":
+        once: float = max(1000, math.ceil(step / 1000) * 1000)
+    else:
+        once = math.ceil(step * 100) / 100 if step >= 0.01 else math.ceil(step * 1e6) / 1e6
+    return once, once * 5
+
+
+def exact(amount: float, unit: Unit) -> str:
+    """Return an amount so that it can be read back as it is."""
+    if unit == "tokens":
+        return f"{amount:,.0f} tokens"
+    text = f"{amount:.6f}".rstrip("0")
+    whole, _, cents = text.partition(".")
+    return f"${whole}.{cents:0<2}"
+
+
+def question_of(shortage: Shortage) -> str:
+    """Return the question that the human is asked."""
+    return f"Out of budget: {shortage.told()}. How much more may be spent?"
+
+
+def parse_raise(text: str, unit: Unit) -> Raised:
+    """Return what an answer says; InvalidInput tells what is possible.
+
+    `unit` is that of a bare number.
+    """
+    words = " ".join(text.split()).casefold().rstrip(".!")
+    if words in SAYS_STOP or words.startswith(("stop", "deny")):
+        return Raised()
+    found = AMOUNT.fullmatch(words)
+    named = UNITS.get(found[3].strip(), "?") if found else "?"
+    if found is None or named == "?":
+        raise InvalidInput(_not_understood(text))
+    amount = float(re.sub(r"[,_]", "", found[1])) * {"k": 1e3, "m": 1e6}.get(found[2] or "", 1)
+    if amount <= 0 or amount > 1e12:
+        raise InvalidInput(_not_understood(text))
+    is_money = "$" in words or named == "usd" or (named is None and unit == "usd")
+    return Raised(usd=amount) if is_money else Raised(tokens=max(1, int(amount)))
+
+
+def _not_understood(text: str) -> str:
+    return (
+        f"'{text[:80]}' is no answer to a spent budget (possible: 'raise by $5', "
+        f"'raise by 100000 tokens', '{STOP}')"
+    )

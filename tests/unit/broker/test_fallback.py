@@ -1,0 +1,175 @@
+"""Fallback: who answers when a model cannot, what is told of it, and what no other service sees."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from actors.broker.calls import Calls, HandedOn
+from actors.broker.ledger import Ledger
+from agiraph.clock import SystemClock
+from agiraph.config import Config
+from agiraph.errors import InvalidInput
+from agiraph.providers.base import FailureKind, Provider, ProviderError
+from agiraph.providers.fallback import chain_of, is_handed_on
+from agiraph.providers.prices import Price
+from agiraph.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
+from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
+from tests.unit.providers.requests import ask
+
+OTHER = "openai/gpt-5.2"
+LOCAL = "ollama/llama3.1"
+BUSY = ProviderError("overloaded", "busy")
+
+
+class TwoServices(StubServices):
+    """Services with a stub each; a missing one has no key."""
+
+    def __init__(self, config: Config, **stubs: StubProvider) -> None:
+        super().__init__(config, next(iter(stubs.values())))
+        self.stubs = stubs
+
+    async def provider(self, name: str) -> Provider:
+        if name not in self.stubs:
+            raise ProviderError("bad_key", f"no key for {name}")
+        return self.stubs[name]
+
+
+def with_chain(config: Config | None = None, **chains: list[str]) -> Config:
+    config = config or quick_config()
+    names = {"model": MODEL}
+    fallbacks = {names.get(key, key): tuple(chain) for key, chain in chains.items()}
+    models = config.models.model_copy(update={"fallbacks": fallbacks})
+    return config.model_copy(update={"models": models})
+
+
+class Place:
+    """Calls over several stubs; `told` is what was handed on."""
+
+    def __init__(self, folder: Path, config: Config, **stubs: StubProvider) -> None:
+        prices = {MODEL: Price(input=1, output=10), OTHER: Price(input=2, output=20)}
+        self.ledger = Ledger(folder / "usage.db")
+        self.services = TwoServices(config, **stubs)
+        self.calls = Calls(config, self.services, prices, self.ledger, SystemClock())
+        self.told: list[HandedOn] = []
+
+    async def make(self, request: ModelRequest | None = None) -> ModelResponse:
+        asked = request or ask(model=MODEL)
+        return await self.calls.answer(
+            asked, lambda text: None, lambda retry: None, self.told.append
+        )
+
+
+def test_another_model_answers_and_says_in_whose_place(tmp_path: Path) -> None:
+    first, second = StubProvider(BUSY), StubProvider(answer("hello"))
+    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    with place.ledger:
+        response = asyncio.run(place.make())
+    assert (response.text, response.model, response.instead_of) == ("hello", OTHER, MODEL)
+    assert "busy" in response.why
+    assert len(first.requests) == 3, "patience is short for who has elsewhere to go"
+    assert [(h.model, h.to, h.kind) for h in place.told] == [(MODEL, OTHER, "overloaded")]
+    assert response.usage.cost_usd == pytest.approx((100 * 2 + 10 * 20) / 1e6), "at its own price"
+
+
+@pytest.mark.parametrize("kind", ["bad_request", "internal"])
+def test_a_call_that_is_at_fault_itself_goes_nowhere_else(
+    tmp_path: Path, kind: FailureKind
+) -> None:
+    first, second = StubProvider(ProviderError(kind, "no")), StubProvider(answer())
+    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    with place.ledger, pytest.raises(ProviderError, match="no"):
+        asyncio.run(place.make())
+    assert second.requests == []
+
+
+def test_a_missing_key_and_an_empty_account_are_passed_over(tmp_path: Path) -> None:
+    config = with_chain(model=[OTHER, LOCAL])
+    empty = StubProvider(ProviderError("no_credit", "empty"))
+    place = Place(tmp_path, config, anthropic=empty, ollama=StubProvider(answer()))
+    with place.ledger:
+        assert asyncio.run(place.make()).model == LOCAL
+    assert [h.kind for h in place.told] == ["no_credit", "bad_key"]
+
+
+def test_when_none_can_answer_the_first_failure_is_told_with_the_others(tmp_path: Path) -> None:
+    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=StubProvider(BUSY))
+    with place.ledger, pytest.raises(ProviderError, match=r"busy.*openai/gpt-5\.2: no key") as it:
+        asyncio.run(place.make())
+    assert it.value.kind == "overloaded"
+
+
+def test_too_long_goes_to_a_larger_window_and_is_remembered(tmp_path: Path) -> None:
+    first = StubProvider(ProviderError("context_too_long", "too long"))
+    second = StubProvider(answer())
+    config = with_chain(model=[LOCAL, OTHER])
+    place = Place(tmp_path, config, anthropic=first, openai=second, ollama=second)
+    with place.ledger:
+        assert asyncio.run(place.make()).model == OTHER, "the local window is smaller yet"
+        longer = ask(model=MODEL, turns=(UserTurn(content="x" * 999),))
+        assert asyncio.run(place.make(longer)).model == OTHER
+    assert len(first.requests) == 1
+
+
+def test_a_breaker_that_opened_sends_everybody_on_at_once(tmp_path: Path) -> None:
+    first, second = StubProvider(BUSY), StubProvider(answer())
+    config = with_chain(quick_config(breaker_seconds=60), model=[OTHER])
+    place = Place(tmp_path, config, anthropic=first, openai=second)
+
+    async def main() -> None:
+        for _ in range(6):
+            assert (await place.make()).model == OTHER
+
+    with place.ledger:
+        asyncio.run(main())
+    assert len(first.requests) == 5, "as many as open the breaker"
+
+
+def test_no_service_sees_the_opaque_data_of_another(tmp_path: Path) -> None:
+    thinking = {"api": "anthropic", "thinking": [{"signature": "s"}]}
+    first = StubProvider(answer().model_copy(update={"provider_data": thinking}), BUSY)
+    second = StubProvider(answer())
+    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
+
+    async def main() -> None:
+        said = (await place.make()).turn()
+        turns = (UserTurn(content="a"), said, UserTurn(content="b"))
+        await place.make(ask(model=MODEL, turns=turns))
+
+    with place.ledger:
+        asyncio.run(main())
+
+    def shown(request: ModelRequest) -> list[object]:
+        return [t.provider_data for t in request.turns if isinstance(t, AssistantTurn)]
+
+    assert shown(first.requests[-1]) == [thinking | {"by": "anthropic"}]
+    assert shown(second.requests[-1]) == [None]
+
+
+def test_a_budget_bounds_the_fallback_too(tmp_path: Path) -> None:
+    first, second = StubProvider(BUSY), StubProvider(answer())
+    place = Place(tmp_path, with_chain(model=[OTHER]), anthropic=first, openai=second)
+    request = ask(model=MODEL, budget_usd=0.0105, max_tokens=1024)
+    with place.ledger, pytest.raises(ProviderError) as caught:
+        asyncio.run(place.make(request))
+    assert caught.value.kind == "out_of_budget"
+    assert second.requests == []
+
+
+def test_a_chain_is_that_of_the_model_and_then_that_of_the_role() -> None:
+    fallbacks = {MODEL: (OTHER, LOCAL), "worker": (LOCAL, "groq/x"), "coordinator": (MODEL,)}
+    assert chain_of(fallbacks, MODEL, "shop-1/ada") == (OTHER, LOCAL, "groq/x")
+    assert chain_of(fallbacks, MODEL, "shop-1/coordinator") == (OTHER, LOCAL)
+    assert chain_of(fallbacks, "other/y", "shop-1/coordinator") == (MODEL,)
+
+
+def test_a_chain_of_what_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
+    config = with_chain(leader=[OTHER])
+    with pytest.raises(InvalidInput, match=r"models\.fallbacks\.leader.*coordinator or worker"):
+        Place(tmp_path, config, anthropic=StubProvider(BUSY))
+
+
+def test_a_refusal_by_rule_never_leaves() -> None:
+    kinds: list[FailureKind] = ["bad_request", "internal", "out_of_budget"]
+    assert not any(is_handed_on(kind, 10, 100) for kind in kinds)
+    assert not is_handed_on("context_too_long", 100, 100)

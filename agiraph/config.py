@@ -200,6 +200,15 @@ class BrokerConfig(Section):
     record: bool
 
 
+class DoorConfig(Section):
+    """What the broker's door takes from outside agents."""
+
+    body_bytes: int = Field(ge=1024)
+    connections: int = Field(ge=1)
+    calls_at_once: int = Field(ge=1)
+    stall_seconds: float = Field(gt=0)
+
+
 class SupervisorConfig(Section):
     """How children are started, restarted and stopped."""
 
@@ -325,6 +334,7 @@ class Config(Section):
     triggers: TriggersConfig
     callbacks: dict[str, str]
     broker: BrokerConfig
+    door: DoorConfig
     supervisor: SupervisorConfig
     router: RouterConfig
     bus: BusConfig

@@ -10,7 +10,8 @@
       repositories/{run}.git        of a run whose nodes work in git worktrees
     {home}/human/                   address.json questions.jsonl inbox.jsonl repeats.jsonl
                                     dead.jsonl audit.jsonl tokens.json channels.jsonl answer.key
-    {home}/system/                  lock token children.journal mailboxes.db usage.db logs/ run/
+    {home}/system/                  lock token children.journal mailboxes.db usage.db doors.json
+                                    logs/ run/
 
 Nothing here opens a file; each path has exactly one process that writes it.
 """
@@ -272,6 +273,11 @@ class SystemHome:
     def usage(self) -> Path:
         """What was spent. Written by the broker."""
         return self.path / "usage.db"
+
+    @property
+    def doors(self) -> Path:
+        """Which doors outside agents have, mode 0600. Written by the broker."""
+        return self.path / "doors.json"
 
     @property
     def mailboxes(self) -> Path:

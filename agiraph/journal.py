@@ -268,11 +268,11 @@ def replace_file(path: Path, text: str) -> None:
     replace_bytes(path, text.encode())
 
 
-def replace_bytes(path: Path, data: bytes) -> None:
-    """Write a file whose folder exists in one step, as `replace_file` does."""
+def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a file whose folder exists in one step, as `replace_file` does; `mode` before umask."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with open(part, "wb") as file:
+        with open(part, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

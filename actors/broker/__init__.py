@@ -5,5 +5,5 @@ chain, one after the other, each within the budgets. `attempts` asks one model u
 the row of its service (`lanes`: pace and breaker, shared by all), and meters every try; `services`
 connects providers. `limits` are the budgets, `spending` what is spent of them, `budgets` reserves
 before a call, `ledger` writes down what it took; `own_data` keeps what is one service's own from
-all others; `deltas` sends the text on as it streams in.
+all others; `deltas` sends the text on as it streams in; `door` lets outside agents call over HTTP.
 """

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -28,6 +29,8 @@ from agiraph.messages import (
     CallModel,
     CancelCall,
     CheckModel,
+    CloseDoor,
+    DoorFailed,
     ListenIn,
     ListModels,
     ModelAnswer,
@@ -35,6 +38,7 @@ from agiraph.messages import (
     ModelDelta,
     ModelFailed,
     Ok,
+    OpenDoor,
     Overheard,
     RefusedReply,
     UsageTable,
@@ -45,6 +49,9 @@ from agiraph.providers.base import ProviderError
 from agiraph.turns import JsonObject, ModelRequest, Usage
 from transport.endpoint import Received
 from transport.errors import TransportError
+
+if TYPE_CHECKING:
+    from actors.broker.door.door import Door
 
 CONSOLES = "console/"
 ORPHAN_SECONDS = 10.0
@@ -79,12 +86,15 @@ class Broker:
         self._unpacker = Unpacker()
         self._listeners = Listeners()
         self._side = SideWork()
+        self._door: Door | None = None
 
     async def serve(self) -> None:
         """Take messages for ever."""
         self._runtime.endpoint.on_down = self._peer_down
         await self._runtime.ready()
         self._side.start(self._services.warm_up())
+        if self._runtime.home.system.doors.exists():
+            self._side.start(self._open_again())
         await first_to_end(self._receive(), self._side.until_broken())
 
     async def _receive(self) -> None:
@@ -96,6 +106,8 @@ class Broker:
     async def close(self) -> None:
         """Drop the calls in flight (their askers will ask again) and let connections go."""
         await self._side.stop()
+        if self._door is not None:
+            await self._door.stop()
         await self._services.close()
 
     def _take(self, received: Received) -> None:
@@ -119,6 +131,11 @@ class Broker:
                 rows = self._ledger.rows(by, run_id, agent) if by else ()
                 table = UsageTable(by_entity=by_entity, total=total, rows=rows)
                 self._side.start(self._reply(received, table))
+            case OpenDoor():
+                self._side.start(self._open_door(received, received.body))
+            case CloseDoor(token=token):
+                if self._runtime.home.system.doors.exists():
+                    self._the_door().close(received.header.sender, token)
             case other:
                 self._runtime.log.warning("not for the broker", type=type(other).__name__)
 
@@ -128,6 +145,48 @@ class Broker:
         except InvalidInput as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)
         return Ok()
+
+    # --- the door --------------------------------------------------------------------------------
+
+    def _the_door(self) -> "Door":
+        if self._door is None:
+            # Here: who needs no door does not pay for one.
+            from actors.broker.door.door import Door
+            from actors.broker.door.table import DoorTable
+
+            self._door = Door(
+                self._runtime.config,
+                self._services,
+                self._calls,
+                DoorTable(self._runtime.home.system.doors),
+                self._report,
+                self._tell_worker,
+                self._runtime.clock,
+                self._runtime.log,
+            )
+        return self._door
+
+    def _tell_worker(self, entity: str, error: ProviderError) -> None:
+        failed = DoorFailed(kind=error.kind, message=str(error), shortage=error.shortage)
+        self._runtime.post(entity, failed)
+
+    async def _open_again(self) -> None:
+        """Listen at once where doors are open since an earlier life: their agents try again."""
+        door = self._the_door()
+        try:
+            await door.listen_again()
+        except Refused as error:
+            self._runtime.log.error("the door cannot be opened again", reason=str(error))
+
+    async def _open_door(self, received: Received, asked: OpenDoor) -> None:
+        header = received.header
+        try:
+            opened: Body = await self._the_door().open(
+                header.sender, header.incarnation, header.id, asked
+            )
+        except Refused as error:
+            opened = RefusedReply(reason=str(error), kind=type(error).__name__)
+        await self._reply(received, opened)
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -263,7 +322,12 @@ class Broker:
     # --- askers come and go ----------------------------------------------------------------------
 
     def _peer_down(self, address: str, incarnation: int) -> None:
-        """Give the calls of a peer that went away some time for its next incarnation to ask."""
+        """Give the calls of a peer that went away some time for its next incarnation to ask.
+
+        Its outside agent went with it: its door is closed.
+        """
+        if self._door is not None:
+            self._door.gone(address, incarnation)
         for call in self._in_flight.values():
             header = call.asked.header
             if (header.sender, header.incarnation) == (address, incarnation):

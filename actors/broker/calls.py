@@ -4,7 +4,7 @@ A model that cannot answer, for a reason that another one may not have, is follo
 its fallback chain (`agiraph.providers.fallback`); each is asked within the budgets, at its price.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from actors.broker.attempts import Attempts, OnRetry, Retry
 from actors.broker.budgets import Budgets
@@ -16,7 +16,7 @@ from agiraph.clock import Clock
 from agiraph.config import Config
 from agiraph.errors import InvalidInput
 from agiraph.money import BudgetState
-from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.base import OnText, Provider, ProviderError
 from agiraph.providers.fallback import ROLES, HandedOn, chain_of, is_handed_on
 from agiraph.providers.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.providers.registry import ModelName
@@ -30,6 +30,10 @@ OnHandedOn = Callable[[HandedOn], None]
 
 def _nobody(_: HandedOn) -> None:
     """Tell nobody."""
+
+
+Via = Callable[[ModelName], Awaitable[Provider | None]]
+"""Another way to a model, None for the usual one: an outside agent's request is handed on as is."""
 
 
 class Calls:
@@ -64,15 +68,20 @@ class Calls:
         on_text: OnText,
         on_retry: OnRetry,
         on_handed_on: OnHandedOn = _nobody,
+        *,
+        via: Via | None = None,
     ) -> ModelResponse:
-        """Return the answer to `request`; ProviderError when it cannot be had."""
+        """Return the answer to `request`; ProviderError when it cannot be had.
+
+        `via` may name another way to a model than its provider.
+        """
         asked = self.named(request.model)
         name, *following = self._chain(asked, request)
         first: ProviderError | None = None
         while True:
             try:
                 response = await self._answer_of(
-                    name, request, on_text, on_retry, may_leave=bool(following)
+                    name, request, on_text, on_retry, via, may_leave=bool(following)
                 )
                 await self._ledger.kept()
                 return self._finished(response, name, asked, first)
@@ -129,15 +138,17 @@ class Calls:
         request: ModelRequest,
         on_text: OnText,
         on_retry: OnRetry,
+        via: Via | None,
         *,
         may_leave: bool,
     ) -> ModelResponse:
         """Return the answer of one model, within the budgets."""
         own = self._own_data.only(request.model_copy(update={"model": str(name)}), name)
         price = self.price(name)
-        provider = await self._services.provider(name.provider)
-        if name.in_text:
-            provider = TextTools(provider)
+        provider = None if via is None else await via(name)
+        if provider is None:
+            provider = await self._services.provider(name.provider)
+            provider = TextTools(provider) if name.in_text else provider
         async with self.budgets.reserved(own, price) as max_tokens:
             own = own.model_copy(update={"max_tokens": max_tokens})
             lane = self.lanes.of(name.provider)

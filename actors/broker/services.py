@@ -10,7 +10,7 @@ from typing import Any
 from agiraph.config import Config, configs_folder
 from agiraph.errors import InvalidInput
 from agiraph.providers.base import Provider, ProviderError
-from agiraph.providers.connect import connect, first_of_each
+from agiraph.providers.connect import connect, first_of_each, place_of
 from agiraph.providers.playbook import load_playbook
 from agiraph.providers.registry import ModelName, Preset, parse_model, pick_default, usable
 
@@ -33,6 +33,15 @@ class Services:
     def name(self, model: str) -> ModelName:
         """Return what `model` names; InvalidInput."""
         return parse_model(model, self._presets)
+
+    @property
+    def presets(self) -> Mapping[str, Preset]:
+        """The table of services."""
+        return self._presets
+
+    def place(self, provider: str) -> tuple[str, str | None]:
+        """Return a service's URL and key; ProviderError if it has no place or needs a key."""
+        return place_of(provider, self._presets[provider], self._environ)
 
     def window(self, model: ModelName) -> int:
         """Return how many tokens a model can take."""

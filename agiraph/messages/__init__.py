@@ -57,6 +57,7 @@ from agiraph.messages.control import (
 )
 from agiraph.messages.door import (
     CloseDoor,
+    DoorFailed,
     DoorOpened,
     OpenDoor,
 )
@@ -154,6 +155,7 @@ __all__ = [
     "CreateTrigger",
     "DeadLetter",
     "Depths",
+    "DoorFailed",
     "DoorOpened",
     "EventAppended",
     "EventsGrew",
@@ -233,7 +235,7 @@ MESSAGES: tuple[type[Body], ...] = (
     ),
     *(CallModel, ModelAnswer, ModelFailed, ModelDelta, CancelCall, ListModels, ModelCatalog),
     *(CheckModel, AskUsage, UsageTable, ListenIn, Overheard),
-    *(OpenDoor, DoorOpened, CloseDoor),
+    *(OpenDoor, DoorOpened, CloseDoor, DoorFailed),
     *(CallTool, ToolResult, CancelTool),
     *(AskQuestion, QuestionAnswered, WithdrawQuestion),
     *(CreateTrigger, ChangeTrigger, TriggerState, ListTriggers, TriggerTable),

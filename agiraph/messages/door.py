@@ -1,6 +1,7 @@
 """Door: how a worker opens the broker's HTTP door for the outside agent that it runs."""
 
 from agiraph.messages.body import Body
+from agiraph.money import Budget, Shortage
 
 
 class OpenDoor(Body):
@@ -9,7 +10,7 @@ class OpenDoor(Body):
     Answered by `door.opened` or `control.refused`. `model` is what a name that is none of ours gets
     (`claude-sonnet-5`, `any`); `models` may be asked for by their full names besides. A door that
     the worker had open before is closed; the same message again is answered by the same door.
-    `budget_usd` bounds what all calls of `run_id` together may cost.
+    `budget_usd`, `budgets`, `trigger` and `record` are those of a ModelRequest, for each call.
     """
 
     TYPE = "door.open"
@@ -18,6 +19,9 @@ class OpenDoor(Body):
     model: str
     models: tuple[str, ...] = ()
     budget_usd: float | None = None
+    budgets: tuple[Budget, ...] = ()
+    trigger: str = ""
+    record: bool = False
 
 
 class DoorOpened(Body):
@@ -32,6 +36,19 @@ class DoorOpened(Body):
     url: str
     token: str
     model: str
+
+
+class DoorFailed(Body):
+    """A call of your agent failed for good; the agent was told so too. Broker to the worker.
+
+    `kind` is a FailureKind: `out_of_budget` is a matter for the human, whatever the agent does;
+    `shortage` tells which budget is spent.
+    """
+
+    TYPE = "door.failed"
+    kind: str
+    message: str
+    shortage: Shortage | None = None
 
 
 class CloseDoor(Body):

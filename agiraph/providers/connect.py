@@ -27,11 +27,7 @@ def connect(
         from agiraph.providers.script import ScriptProvider
 
         return ScriptProvider(configs_folder() / "playbooks")
-    key, url = preset.key(environ), preset.url(environ)
-    if url is None:
-        raise ProviderError("bad_request", f"provider {name} has no base_url")
-    if key is None and not preset.local:
-        raise ProviderError("bad_key", f"no key for {name}: set {preset.key_env or 'its key_env'}")
+    url, key = place_of(name, preset, environ)
     if preset.api == "anthropic":
         from agiraph.providers.anthropic import AnthropicProvider
 
@@ -50,6 +46,16 @@ def connect(
         timeout_seconds=timeout_seconds,
         max_tokens_field=preset.max_tokens_field,
     )
+
+
+def place_of(name: str, preset: Preset, environ: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return a service's URL and key; ProviderError if it has no URL, or no key and needs one."""
+    key, url = preset.key(environ), preset.url(environ)
+    if url is None:
+        raise ProviderError("bad_request", f"provider {name} has no base_url")
+    if key is None and not preset.local:
+        raise ProviderError("bad_key", f"no key for {name}: set {preset.key_env or 'its key_env'}")
+    return url, key
 
 
 def first_of_each(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,186 @@
+"""Door: keeps the open doors and the calls that go through them; listens once one was opened."""
+
+import asyncio
+import importlib
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from actors.broker.calls import Calls
+from actors.broker.door.exchange import Exchange, OnFailure, Report
+from actors.broker.door.gate import Gate, Inside
+from actors.broker.door.table import DoorTable, digest_of
+from actors.broker.door.upstream import Upstream
+from actors.broker.door.visit import Visit
+from actors.broker.services import Services
+from agiraph.clock import Clock
+from agiraph.config import Config
+from agiraph.door.grants import Grant, model_for
+from agiraph.door.wire import Wire, asked_model
+from agiraph.log import Logger
+from agiraph.messages import DoorOpened, OpenDoor
+from agiraph.providers.prices import guess_input_tokens
+from agiraph.turns import JsonObject, ModelRequest
+
+if TYPE_CHECKING:
+    from actors.broker.door.server import DoorServer
+
+SERVER = "actors.broker.door.server"
+
+
+class Door(Inside):
+    """The broker's door."""
+
+    def __init__(
+        self,
+        config: Config,
+        services: Services,
+        calls: Calls,
+        table: DoorTable,
+        report: Report,
+        on_failure: OnFailure,
+        clock: Clock,
+        log: Logger,
+    ) -> None:
+        """Let in whom `table` knows, and make their calls with `calls`."""
+        self._config = config.door
+        self._services = services
+        self._calls = calls
+        self._table = table
+        self._report = report
+        self._on_failure = on_failure
+        self._clock = clock
+        self._log = log
+        if table.problem:
+            log.error("all doors are closed: their table cannot be read", reason=table.problem)
+        self._upstream = Upstream(services, config.broker.timeout_seconds, log)
+        self._server: DoorServer | None = None
+        self._starting = asyncio.Lock()
+        self._under_way: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+
+    async def listen_again(self) -> None:
+        """Listen if doors are open since an earlier life of this process; Refused."""
+        if not self._table.is_empty:
+            await self.listen()
+
+    # --- opening and closing ---------------------------------------------------------------------
+
+    async def open(
+        self, entity: str, incarnation: int, message: bytes, asked: OpenDoor
+    ) -> DoorOpened:
+        """Open a door for an entity; Refused if its model cannot be called, or nothing listens."""
+        grant = Grant(
+            entity=entity,
+            incarnation=incarnation,
+            opened_by=message.hex(),
+            run_id=asked.run_id,
+            node_id=asked.node_id,
+            model=str(self._services.check(asked.model)),
+            models=tuple(str(self._services.check(model)) for model in asked.models),
+            budget_usd=asked.budget_usd,
+            budgets=asked.budgets,
+            trigger=asked.trigger,
+            record=asked.record,
+            opened_at=self._clock.now(),
+        )
+        server = await self.listen()
+        token, replaced = self._table.open(grant)
+        self._cut_off(replaced)
+        return DoorOpened(url=f"http://127.0.0.1:{server.port}", token=token, model=grant.model)
+
+    def close(self, entity: str, token: str = "") -> None:
+        """Close an entity's door and end what is under way through it."""
+        self._cut_off(self._table.close(entity, token=token))
+
+    def gone(self, entity: str, incarnation: int) -> None:
+        """Close the door that this process or an earlier one of its address had opened."""
+        self._cut_off(self._table.close(entity, up_to=incarnation))
+
+    def _cut_off(self, digests: list[str]) -> None:
+        for digest in digests:
+            for task in self._under_way.pop(digest, ()):
+                task.cancel()
+
+    async def listen(self) -> "DoorServer":
+        """Listen, where it was before if that can be; Refused."""
+        async with self._starting:
+            if self._server is None:
+                # In a thread: it takes a tenth of a second, and heartbeats must go on.
+                module = await asyncio.to_thread(importlib.import_module, SERVER)
+                gate = Gate(
+                    self,
+                    body_bytes=self._config.body_bytes,
+                    stall_seconds=self._config.stall_seconds,
+                )
+                listener = module.bind(self._table.port)
+                server: DoorServer = module.DoorServer(gate, listener, self._config.connections)
+                await server.start()
+                self._table.listens(server.port)
+                self._server = server
+                self._log.note("the door listens", port=server.port)
+            return self._server
+
+    async def stop(self) -> None:
+        """Stop listening; the doors stay open for the next incarnation."""
+        if self._server is not None:
+            await self._server.stop()
+        await self._upstream.close()
+
+    # --- behind the gate -------------------------------------------------------------------------
+
+    def hosts(self) -> frozenset[str]:
+        """Return what the door is called by those who may come in."""
+        port = self._server.port if self._server is not None else 0
+        return frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+
+    def grant(self, token: str) -> Grant | None:
+        """Return what a token opens."""
+        return self._table.grant(token)
+
+    async def count(self, visit: Visit, grant: Grant, body: JsonObject) -> int:
+        """Return how many tokens of input a request has: what the service says, or a guess."""
+        request = self._request(visit.wire, grant, body)
+        counted = await self._upstream.counted(self._services.name(request.model), body, visit)
+        return guess_input_tokens(request) if counted is None else counted
+
+    async def call(self, visit: Visit, grant: Grant, body: JsonObject) -> None:
+        """Answer a model call; InvalidInput if it is none or its model was not granted."""
+        wire = visit.wire
+        digest = digest_of(visit.token)
+        if len(self._under_way[digest]) >= self._config.calls_at_once:
+            said = (
+                f"{grant.entity} has {self._config.calls_at_once} calls open (door.calls_at_once)"
+            )
+            await visit.reply.failure(wire.failure("rate_limited", said, retry_after=1))
+            return
+        request = self._request(wire, grant, body)
+        exchange = Exchange(
+            calls=self._calls,
+            upstream=self._upstream,
+            request=request,
+            body=body,
+            visit=visit,
+            report=self._report,
+            on_failure=self._on_failure,
+            log=self._log,
+        )
+        running = asyncio.create_task(exchange.run())
+        hung_up = asyncio.create_task(visit.until_gone())
+        self._under_way[digest].add(running)
+        try:
+            await asyncio.wait([running, hung_up], return_when=asyncio.FIRST_COMPLETED)
+            was_cut = self._table.grant(visit.token) is None
+            if running.done() and not running.cancelled():
+                running.result()
+            elif was_cut and not visit.reply.has_begun:
+                await visit.reply.failure(wire.denied(401, "this door was closed"))
+        finally:
+            self._under_way[digest].discard(running)
+            if not self._under_way[digest]:
+                del self._under_way[digest]
+            for task in (running, hung_up):
+                task.cancel()
+            await asyncio.gather(running, hung_up, return_exceptions=True)
+
+    def _request(self, wire: Wire, grant: Grant, body: JsonObject) -> ModelRequest:
+        model = model_for(asked_model(body), grant, self._services.presets)
+        return wire.read(body, grant, model)

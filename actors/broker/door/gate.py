@@ -1,0 +1,132 @@
+"""Gate: every request at the door: from whom, for what, how large; then it is answered.
+
+Only a client on this machine that names the loopback as its host and shows the token of an open
+door gets further than a refusal; what comes from a web page (it has an Origin) never does.
+"""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from actors.broker.door.replies import Reply, Send, Stalled
+from actors.broker.door.visit import ANTHROPIC, CALLS, OPENAI, BrokenOff, Receive, Visit
+from agiraph.door.grants import Grant
+from agiraph.door.wire import Failure
+from agiraph.errors import InvalidInput
+from agiraph.turns import JsonObject
+
+COUNT = "/anthropic/v1/messages/count_tokens"
+MODELS = ("/anthropic/v1/models", "/openai/v1/models")
+
+
+class Inside:
+    """What stands behind the gate; `actors.broker.door.door.Door` is it."""
+
+    def hosts(self) -> frozenset[str]:
+        """Return what the door is called by those who may come in."""
+        raise NotImplementedError
+
+    def grant(self, token: str) -> Grant | None:
+        """Return what a token opens."""
+        raise NotImplementedError
+
+    async def call(self, visit: Visit, grant: Grant, body: JsonObject) -> None:
+        """Answer a model call."""
+        raise NotImplementedError
+
+    async def count(self, visit: Visit, grant: Grant, body: JsonObject) -> int:
+        """Return about how many tokens of input a request has; InvalidInput."""
+        raise NotImplementedError
+
+
+class Gate:
+    """The ASGI application."""
+
+    def __init__(self, inside: Inside, *, body_bytes: int, stall_seconds: float) -> None:
+        """Let those in who may come in."""
+        self._inside = inside
+        self._body_bytes = body_bytes
+        self._stall_seconds = stall_seconds
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request. An answer that is cut off ends with its connection."""
+        if scope["type"] != "http":
+            return
+        reply = Reply(send, self._stall_seconds)
+        visit = Visit(scope, receive, reply)
+        with suppress(BrokenOff, Stalled, ConnectionError):
+            refusal = self._refusal(visit)
+            if refusal is not None:
+                await reply.failure(refusal)
+                return
+            await self._answer(visit)
+
+    def _refusal(self, visit: Visit) -> Failure | None:
+        if visit.headers.get("host", "").lower() not in self._inside.hosts():
+            return visit.wire.denied(403, "this door is called by its loopback address alone")
+        if "origin" in visit.headers:
+            return visit.wire.denied(403, "this door is not for web pages")
+        return None
+
+    async def _answer(self, visit: Visit) -> None:
+        if visit.method == "HEAD":
+            await visit.reply.whole(200, None)
+            return
+        grant = self._inside.grant(visit.token)
+        if grant is None:
+            said = "no door is open for this token: its worker has closed it, or it never was one"
+            await visit.reply.failure(visit.wire.denied(401, said))
+            return
+        if visit.method == "GET":
+            await self._show(visit, grant)
+        elif visit.method == "POST" and (visit.path in CALLS or visit.path == COUNT):
+            await self._take(visit, grant)
+        else:
+            said = f"this door has no {visit.method} {visit.path}"
+            await visit.reply.failure(visit.wire.denied(404, said))
+
+    async def _show(self, visit: Visit, grant: Grant) -> None:
+        """Answer a question about models."""
+        if visit.path in (ANTHROPIC, OPENAI, f"{OPENAI}/v1"):
+            await visit.reply.whole(200, {"models": list(grant.granted)})
+            return
+        for place in MODELS:
+            if visit.path == place:
+                await visit.reply.whole(200, visit.wire.models(grant.granted))
+                return
+            name = visit.path.removeprefix(f"{place}/")
+            if name != visit.path and name in grant.granted:
+                await visit.reply.whole(200, visit.wire.model(name))
+                return
+        said = f"this door has no {visit.path} (models: {', '.join(grant.granted)})"
+        await visit.reply.failure(visit.wire.denied(404, said))
+
+    async def _take(self, visit: Visit, grant: Grant) -> None:
+        try:
+            data = await visit.body(self._body_bytes)
+        except TimeoutError:
+            await visit.reply.failure(visit.wire.denied(408, "the body did not come in time"))
+            return
+        if data is None:
+            said = f"the request has more than {self._body_bytes} bytes (door.body_bytes)"
+            await visit.reply.failure(visit.wire.denied(413, said))
+            return
+        try:
+            body = _object(data)
+            if visit.path == COUNT:
+                tokens = await self._inside.count(visit, grant, body)
+                await visit.reply.whole(200, {"input_tokens": tokens})
+                return
+            await self._inside.call(visit, grant, body)
+        except InvalidInput as error:
+            await visit.reply.failure(visit.wire.failure("bad_request", str(error)))
+
+
+def _object(data: bytes) -> JsonObject:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise InvalidInput("the body is no JSON") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("the body is no JSON object")
+    return value

@@ -1,0 +1,70 @@
+"""Upstream: the services to which an agent's own requests can be handed on as they are."""
+
+import asyncio
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from actors.broker.door.visit import Visit
+from actors.broker.services import Services
+from agiraph.log import Logger
+from agiraph.providers.forwarding import Service
+from agiraph.providers.registry import ModelName
+from agiraph.turns import JsonObject
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+
+COUNT = "/v1/messages/count_tokens"
+COUNT_SECONDS = 10.0
+
+
+class Upstream:
+    """The services by name and format, connected when first needed."""
+
+    def __init__(self, services: Services, timeout_seconds: float, log: Logger) -> None:
+        """Connect to the places, and with the keys, that `services` knows."""
+        self._services = services
+        self._log = log
+        self._timeout_seconds = timeout_seconds
+        self._open: dict[str, Service] = {}
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def speaking(self, name: ModelName, api: str) -> Service | None:
+        """Return the service of a model if it speaks `api`, else None; ProviderError: no key."""
+        if name.in_text or self._services.presets[name.provider].api != api:
+            return None
+        async with self._opening[name.provider]:
+            if name.provider not in self._open:
+                url, key = self._services.place(name.provider)
+                self._open[name.provider] = await asyncio.to_thread(
+                    Service,
+                    name.provider,
+                    api=api,
+                    base_url=url,
+                    key=key,
+                    timeout_seconds=self._timeout_seconds,
+                )
+            return self._open[name.provider]
+
+    async def counted(self, name: ModelName, body: JsonObject, visit: Visit) -> int | None:
+        """Return what an Anthropic service counts of a request; None if it does not."""
+        counted: list[int] = []
+
+        async def take(response: "Response") -> None:
+            counted.append(int(json.loads(await response.aread())["input_tokens"]))
+
+        try:
+            service = await self.speaking(name, "anthropic")
+            if service is not None:
+                async with asyncio.timeout(COUNT_SECONDS):
+                    sent = {**body, "model": name.name}
+                    await service.send(COUNT, sent, visit.headers, take)
+        except Exception as error:  # a count is a help: without it there is a guess
+            self._log.debug("tokens are guessed", reason=str(error))
+        return counted[0] if counted else None
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        for service in self._open.values():
+            await service.close()

@@ -80,7 +80,7 @@ class WorkerActor:
         self.name = args.worker.name
         self.run_home = runtime.home.agent(args.agent).run(args.run)
         self.files = WorkerFiles(self.run_home.worker(args.worker.id), args.worker)
-        self._reach = Reach(runtime.home, args, runtime.config.sandbox)
+        self.reach = Reach(runtime.home, args, runtime.config.sandbox)
         self.conversation = Conversation(self.files.home.conversation)
         self.inbox = Inbox()
         self._environment = environment
@@ -343,7 +343,7 @@ class WorkerActor:
         return ToolContext(
             kind="worker",
             call_id=key,
-            scope=self._reach.of(self.assignment.node),
+            scope=self.reach.of(self.assignment.node),
             config=self.runtime.config,
             team=self._bench,
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},

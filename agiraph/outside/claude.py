@@ -20,7 +20,7 @@ from agiraph.outside.happenings import (
     TurnEnded,
 )
 from agiraph.outside.launching import Job
-from agiraph.outside.text import JsonLines, text_of, why_failed
+from agiraph.outside.text import JsonLines, count, mapping, text_of, why_failed
 from agiraph.turns import JsonObject, Usage
 
 NAMES = {
@@ -30,6 +30,7 @@ NAMES = {
     "WebFetch": "web_fetch",
     "WebSearch": "web_search",
 }
+SUCCESS = "success"
 ASKS_A_PERSON = "AskUserQuestion"
 NO_PERSON = (
     "Nobody sits at your terminal. Write your question into _outbox.md as `@human?: ...`, go on "
@@ -116,7 +117,7 @@ class ClaudeDriver:
         if request.get("subtype") != "can_use_tool":
             response = {"subtype": "error", "request_id": id, "error": "not served here"}
             return [Reply(_line({"type": "control_response", "response": response}))]
-        tool, arguments = str(request.get("tool_name", "")), request.get("input") or {}
+        tool, arguments = str(request.get("tool_name", "")), mapping(request.get("input"))
         self._asked[id] = arguments
         if tool == ASKS_A_PERSON:
             return [Reply(self.answer(id, NO_PERSON))]
@@ -126,14 +127,15 @@ class ClaudeDriver:
         return [AskedLeave(id, NAMES.get(tool, tool), known)]
 
     def _ended(self, line: JsonObject) -> list[Happening]:
-        self._usage = self._usage + _usage(line.get("usage") or {})
+        self._usage = self._usage + _usage(mapping(line.get("usage")))
         cost = line.get("total_cost_usd")
         total = self._usage.model_copy(update={"cost_usd": cost if _is_number(cost) else None})
         text = text_of(line.get("result"))
-        failed = bool(line.get("is_error")) or str(line.get("subtype")) != "success"
-        self._problem = (text or text_of(line.get("errors")) or str(line["subtype"])) * failed
-        if failed and self._is_interrupted:
-            self._problem = ""
+        how = str(line.get("subtype", SUCCESS))
+        failed = bool(line.get("is_error")) or how != SUCCESS
+        self._problem = ""
+        if failed and not self._is_interrupted:
+            self._problem = text or text_of(line.get("errors")) or how
         self._is_interrupted = self._is_interrupted and failed
         return [Spent(total), TurnEnded("" if failed else text, self._problem)]
 
@@ -145,7 +147,7 @@ def _said(blocks: list[Any], model: str) -> list[Happening]:
             case {"type": "text", "text": str(text)} if text.strip():
                 found.append(SaidText(text, model))
             case {"type": "tool_use", "id": str(id), "name": str(name)}:
-                found.append(ToolBegan(id, name, block.get("input") or {}))
+                found.append(ToolBegan(id, name, mapping(block.get("input"))))
             case _:
                 pass
     return found
@@ -161,11 +163,11 @@ def _returned(blocks: list[Any]) -> list[Happening]:
 
 def _usage(counted: JsonObject) -> Usage:
     """Return what one turn used; Anthropic counts cached input beside the rest."""
-    read = int(counted.get("cache_read_input_tokens") or 0)
-    written = int(counted.get("cache_creation_input_tokens") or 0)
+    read = count(counted.get("cache_read_input_tokens"))
+    written = count(counted.get("cache_creation_input_tokens"))
     return Usage(
-        input_tokens=int(counted.get("input_tokens") or 0) + read + written,
-        output_tokens=int(counted.get("output_tokens") or 0),
+        input_tokens=count(counted.get("input_tokens")) + read + written,
+        output_tokens=count(counted.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
     )

@@ -9,7 +9,7 @@ from agiraph.outside.happenings import (
     ToolEnded,
 )
 from agiraph.outside.one_way import OneWay
-from agiraph.outside.text import text_of
+from agiraph.outside.text import count, text_of
 from agiraph.turns import JsonObject, Usage
 
 ENDED_WELL = (0, None)
@@ -61,7 +61,7 @@ class CodexDriver(OneWay):
 
 def _usage(counted: JsonObject) -> Usage:
     return Usage(
-        input_tokens=int(counted.get("input_tokens") or 0),
-        output_tokens=int(counted.get("output_tokens") or 0),
-        cache_read_tokens=int(counted.get("cached_input_tokens") or 0),
+        input_tokens=count(counted.get("input_tokens")),
+        output_tokens=count(counted.get("output_tokens")),
+        cache_read_tokens=count(counted.get("cached_input_tokens")),
     )

@@ -15,6 +15,7 @@ the rest; the others are laid beside, into the node's folder.
 
 import json
 import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,12 +72,15 @@ class Exchange:
             fd = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return None
-        with os.fdopen(fd, "rb") as file:
-            try:
-                about = os.fstat(fd)
-                text = file.read(MOST_BYTES).decode("utf-8", "replace")
-            except OSError:
+        try:
+            about = os.fstat(fd)
+            if not stat.S_ISREG(about.st_mode):
                 return None
+            text = os.read(fd, MOST_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
         stamp = (about.st_mtime_ns, about.st_size)
         return Seen(text, stamp) if text.strip() else None
 

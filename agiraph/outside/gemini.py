@@ -10,7 +10,7 @@ from agiraph.outside.happenings import (
     ToolEnded,
 )
 from agiraph.outside.one_way import OneWay
-from agiraph.outside.text import text_of
+from agiraph.outside.text import count, mapping, text_of
 from agiraph.turns import JsonObject, Usage
 
 
@@ -28,7 +28,7 @@ class GeminiDriver(OneWay):
                 self._pieces += text
                 return [Streamed(text)]
             case {"type": "tool_use", "tool_id": str(id), "tool_name": str(name)}:
-                return [*self._whole(), ToolBegan(id, name, line.get("parameters") or {})]
+                return [*self._whole(), ToolBegan(id, name, mapping(line.get("parameters")))]
             case {"type": "tool_result", "tool_id": str(id)}:
                 output = text_of(line.get("output") or line.get("error"))
                 return [ToolEnded(id, output, line.get("status") == "error")]
@@ -52,10 +52,10 @@ class GeminiDriver(OneWay):
             self.problem = ""
         else:
             self.problem = text_of(line.get("error")) or self.problem or "its turn failed"
-        counted = line.get("stats") or {}
+        counted = mapping(line.get("stats"))
         self.usage = self.usage + Usage(
-            input_tokens=int(counted.get("input_tokens") or 0),
-            output_tokens=int(counted.get("output_tokens") or 0),
-            cache_read_tokens=int(counted.get("cached") or 0),
+            input_tokens=count(counted.get("input_tokens")),
+            output_tokens=count(counted.get("output_tokens")),
+            cache_read_tokens=count(counted.get("cached")),
         )
         return [*self._whole(), Spent(self.usage)]

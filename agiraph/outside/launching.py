@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.outside.preset import OutsideAgent
+from agiraph.outside.preset import COMMAND, OutsideAgent
 
 OPTIONS = "{options}"
 PASSED_ON = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -88,3 +88,37 @@ def _filled(text: str, job: Job) -> str:
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text
+
+
+def shown_of(agent: OutsideAgent) -> list[Path]:
+    """Return what a sandbox has to show of the machine for this agent's program to run.
+
+    Of a preset, which a person wrote, the package that its program stands in, and what it names as
+    `readable`. Of a command line, which a model may have written, the program's file alone.
+    """
+    program = Path(agent.required())
+    real = program.resolve()
+    if agent.name == COMMAND:
+        return [program]
+    return [program, _package_of(real), *_existing(agent.preset.readable)]
+
+
+def writable_of(job: Job) -> list[Path]:
+    """Return the folders that it may write besides its node's: its own, and what a preset names."""
+    named = job.agent.preset.writable if job.agent.name != COMMAND else ()
+    return [job.home, *_existing(named)]
+
+
+def _existing(folders: Sequence[str]) -> list[Path]:
+    paths = (Path(folder).expanduser() for folder in folders)
+    return [path for path in paths if path.exists()]
+
+
+def _package_of(program: Path) -> Path:
+    """Return the folder of the package that a program belongs to, else the program itself."""
+    for folder in program.parents:
+        if folder.name == "node_modules":
+            return folder
+        if folder.parent.name in ("site-packages", "dist-packages"):
+            return folder
+    return program

@@ -9,7 +9,7 @@ from agiraph.outside.happenings import (
     ToolEnded,
 )
 from agiraph.outside.one_way import OneWay
-from agiraph.outside.text import text_of
+from agiraph.outside.text import count, mapping, text_of
 from agiraph.turns import JsonObject, Usage
 
 
@@ -32,11 +32,11 @@ class OpenCodeDriver(OneWay):
                 self.last_word = text.strip()
                 return [SaidText(self.last_word)]
             case {"type": "tool_use", "part": {"callID": str(id), "tool": str(tool)} as part}:
-                state = part.get("state") or {}
+                state = mapping(part.get("state"))
                 is_error = state.get("status") == "error"
                 output = text_of(state.get("error") if is_error else state.get("output"))
                 return [
-                    ToolBegan(id, tool, state.get("input") or {}),
+                    ToolBegan(id, tool, mapping(state.get("input"))),
                     ToolEnded(id, output, is_error),
                 ]
             case {"type": "step_finish", "part": dict(part)}:
@@ -50,13 +50,13 @@ class OpenCodeDriver(OneWay):
 
 
 def _usage(part: JsonObject) -> Usage:
-    counted = part.get("tokens") or {}
-    cache = counted.get("cache") or {}
-    read, written = int(cache.get("read") or 0), int(cache.get("write") or 0)
+    counted = mapping(part.get("tokens"))
+    cache = mapping(counted.get("cache"))
+    read, written = count(cache.get("read")), count(cache.get("write"))
     cost = part.get("cost")
     return Usage(
-        input_tokens=int(counted.get("input") or 0) + read + written,
-        output_tokens=int(counted.get("output") or 0) + int(counted.get("reasoning") or 0),
+        input_tokens=count(counted.get("input")) + read + written,
+        output_tokens=count(counted.get("output")) + count(counted.get("reasoning")),
         cache_read_tokens=read,
         cache_write_tokens=written,
         cost_usd=float(cost) if isinstance(cost, int | float) and cost else None,

@@ -29,7 +29,8 @@ class AgentPreset(Section):
     no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
     `carried`: where in site-packages a Python package carries the program. `model`: the arguments
     that name the model. `walled` and `bare`: further arguments inside a sandbox of ours, and
-    outside of one. Times are in seconds; `silence_seconds` is without any output.
+    outside of one; `readable` and `writable`: folders that it needs inside of one. Times are in
+    seconds; `silence_seconds` is without any output.
     """
 
     about: str = ""
@@ -41,6 +42,8 @@ class AgentPreset(Section):
     model: tuple[str, ...] = ()
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     account: Literal["door", "own"] = "door"
     wire: Literal["anthropic", "openai", "none"] = "none"

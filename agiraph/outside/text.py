@@ -8,6 +8,9 @@ from agiraph.turns import JsonObject
 
 LINE_BYTES = 32 * 1024 * 1024
 SHOWN_CHARACTERS = 800
+FATAL = frozenset(
+    {signal.SIGHUP, signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
+)
 
 
 class Decoder:
@@ -62,11 +65,9 @@ def why_failed(exit_code: int, complaint: str) -> str:
         return ""
     said = " ".join(complaint.split())[-SHOWN_CHARACTERS:]
     how = f"exit code {exit_code}"
-    if exit_code < 0:
-        try:
-            how = f"killed by {signal.Signals(-exit_code).name}"
-        except ValueError:
-            how = f"killed by signal {-exit_code}"
+    number = -exit_code if exit_code < 0 else exit_code - 128  # so shells and sandboxes tell it
+    if number in FATAL:
+        how = f"killed by {signal.Signals(number).name}"
     return f"{how}: {said}" if said else how
 
 
@@ -83,3 +84,14 @@ def text_of(value: object) -> str:
             return text
         case _:
             return json.dumps(value, ensure_ascii=False)
+
+
+def mapping(value: object) -> JsonObject:
+    """Return a JSON object, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def count(value: object) -> int:
+    """Return a number of things, 0 for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number else 0  # type: ignore[call-overload]

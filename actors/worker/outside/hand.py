@@ -5,6 +5,7 @@ from typing import Protocol
 from actors.entity.args import WorkerArgs
 from actors.worker.bench import Holder
 from actors.worker.files import WorkerFiles
+from actors.worker.reach import Reach
 from agiraph.agent.loop import Asking, Gate
 from agiraph.agent.transcript import OpenCall
 from agiraph.home import RunHome
@@ -17,6 +18,7 @@ class Hand(Holder, Protocol):
     run_home: RunHome
     files: WorkerFiles
     gate: Gate
+    reach: Reach
 
     def clearance(self, opened: OpenCall | None) -> Asking | None:
         """Return what has to be asked before something is done, None: nothing."""

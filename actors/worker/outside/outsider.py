@@ -21,7 +21,7 @@ from actors.worker.outside.sitting import Ending, Sitting
 from actors.worker.reflection import known_before
 from agiraph.agent.outsider import Outsider
 from agiraph.agent.records import OutsideBegan, OutsideEnded, Published
-from agiraph.errors import InvalidInput, Refused
+from agiraph.errors import Refused
 from agiraph.models import Assignment
 from agiraph.outside.drivers import driver_for
 from agiraph.outside.exchange import (
@@ -31,7 +31,7 @@ from agiraph.outside.exchange import (
     Exchange,
     failure_in,
 )
-from agiraph.outside.launching import Door, Job, argv_of, environment_of
+from agiraph.outside.launching import Door, Job, argv_of, environment_of, shown_of, writable_of
 from agiraph.outside.preset import OutsideAgent, load_agents, meant_by
 from agiraph.outside.telling import (
     context_of,
@@ -40,6 +40,7 @@ from agiraph.outside.telling import (
     prompt_for,
     task_in_words,
 )
+from agiraph.sandbox.wall import standing_wall
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
@@ -63,6 +64,7 @@ class OutsideWork:
         self._bridge = Bridge(worker, talk, bench, self._exchange, self._assignment)
         self._leave = Leave(worker, self._key)
         self._agent = self._known_agent()
+        self._wall = standing_wall(worker.runtime.config.sandbox)
         self._door: Door | None = None
 
     async def run(self) -> None:
@@ -104,8 +106,8 @@ class OutsideWork:
         self._bridge.take_in(with_followups=self._outside.starts == 0)
         job = await self._job()
         try:
-            command, driver = argv_of(job), driver_for(job)
-        except InvalidInput as error:
+            command, driver = self._walled(argv_of(job), job), driver_for(job)
+        except Refused as error:
             raise GiveUp(str(error)) from None
         session = job.session if job.takes_up else ""
         now = self._worker.runtime.clock.now
@@ -147,6 +149,19 @@ class OutsideWork:
             model=model.removeprefix("text:").partition("/")[2] if self._door else "",
             session=outside.session if takes_up else "",
             door=self._door,
+            is_walled=self._wall.is_up,
+        )
+
+    def _walled(self, command: list[str], job: Job) -> list[str]:
+        """Return the command as it runs behind the wall; as it is where none stands."""
+        return self._wall.around(
+            command,
+            self._worker.reach.of(self._assignment.node),
+            path=os.environ.get("PATH", os.defpath),
+            writable=writable_of(job),
+            readable=shown_of(job.agent),
+            has_network=True if job.door else None,
+            cwd=job.folder,
         )
 
     def _why_again(self) -> str:

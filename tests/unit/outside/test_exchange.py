@@ -1,0 +1,70 @@
+"""The files of an outside agent: ours are written whole, its own are never followed."""
+
+import os
+from pathlib import Path
+
+from agiraph.outside.exchange import (
+    CHECKPOINT,
+    INBOX,
+    OUTBOX,
+    RESULT,
+    TASK,
+    Exchange,
+    failure_in,
+)
+
+
+def test_a_nodes_work_begins_with_an_empty_outbox_and_no_result(tmp_path: Path) -> None:
+    exchange = Exchange(tmp_path)
+    for name in (RESULT, OUTBOX, CHECKPOINT):
+        (tmp_path / name).write_text("of an earlier attempt")
+    exchange.begin()
+    assert exchange.text(RESULT) == exchange.text(OUTBOX) == ""
+    assert exchange.text(CHECKPOINT) == "of an earlier attempt"
+
+
+def test_a_link_is_neither_read_nor_written_through(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    for name in (RESULT, INBOX):
+        (folder / name).symlink_to(secret)
+    exchange = Exchange(folder)
+    assert exchange.read(RESULT) is None
+    exchange.write_inbox(["[ada]: hello"])
+    assert secret.read_text() == "secret"
+    assert (folder / INBOX).read_text() == "[ada]: hello\n\n---\n\n"
+
+
+def test_what_cannot_be_a_file_of_ours_is_laid_aside_or_passed_over(tmp_path: Path) -> None:
+    exchange = Exchange(tmp_path)
+    (tmp_path / INBOX).mkdir()
+    (tmp_path / RESULT).mkdir()
+    os.mkfifo(tmp_path / OUTBOX)
+    exchange.write_inbox(["x"])
+    assert exchange.read(RESULT) is None
+    assert exchange.read(OUTBOX) is None
+    exchange.begin()
+    assert exchange.text(OUTBOX) == ""
+
+
+def test_all_but_the_result_is_laid_beside_what_is_published(tmp_path: Path) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    exchange = Exchange(folder)
+    exchange.write(TASK, "do it\n")
+    exchange.write(RESULT, "done\n")
+    assert not exchange.has_work()
+    (folder / "tool.py").write_text("")
+    assert exchange.has_work()
+    exchange.lay_beside(tmp_path)
+    exchange.lay_beside(tmp_path)
+    assert sorted(os.listdir(folder)) == [RESULT, "tool.py"]
+    assert (tmp_path / TASK).read_text() == "do it\n"
+
+
+def test_a_result_may_say_that_it_is_none() -> None:
+    assert failure_in("FAILED: no network\nTried twice.") == "no network\nTried twice."
+    assert failure_in("failed:") == "it said no more than that"
+    assert failure_in("The tests FAILED: at first, then passed") == ""

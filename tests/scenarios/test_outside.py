@@ -2,13 +2,21 @@
 
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
+from actors.processes import is_alive
+from agiraph.outside import warden
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
+from tests.integration.house import until
+from tests.scenarios.house import words_of
 from tests.scenarios.place import Place
 
 Look = Callable[[SeenRequest], Reply | None]
 
+MODEL = "anthropic/fake"
 AGENT = """\
 #!/usr/bin/env python3
 import json, os, sys, time
@@ -87,3 +95,110 @@ def test_a_command_does_a_node_and_speaks_with_its_team(place: Place, tmp_path: 
     assert ended["data"]["problem"] == ""
     [done] = outcome.events("node.completed")
     assert done["data"]["summary"] == "Wrote tool.py, which prints 42."
+
+
+STUBBORN = """\
+#!/usr/bin/env python3
+import os, subprocess, sys, time
+starts = len(open("starts").read()) if os.path.exists("starts") else 0
+open("starts", "a").write("x")
+if starts + 1 >= int(sys.argv[1]):
+    if sys.argv[2:] == ["fails"]:
+        sys.exit("out of paper")
+    open("_result.md", "w").write(f"done at start {starts + 1}: {open('_checkpoint.md').read()}")
+    sys.exit()
+open("_checkpoint.md", "w").write("half")
+tail = "tail -f /dev/null"
+subprocess.Popen(tail.split(), start_new_session=True, stdout=subprocess.DEVNULL)
+open("ready", "w").write("x")
+while True:
+    time.sleep(0.05)
+"""
+
+
+def folder_of(place: Place, agent: str, node: str) -> Path:
+    """Return the folder of a node, once it is there."""
+    found = place.agent(agent)
+    return until(lambda: next(found.glob(f"runs/*/nodes/{node}-*"), None), f"the node {node}")
+
+
+def of_folder(folder: Path) -> list[psutil.Process]:
+    """Return the living processes that work in a node's scratch folder."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            is_there = process.cwd() == str(folder / "scratch")
+            if is_there and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def agents_of(folder: Path, program: str) -> list[psutil.Process]:
+    """Return the processes in a node's folder that run this program."""
+    return [one for one in of_folder(folder) if any(program in w for w in words_of(one)[:2])]
+
+
+def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
+    rough_place: Place, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    rough_place.plays(coordinator=led("bea", f"{command} 2"))
+
+    def meanwhile() -> None:
+        folder = folder_of(rough_place, "killed", "bea-tool")
+        until((folder / "scratch/ready").exists, "the agent is at work")
+        before = of_folder(folder)
+        assert len(agents_of(folder, command)) == 1
+        rough_place.kill("worker bea-")
+        until(lambda: not any(map(is_alive, before)), "what it had started is gone")
+
+    outcome = rough_place.lead("Have a tool written", "--name", "killed", meanwhile=meanwhile)
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("bea-tool")
+    assert published["_result.md"].startswith("done at start 2: half")
+    assert published["starts"] == "xx"
+    assert len(outcome.completions()) == 1
+
+
+def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_node(
+    rough_place: Place, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    rough_place.plays(coordinator=led("cal", f"{command} 2 fails"))
+
+    def meanwhile() -> None:
+        folder = folder_of(rough_place, "failing", "cal-tool")
+        until((folder / "scratch/ready").exists, "the agent is at work")
+        before = of_folder(folder)
+        for process in agents_of(folder, command):
+            process.kill()
+        until(lambda: not any(map(is_alive, before)), "what it had started is gone")
+
+    outcome = rough_place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
+    [failed] = outcome.events("node.failed")
+    reason = failed["data"]["reason"]
+    assert reason == "command failed 3 times; at last: exit code 1: out of paper"
+    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    assert problems[0].startswith("killed by SIGKILL")
+    assert problems[1:] == ["exit code 1: out of paper"] * 2
+
+
+def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
+    rough_place: Place, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    rough_place.plays(coordinator=led("dan", f"{command} 2"))
+    started = rough_place.json(
+        "run", "Have a tool", "--name", "halted", "--detach", "--model", MODEL
+    )
+    folder = folder_of(rough_place, "halted", "dan-tool")
+    until((folder / "scratch/ready").exists, "the agent is at work")
+    everyone = [one for one in of_folder(folder) if warden.START not in words_of(one)]
+    assert len(everyone) >= 2
+    worker = f"{started['agent']}/{rough_place.worker(rough_place.agent('halted'), 'dan').name}"
+    rough_place.command("pause", worker)
+    until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all stand still")
+    rough_place.command("resume", worker)
+    until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all go on")
+    rough_place.command("stop", started["agent"])
+    until(lambda: not any(map(is_alive, everyone)), "all are gone")

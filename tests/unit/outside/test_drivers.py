@@ -170,10 +170,9 @@ def test_each_driver_tells_the_same_however_it_is_cut(name: str, data: st.DataOb
 @given(data=st.binary(max_size=200))
 def test_no_driver_stumbles_over_what_it_does_not_know(name: str, data: bytes) -> None:
     one = driver(name)
-    one.take(
-        data
-        + b'\n{"type": "new"}\n[1]\n{"type": "result", "usage": 7, "stats": "x"}\n{"type": "step_finish", "part": []}\n'
-    )
+    strange: list[Any] = [{"type": "new"}, [1], {"type": "result", "usage": 7, "stats": "x"}]
+    strange.append({"type": "step_finish", "part": []})
+    one.take(b"\n".join([data, *(json.dumps(line).encode() for line in strange), b""]))
     one.take(b"")
     assert one.verdict(3, "no such model").startswith(("exit code 3", "its turn", "None"))
 

@@ -77,7 +77,11 @@ def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
     While nothing is, what the children would else have to make for themselves is made, piece by
     piece: nobody who asks should have to wait for more than one of them.
     """
-    pieces: list[Callable[[], object]] = [*(partial(preload, (name,)) for name in LATER), prepare]
+    pieces: list[Callable[[], object]] = [
+        *(partial(preload, (name,)) for name in LATER),
+        prepare,
+        look_for_wall,
+    ]
     while True:
         if pieces and not select.select([link], [], [], 0)[0]:
             pieces.pop(0)()
@@ -98,6 +102,13 @@ def prepare() -> None:
     for tool in TOOLS:
         tool.schema()
         tool.guidance()
+
+
+def look_for_wall() -> None:
+    """Find out whether a sandbox works here; children know what is found."""
+    from agiraph.sandbox.probe import probe
+
+    probe()
 
 
 def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:

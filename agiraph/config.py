@@ -90,6 +90,7 @@ class ShellConfig(Section):
     output_limit: int = Field(ge=100)
     memory_mb: int = Field(ge=0)
     processes: int = Field(ge=0)
+    check_seconds: float = Field(gt=0)
     environment: tuple[str, ...]
 
 

@@ -5,6 +5,7 @@
       runs/{run}/                   _plan.md _output.md _messages/ _context.json journal.jsonl
                                     context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
+                                    _evidence.json
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
       repositories/{run}.git        of a run whose nodes work in git worktrees
@@ -51,6 +52,11 @@ class NodeHome:
     def status(self) -> Path:
         """Status and summary, for people. Written by the coordinator."""
         return self.path / "_status.md"
+
+    @property
+    def evidence(self) -> Path:
+        """How its checks ended, and hashes of what is published. Written by the assigned worker."""
+        return self.path / "_evidence.json"
 
     @property
     def failure_notes(self) -> Path:

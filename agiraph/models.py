@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from agiraph.evidence import Evidence
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.record import Record
 
@@ -125,7 +126,8 @@ class WorkNode(Record):
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
     `left` the files that stood in `scratch/` when it failed. `cohort` names the stage of the plan
-    file that it is of, and `enough` how many of those are needed, if not all.
+    file that it is of, and `enough` how many of those are needed, if not all. `checks` are the
+    commands that its result must pass, `evidence` what they and the files of the result came to.
     """
 
     id: NodeId
@@ -152,6 +154,8 @@ class WorkNode(Record):
     cause: str = ""
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
+    checks: tuple[str, ...] = ()
+    evidence: Evidence | None = None
 
     @property
     def has_ended(self) -> bool:

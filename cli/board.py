@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from cli.listing import Column, entity_name, print_listing, to_rows
+from cli.listing import Column, entity_name, print_listing, print_record, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
 
 
@@ -33,18 +33,47 @@ WORKERS = (
 )
 
 
-@click.command(epilog=examples("agiraph board my-agent", "agiraph board my-agent --json"))
+@click.command(epilog=examples("agiraph board my-agent", "agiraph board my-agent survey"))
 @click.argument("agent")
+@click.argument("node", required=False)
 @run_option
 @home_option
-@json_option("a JSON array: id, name, role, task, status, assigned_worker, summary and more")
-def board(agent: str, run_id: str | None, home: Path, as_json: bool) -> None:
-    """List the nodes of an agent's work board, in the order in which they were made."""
+@json_option("a JSON array: id, name, role, task, status, summary and more; with NODE one object")
+def board(agent: str, node: str | None, run_id: str | None, home: Path, as_json: bool) -> None:
+    """List the nodes of an agent's work board, in the order in which they were made.
+
+    With NODE, a name or an id: all of that one, its checks and the evidence of its result too.
+    """
     with connect(home) as client:
+        if node:
+            detail = to_rows([client.node(agent, node, run=run_id)])[0]
+            print_record(detail if as_json else _readable(detail), as_json=as_json)
+            return
         rows = to_rows(client.board(agent, run=run_id).nodes)
     if not as_json:
         rows = [row | {"shown": _told(row)} for row in rows]
     print_listing(rows, NODES, as_json=as_json, empty="no node yet")
+
+
+def _readable(detail: dict[str, Any]) -> dict[str, Any]:
+    """Return a node for people: lists as lines, evidence as how each check ended and the sums."""
+    evidence = detail.pop("evidence") or {}
+    detail.pop("result_preview", None)
+    shown = {key: _lines(value) for key, value in detail.items()}
+    ended = [_ended(check) for check in evidence.get("checks", [])]
+    sums = [f"{digest}  {path}" for path, digest in evidence.get("artifacts", {}).items()]
+    return shown | {"evidence": "\n".join(ended), "sha256": "\n".join(sums)}
+
+
+def _ended(check: dict[str, Any]) -> str:
+    bare = "" if check.get("is_walled") else ", without a sandbox"
+    return f"$ {check['command']}  [exit code {check['exit_code']}{bare}]"
+
+
+def _lines(value: Any) -> Any:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {one}" for key, one in value.items())
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _told(row: dict[str, Any]) -> str:

@@ -208,6 +208,15 @@ def _node_failed(teller: Narrator, event: Event) -> Told:
     return _with(f"failed at {teller.node(event)}", text_of(event.data, "reason")), "bad"
 
 
+def _node_checked(teller: Narrator, event: Event) -> Told:
+    checks = event.data.get("checks")
+    ended = [one for one in checks if isinstance(one, dict)] if isinstance(checks, list) else []
+    failed = [str(one.get("command", "")) for one in ended if one.get("exit_code") != 0]
+    if failed:
+        return _with(f"{len(failed)} of {len(ended)} checks failed", "; ".join(failed)), "bad"
+    return f"{len(ended)} of {len(ended)} checks passed", "good"
+
+
 def _worker_spawned(teller: Narrator, event: Event) -> Told:
     name = text_of(event.data, "name") or teller.worker(event)
     return _with(f"new worker {name}", text_of(event.data, "role"), ", "), "plain"
@@ -217,6 +226,12 @@ def _thought(_teller: Narrator, event: Event) -> Told:
     calls = event.data.get("calls")
     names = ", ".join(map(str, calls)) if isinstance(calls, list | tuple) else ""
     return _with("thought", text_of(event.data, "text") or names), "quiet"
+
+
+def _no_sandbox(_teller: Narrator, event: Event) -> Told:
+    effect, advice = text_of(event.data, "effect"), text_of(event.data, "advice")
+    told = f"{effect}: there is no sandbox, {text_of(event.data, 'why')}"
+    return _with(told, advice, ". To mend it: "), "bad"
 
 
 def _ready(_teller: Narrator, event: Event) -> Told:
@@ -251,12 +266,14 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "node.started": _node_started,
     "node.completed": _node_completed,
     "node.failed": _node_failed,
+    "node.checked": _node_checked,
     "node.blocked": _node_waits,
     "node.unblocked": _phrase("goes on with", "name", tone="quiet"),
     "node.cancelled": _phrase("node cancelled", "reason", tone="bad"),
     "node.checkpoint": _phrase("milestone", "summary"),
     "worker.spawned": _worker_spawned,
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
+    "sandbox.missing": _no_sandbox,
     "entity.failed": _phrase("was given up", "reason", "cause", tone="bad"),
     "entity.suspect": _phrase("does not answer", "step", tone="bad"),
     "entity.recovered": _phrase("answers again"),

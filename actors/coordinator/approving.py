@@ -13,6 +13,7 @@ from agiraph.approvals.policy import STAGE, Who
 from agiraph.approvals.reading import Policies
 from agiraph.ids import COORDINATOR_NAME
 from agiraph.models import Deed
+from agiraph.sandbox.wall import standing_wall
 
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 
@@ -28,9 +29,10 @@ def lead_clearance(coordinator: Approved, office: Office, talk: Talk, gate: Gate
     args, home = coordinator.args, coordinator.runtime.home
 
     def who() -> Who:
+        is_sandboxed = standing_wall(coordinator.runtime.config.sandbox).is_up
         folders = [str(home.agent(coordinator.agent).path)]
         folders += [args.agent.input_dir] if args.agent.input_dir else []
-        return Who(COORDINATOR_NAME, COORDINATOR_NAME, tuple(folders))
+        return Who(COORDINATOR_NAME, COORDINATOR_NAME, tuple(folders), is_sandboxed)
 
     def further(opened: OpenCall) -> list[Deed]:
         call, board = opened.call, office.board

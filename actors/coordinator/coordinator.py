@@ -35,6 +35,7 @@ from actors.entity.questions import Answers
 from actors.entity.reception import Reception
 from actors.entity.retelling import tell_again
 from actors.entity.talk import NOTHING, Talk
+from actors.entity.wall import tell_of_missing_wall
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from agiraph.agent.compaction import Belongings
@@ -173,6 +174,7 @@ class CoordinatorActor:
                 self.office.run_effects(),
                 self._deadlocks.run(),
                 self._stage_clock.run(),
+                tell_of_missing_wall(self, self.runtime.config.sandbox, self.args.run),
                 self._think_for_ever(),
             )
         except NextRun as next_run:

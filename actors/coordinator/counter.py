@@ -109,6 +109,7 @@ class Counter:
             dependencies=create.dependencies,
             worker=create.worker,
             mode=create.mode,
+            checks=create.checks,
             parent_node=create.parent_node,
         )
         try:
@@ -137,6 +138,7 @@ class Counter:
                     publish.files,
                     publish.missing,
                     publish.bound,
+                    publish.evidence,
                 )
             )
         except Refused as error:

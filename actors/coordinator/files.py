@@ -68,14 +68,14 @@ class AgentFiles:
         """Write a node's spec, refs and status."""
         home = self.run.node(node.folder)
         if not home.spec.exists():
-            replace_file(home.spec, f"# {node.name}\n\n{node.task.strip()}\n")
+            replace_file(home.spec, f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}")
             refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
             replace_file(home.refs, f"{refs}\n")
         row = node_row(board, node)
         text = f"{node.status.upper()}\n\nWorker: {row['worker'] or 'nobody yet'}\n"
         if row["summary"]:
             text += f"\n{row['summary']}\n"
-        replace_file(home.status, text)
+        replace_file(home.status, text + _evidence(node))
 
     def write_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
         """Write why the process that held a node was given up; return the notes' path in the run.
@@ -111,6 +111,29 @@ class AgentFiles:
 def goal_text(goal: str) -> str:
     """Return GOAL.md as it is written for a goal."""
     return f"# Goal\n\n{goal}\n"
+
+
+def _checks(node: WorkNode) -> str:
+    """Return the part of a spec that lists the node's checks."""
+    if not node.checks:
+        return ""
+    listed = "\n".join(f"- `{check}`" for check in node.checks)
+    return f"\n## Checks\n\nThese must succeed in scratch/ before it is published:\n\n{listed}\n"
+
+
+def _evidence(node: WorkNode) -> str:
+    """Return the part of a status that shows the evidence of a completed node."""
+    evidence = node.evidence
+    if evidence is None:
+        return ""
+    checks = [
+        f"- `{one.command}`: exit code {one.exit_code}"
+        f"{'' if one.is_walled else ', without a sandbox'}"
+        for one in evidence.checks
+    ]
+    sums = [f"    {digest}  {path}" for path, digest in evidence.artifacts.items()]
+    lines = ["", "## Evidence", "", *checks, "", *sums, "", f"SHA-256 of all: {evidence.digest}"]
+    return "\n".join(lines) + "\n"
 
 
 def failure_notes(node: WorkNode, worker: str, lost: ChildFailed) -> str:

@@ -82,6 +82,7 @@ class CoordinatorLead(Timing):
                 worker=node.worker,
                 stage=node.stage,
                 mode=node.mode,
+                checks=node.checks,
             )
         )
         created = self._office.board.node_by_cause(cause)

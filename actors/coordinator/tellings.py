@@ -37,9 +37,12 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
         case e.NodeUnblocked():
             return [("node.unblocked", event.node_id, _names(board, event.node_id))]
         case e.NodeCompleted():
-            result = {"summary": event.summary[:1000], "files": list(event.files)}
+            result: JsonObject = {"summary": event.summary[:1000], "files": list(event.files)}
             if event.missing:
                 result |= {"missing": event.missing[:1000], "bound": event.bound}
+            if event.evidence:
+                passed = len(event.evidence.checks)
+                result |= {"checks_passed": passed, "digest": event.evidence.digest}
             return _ended(board, "node.completed", event.node_id, result)
         case e.NodeFailed():
             return _ended(board, "node.failed", event.node_id, {"reason": event.reason})

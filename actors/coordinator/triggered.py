@@ -196,6 +196,7 @@ class Triggered:
                     role=node.role,
                     refs=node.refs,
                     worker=self._worker_of(node.assigned_worker),
+                    checks=node.checks,
                 )
                 self._lineage = fired.lineage
                 self._office.execute(again)

@@ -14,6 +14,7 @@ from actors.entity.questions import approval_id, ask, withdraw
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import INTERRUPTED_CALL, Cleared, Gate
 from agiraph.agent.transcript import OpenCall
+from agiraph.approvals.commands import commands_in
 from agiraph.approvals.policy import SPEND, STAGE, Policy, Ruling, Who, subject_of
 from agiraph.approvals.reading import Policies
 from agiraph.approvals.words import OPTIONS, denied_by_rule, question_in_words, refusal_of
@@ -61,7 +62,9 @@ class Clearance:
             deeds = [MODEL_CALL]
         else:
             deed = Deed(tool=opened.call.name, subject=subject_of(opened.call.arguments))
-            deeds = [deed, *self.further(opened)]
+            given = commands_in(opened.call.name, opened.call.arguments)
+            commands = [Deed(tool="bash", subject=command) for command in given]
+            deeds = [deed, *commands, *self.further(opened)]
         if policy.needs_spent(deeds):
             return Asking(self, policy, deeds, opened)
         ruling = policy.judge_all(deeds, self.who())

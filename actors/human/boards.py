@@ -101,6 +101,7 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
         reason=node.reason,
         published=node.published,
         folder=node.folder,
+        checks=node.checks,
         result_preview=result[:PREVIEW] if result else None,
         created_at=times.created,
         started_at=times.started,
@@ -111,7 +112,8 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
 def node_detail(board: Board, node: WorkNode) -> NodeDetail:
     """Return one node with its references and where its files are."""
     facts = node_view(board, node).model_dump()
-    return NodeDetail.model_validate(facts | {"refs": node.refs, "path": f"nodes/{node.folder}"})
+    more = {"refs": node.refs, "path": f"nodes/{node.folder}", "evidence": node.evidence}
+    return NodeDetail.model_validate(facts | more)
 
 
 def worker_view(board: Board, agent: AgentId, worker: Worker, step: str) -> WorkerView:

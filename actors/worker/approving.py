@@ -11,6 +11,7 @@ from agiraph.approvals.policy import Who
 from agiraph.approvals.reading import Policies
 from agiraph.home import NodeHome, RunHome
 from agiraph.models import WorkNode
+from agiraph.sandbox.wall import standing_wall
 
 
 class Holder(Speaker, Protocol):
@@ -28,11 +29,12 @@ def worker_clearance(worker: Holder, talk: Talk, gate: Gate) -> Clearance:
     """Return what asks for a worker's actions."""
 
     def who() -> Who:
+        is_sandboxed = standing_wall(worker.runtime.config.sandbox).is_up
         assignment, input_dir = worker.transcript.assignment, worker.args.input_dir
         folders = [str(worker.run_home.worker(worker.args.worker.id).path)]
         folders += [input_dir] if input_dir else []
         folders += [str(worker.node_home(assignment.node).path)] if assignment else []
-        return Who(worker.name, worker.args.worker.role, tuple(folders))
+        return Who(worker.name, worker.args.worker.role, tuple(folders), is_sandboxed)
 
     return Clearance(
         speaker=worker,

@@ -4,10 +4,16 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
+from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from actors.entity.timing import Timing
-from actors.worker.checkout import Checkout
+        assignment, now = self._assignment, self._runtime.clock.now()
+        home, checkout = self._worker.node_home(assignment.node), self._worker.checkout
+        results = await pass_checks(self._worker.context(call_id), assignment, home, now)
+        commit = await checkout.commit(assignment, summary)
+        files = publish_files(home, but=checkout.left_out(assignment))
+        evidence = await seal(results, assignment, home, now)
 from agiraph.agent.doing import waiting_for
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
@@ -33,7 +39,7 @@ from agiraph.messages import (
 from agiraph.models import Assignment, DeliveryMode, WorkNode
 from agiraph.scopes.publishing import publish_files
 from agiraph.shared.context import as_text
-from agiraph.tools.ports import NewNode, NewQuestion, WaitOutcome
+from agiraph.tools.ports import NewNode, NewQuestion, ToolContext, WaitOutcome
 from agiraph.turns import JsonObject
 
 
@@ -41,9 +47,14 @@ class Holder(Speaker, Protocol):
     """The worker, as far as its tools need to know it."""
 
     checkout: Checkout
+    args: WorkerArgs
 
     def node_home(self, node: WorkNode) -> NodeHome:
         """Return the folder of truth of a node."""
+        ...
+
+    def context(self, key: str) -> ToolContext:
+        """Return what a tool is handed."""
         ...
 
 
@@ -71,7 +82,10 @@ class WorkerBench(Timing):
         return await self._talk.ask_human(call_id, question)
 
     async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
-        """Put a sub-node on the board."""
+        """Put a sub-node on the board; its checks are commands, which not everyone may give."""
+        tools = self._worker.args.worker.tools
+        if node.checks and tools is not None and "bash" not in tools:
+            raise Refused("checks are shell commands, and you have no shell: leave them out")
         body = CreateNode(
             cause=call_id,
             task=node.task,
@@ -81,6 +95,7 @@ class WorkerBench(Timing):
             dependencies=node.dependencies,
             worker=node.worker,
             mode=node.mode,
+            checks=node.checks,
             parent_node=self._assignment.node.id,
         )
         created = await self._ask(call_id, body)
@@ -149,7 +164,10 @@ class WorkerBench(Timing):
     async def publish(
         self, call_id: str, summary: str, missing: str, insight: str
     ) -> tuple[str, ...]:
-        """Promote scratch/ to published/ and complete the node; offer the insight before that."""
+        """Run the node's checks, promote scratch/ to published/ and complete the node.
+
+        Refused with the checks' output if one does not pass. The insight is offered before the end.
+        """
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
         assignment = self._assignment
@@ -157,6 +175,11 @@ class WorkerBench(Timing):
         commit = await checkout.commit(assignment, summary)
         home = self._worker.node_home(assignment.node)
         files = publish_files(home, but=checkout.left_out(assignment))
+        assignment, now = self._assignment, self._runtime.clock.now()
+        home = self._worker.node_home(assignment.node)
+        results = await pass_checks(self._worker.context(call_id), assignment, home, now)
+        files = publish_files(home)
+        evidence = await seal(results, assignment, home, now)
         if insight.strip():
             await self._offer(assignment, insight.strip())
         body = PublishNode(
@@ -167,6 +190,7 @@ class WorkerBench(Timing):
             missing=missing,
             bound=self._worker.transcript.bound_why,
             commit=commit,
+            evidence=evidence,
         )
         try:
             await self._ask(call_id, body)

@@ -11,6 +11,7 @@ from actors.worker.giving_up import GiveUp
 from agiraph.agent.prompts import render
 from agiraph.agent.records import Published
 from agiraph.agent.single import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
+from agiraph.errors import Refused
 from agiraph.home import RunHome
 from agiraph.journal import replace_file
 from agiraph.models import Assignment
@@ -54,7 +55,7 @@ class OneShot:
         return said[-1] if said and not said[-1].interrupted else None
 
     async def publish(self) -> None:
-        """Publish the answer as the node's output; GiveUp if the model said nothing."""
+        """Publish the answer as the node's output; GiveUp if there is none or it is refused."""
         answer = self._answer
         text = (answer.text or "").strip() if answer else ""
         assignment = self._worker.transcript.assignment
@@ -66,6 +67,9 @@ class OneShot:
             replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
         missing = CUT_OFF if self._worker.transcript.is_cut_off else ""
         key = f"answer.{assignment.node.id}.{assignment.attempt}"
-        await self._bench.publish(key, headline(text), missing, "")
+        try:
+            await self._bench.publish(key, headline(text), missing, "")
+        except Refused as refused:
+            raise GiveUp(str(refused)) from None
         now = self._worker.runtime.clock.now()
         self._worker.conversation.append(Published(summary=headline(text), ts=now))

@@ -20,6 +20,7 @@ from actors.entity.questions import Answers
 from actors.entity.reception import Reception
 from actors.entity.retelling import tell_again
 from actors.entity.talk import Talk
+from actors.entity.wall import guidance_of
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from actors.worker.approving import worker_clearance
@@ -127,7 +128,9 @@ class WorkerActor:
             agent_name=name,
             identity=identity,
             skills=listing(self._skills),
-            guidance=self._toolbox.guidance(),
+            guidance=guidance_of(
+                self._toolbox, self.runtime.config.sandbox, worker.name, worker.role
+            ),
             today=today,
             has_input=self.args.input_dir is not None,
         )

@@ -3,11 +3,15 @@
 from pydantic import Field
 
 from agiraph.api.base import View
+from agiraph.evidence import Evidence
 from agiraph.ids import NodeId, RunId, WorkerId
 
 
 class NodeView(View):
-    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most."""
+    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
+
+    `checks` are the commands that its result must pass before it is published.
+    """
 
     id: NodeId
     name: str
@@ -24,6 +28,7 @@ class NodeView(View):
     reason: str | None = None
     published: tuple[str, ...] = ()
     folder: str = ""
+    checks: tuple[str, ...] = ()
     result_preview: str | None = None
     created_at: float = 0.0
     started_at: float | None = None
@@ -31,10 +36,14 @@ class NodeView(View):
 
 
 class NodeDetail(NodeView):
-    """A node with its references and the path of its folder under the run, for `workspace`."""
+    """A node with its references and the path of its folder under the run, for `workspace`.
+
+    `evidence` are its checks as they ended, and the SHA-256 of what it has published.
+    """
 
     refs: dict[str, str] = Field(default_factory=dict)
     path: str = ""
+    evidence: Evidence | None = None
 
 
 class RefView(View):

@@ -30,9 +30,10 @@ HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
 class Rule(Record):
     """One rule. Every condition that it names must hold; `tool`, `worker`, `pattern` are globs.
 
-    `outside`: only commands that name a path outside the entity's own folders. `over_usd`: only
-    once the run has spent more. `remember` is what "allow always" allows from then on, a glob over
-    subjects (empty: this very subject).
+    `outside`: only commands that name a path outside the entity's own folders. `sandboxed`: only
+    where a sandbox stands round the entity's commands (false: only where none does). `over_usd`:
+    only once the run has spent more. `remember` is what "allow always" allows from then on, a glob
+    over subjects (empty: this very subject).
     """
 
     action: Action
@@ -41,6 +42,7 @@ class Rule(Record):
     pattern: str = "*"
     worker: tuple[str, ...] = ("*",)
     outside: bool = False
+    sandboxed: bool | None = None
     over_usd: float | None = Field(default=None, ge=0)
     reason: str = ""
     remember: str = ""
@@ -48,11 +50,15 @@ class Rule(Record):
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Who would act: the name and role of the entity, and the folders that are its own."""
+    """Who would act: the name and role of the entity, and the folders that are its own.
+
+    `is_sandboxed`: whether a sandbox stands round its commands.
+    """
 
     name: str
     role: str = ""
     folders: tuple[str, ...] = ()
+    is_sandboxed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +144,7 @@ def _matches(rule: Rule, deed: Deed, who: Who, spent_usd: float) -> bool:
             if own
         )
         and (not rule.outside or names_outside(deed.subject, who.folders))
+        and rule.sandboxed in (None, who.is_sandboxed)
         and (rule.over_usd is None or spent_usd > rule.over_usd)
     )
 

@@ -180,6 +180,7 @@ def apply(board: Board, event: BoardEvent) -> Board:
                 published=event.files,
                 missing=event.missing,
                 bound=event.bound,
+                evidence=event.evidence,
             )
         case e.NodeFailed():
             ended = _end(board, event.node_id, event.ts)

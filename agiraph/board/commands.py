@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
+from agiraph.evidence import Evidence
 from agiraph.ids import NodeId, RunId
 from agiraph.models import CheckpointPolicy, Mode, StageContract, WorkerType, WorkMode
 
@@ -44,7 +45,8 @@ class CreateNode:
 
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
     is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
-    it is of, `enough` how many of its nodes those behind it need.
+    it is of, `enough` how many of its nodes those behind it need. `checks` are commands that its
+    result must pass.
     """
 
     cause: str
@@ -59,6 +61,7 @@ class CreateNode:
     mode: WorkMode | None = None
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ class CompleteNode:
     files: tuple[str, ...]
     missing: str = ""
     bound: str = ""
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,7 @@ class Role:
     memory: str = ""
     refs: dict[str, str] = field(default_factory=dict)
     dependencies: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from agiraph.evidence import Evidence
 from agiraph.ids import NodeId, RunId, WorkerId
 from agiraph.models import KeptContract, Mode, StageContract, StageOver, Worker, WorkNode
 from agiraph.record import Record
@@ -138,6 +139,7 @@ class NodeCompleted(Happened):
     files: tuple[str, ...]
     missing: str = ""
     bound: str = ""
+    evidence: Evidence | None = None
 
 
 class NodeFailed(Happened):

@@ -117,6 +117,7 @@ def _node(cause: str, role: c.Role, names: dict[str, str]) -> c.CreateNode:
         refs={ref: _by_role(value, names) for ref, value in role.refs.items()},
         dependencies=tuple(_by_role(needed, names) for needed in role.dependencies),
         worker=role.name,
+        checks=role.checks,
     )
 
 

@@ -16,6 +16,7 @@ from agiraph.board.refs import normal_refs
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import open_stage
 from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.evidence import normal_checks
 from agiraph.ids import NodeId, slug
 from agiraph.models import Worker, WorkMode, WorkNode
 
@@ -70,6 +71,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         cause=command.cause,
         cohort=command.cohort,
         enough=command.enough,
+        checks=normal_checks(command.checks),
     )
     return (*opened, e.NodeCreated(ts=now, node=node))
 
@@ -206,6 +208,7 @@ def complete(board: Board, command: c.CompleteNode, now: float) -> tuple[BoardEv
         files=command.files,
         missing=command.missing.strip(),
         bound=command.bound,
+        evidence=command.evidence,
     )
     return (*_started(node, now), completed)
 

@@ -166,6 +166,8 @@ def node_view(board: Board, node: WorkNode) -> JsonObject:
         "reason": node.reason,
         "published": list(node.published),
         "missing": node.missing,
+        "checks": list(node.checks),
+        "evidence": node.evidence.model_dump(mode="json") if node.evidence else None,
         "attempt": node.attempt,
         "created_at": times.created,
         "assigned_at": times.assigned,

@@ -40,6 +40,7 @@ class CreateNode(Body):
     worker: str | None = None
     parent_node: NodeId | None = None
     mode: WorkMode | None = None
+    checks: tuple[str, ...] = ()
 
 
 class NodeCreatedReply(Body):

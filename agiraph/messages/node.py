@@ -1,5 +1,6 @@
 """Node: the life of a piece of work."""
 
+from agiraph.evidence import Evidence
 from agiraph.ids import AgentId, NodeId, RunId
 from agiraph.messages.body import Body
 from agiraph.models import Assignment
@@ -38,6 +39,7 @@ class PublishNode(Body):
 
     `missing`: what a result in part lacks; `bound`: the bound of the node that cut it short.
     `commit`: what it has changed in its git worktree, to be merged before the node is completed.
+    `evidence`: how the node's checks ended, and hashes of the files.
     """
 
     TYPE = "node.publish"
@@ -49,6 +51,7 @@ class PublishNode(Body):
     missing: str = ""
     bound: str = ""
     commit: str = ""
+    evidence: Evidence | None = None
 
 
 class OfferInsight(Body):

@@ -24,10 +24,11 @@ class GraphNode(Form):
     )
     worker: Words | None = None
     model: Words | None = None
+    checks: tuple[Words, ...] = ()
 
 
 class GraphFile(Form):
-    """A static graph: `{"nodes": [{"id", "task", "role", "deps"}]}`."""
+    """A static graph: `{"nodes": [{"id", "task", "role", "deps", "checks"}]}`."""
 
     goal: str | None = None
     nodes: tuple[GraphNode, ...] = Field(min_length=1)
@@ -49,6 +50,7 @@ class Role(Form):
     agent: Words | None = None
     workspace_reads: tuple[str, ...] = ()
     workspace_writes: tuple[str, ...] = ()
+    checks: tuple[Words, ...] = ()
 
 
 class StageForm(Form):

@@ -31,6 +31,7 @@ def plan_of_graph(form: GraphFile) -> Plan:
             dependencies=tuple(dict.fromkeys(names[needed] for needed in node.deps)),
             worker=worker,
             model=node.model,
+            checks=node.checks,
         )
     order = _dependencies_first({node.id: node.deps for node in form.nodes})
     return Plan(

@@ -62,6 +62,7 @@ def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
             refs={name: name for name in node.dependencies},
             dependencies=node.dependencies,
             worker=node.worker,
+            checks=node.checks,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
             stage=_terms(plan) if node is plan.nodes[0] else None,

@@ -27,6 +27,7 @@ class PlanNode(Record):
     worker: str | None = None
     model: str | None = None
     stage: str | None = None
+    checks: tuple[str, ...] = ()
 
 
 class Plan(Record):

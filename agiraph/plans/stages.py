@@ -35,6 +35,7 @@ def plan_of_stages(form: CollaborationFile) -> Plan:
                     worker=worker,
                     model=role.model,
                     stage=name,
+                    checks=role.checks,
                 )
             )
         nodes += added

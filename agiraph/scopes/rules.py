@@ -7,8 +7,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-NODE_FILES = frozenset({"_spec.md", "_refs.json", "_status.md", "failure_notes.md", "log.jsonl"})
-NODE_NAMES = frozenset({"scratch", "published", "_spec.md", "_refs.json", "_status.md"})
+NODE_FILES = frozenset(
+    {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
+)
+NODE_NAMES = frozenset(
+    {"scratch", "published", "_spec.md", "_refs.json", "_status.md", "_evidence.json"}
+)
 OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
 RUN_FOLDERS = frozenset({"nodes", "workers", "_messages"})
 RUN_JOURNALS = ("journal.jsonl", "context.jsonl")

@@ -10,6 +10,8 @@ from agiraph.tools.base import WORKERS, Names, NoParams, Params, Tool, as_json
 from agiraph.tools.ports import NewNode, ToolContext, WaitOutcome
 from agiraph.turns import JsonObject
 
+CHECKS = "shell commands that must succeed in scratch/ before its result is published"
+
 
 class CreateWorkNode(Params):
     """Parameters of `create_work_node`."""
@@ -29,6 +31,7 @@ class CreateWorkNode(Params):
         default=None,
         description="single_inference: one model call without tools, its answer is the output",
     )
+    checks: Names = Field(default=(), description=CHECKS)
     wait: bool = Field(default=False, description="whether to wait until the node has ended")
 
     @field_validator("refs", mode="before")
@@ -58,6 +61,7 @@ async def create_work_node(context: ToolContext, params: CreateWorkNode) -> str:
         worker=params.worker,
         mode=params.mode,
         stage=params.terms(),
+        checks=params.checks,
     )
     created: JsonObject = await context.team.create_node(context.call_id, node)
     if not params.wait:

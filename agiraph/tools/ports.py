@@ -33,6 +33,7 @@ class NewNode:
     worker: str | None = None
     mode: WorkMode | None = None
     stage: StageTerms | None = None
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, model_val
 from agiraph.board.commands import Role, StageTerms
 from agiraph.models import CheckpointPolicy, WorkMode
 from agiraph.tools.base import COORDINATORS, Names, Params, Tool, as_json
-from agiraph.tools.board import CREATE_WORK_NODE, CreateWorkNode, create_work_node
+from agiraph.tools.board import CHECKS, CREATE_WORK_NODE, CreateWorkNode, create_work_node
 from agiraph.tools.ports import NewStage, ToolContext
 
 MODE = (
@@ -102,6 +102,7 @@ class RoleParams(Params):
     dependencies: Names = Field(
         default=(), description="nodes, or roles of this stage, that must be completed first"
     )
+    checks: Names = Field(default=(), description=CHECKS)
 
     @model_validator(mode="before")
     @classmethod
@@ -130,6 +131,7 @@ class RoleParams(Params):
             memory=self.memory,
             refs=self.refs,
             dependencies=self.dependencies,
+            checks=self.checks,
         )
 
 

@@ -28,6 +28,13 @@ def bash(command: str) -> Deed:
     return Deed(tool="bash", subject=command)
 
 
+def test_a_rule_can_be_about_commands_without_a_sandbox_alone() -> None:
+    rule = Rule(action="ask", tool=("bash",), sandboxed=False)
+    deed = Deed(tool="bash", subject="make")
+    assert Policy((rule,)).judge(deed, Who("ada")).action == "ask"
+    assert Policy((rule,)).judge(deed, Who("ada", is_sandboxed=True)).action == "allow"
+
+
 def test_the_first_rule_that_matches_decides() -> None:
     policy = Policy(
         (
@@ -148,7 +155,7 @@ def test_the_examples_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
     examples = "\n".join(lines[lines.index("  rules:") :])
     (tmp_path / "approvals.yaml").write_text(examples)
     policy = read_policy(tmp_path / "approvals.yaml", TOOLS)
-    assert len(policy.rules) == 7
+    assert len(policy.rules) == 8
     assert policy.judge(bash("git push origin"), ADA).action == "ask"
     assert policy.judge(bash("sudo ls"), ADA).action == "deny"
     assert policy.judge(bash("cat /etc/passwd"), ADA).action == "ask"

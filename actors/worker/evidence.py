@@ -1,0 +1,85 @@
+"""Evidence: a node's checks are run before its result is published, and kept with its hashes.
+
+`_evidence.json` stands before the first file is moved. So whoever publishes again, after a crash
+or an interruption, knows from an empty `scratch/` that the checks of this attempt have passed, and
+runs none of them a second time, in a folder where there is nothing left to check.
+"""
+
+import asyncio
+
+from pydantic import ValidationError
+
+from agiraph.errors import Refused
+from agiraph.evidence import CheckResult, Evidence
+from agiraph.home import NodeHome
+from agiraph.journal import replace_file
+from agiraph.models import Assignment
+from agiraph.record import Record
+from agiraph.scopes.publishing import files_left
+from agiraph.tools.checking import evidence_of, run_checks, why_not
+from agiraph.tools.ports import ToolContext
+from agiraph.worktrees.names import FOLDER
+
+
+class KeptEvidence(Record):
+    """What `_evidence.json` holds: the evidence of one attempt."""
+
+    attempt: int
+    evidence: Evidence
+
+
+async def pass_checks(
+    context: ToolContext, assignment: Assignment, home: NodeHome, now: float
+) -> tuple[CheckResult, ...]:
+    """Return how the checks of a node ended, all passed; Refused with the output if one did not."""
+    if not assignment.node.checks:
+        return ()
+    known = _kept(home, assignment.attempt)
+    if known is not None and not files_left(home):
+        return known.checks
+    results = await run_checks(
+        assignment.node.checks,
+        scope=context.scope,
+        config=context.config,
+        environment=context.environment,
+        folder=context.call_folder,
+        cwd=home.scratch.resolve() / FOLDER if assignment.worktree else None,
+    )
+    _report(context, results)
+    if said := why_not(results):
+        raise Refused(said)
+    _keep(home, assignment.attempt, Evidence(checks=results, at=now))
+    return results
+
+
+async def seal(
+    results: tuple[CheckResult, ...], assignment: Assignment, home: NodeHome, now: float
+) -> Evidence | None:
+    """Return the evidence of what stands in `published/` now, and keep it; None without checks."""
+    if not results:
+        return None
+    known = _kept(home, assignment.attempt)
+    at = known.at if known else now
+    evidence = await asyncio.to_thread(evidence_of, results, home.published, at)
+    _keep(home, assignment.attempt, evidence)
+    return evidence
+
+
+def _report(context: ToolContext, results: tuple[CheckResult, ...]) -> None:
+    ended = [{"command": one.command[:300], "exit_code": one.exit_code} for one in results]
+    has_passed = all(one.has_passed for one in results)
+    context.report("node.checked", {"has_passed": has_passed, "checks": ended})
+
+
+def _keep(home: NodeHome, attempt: int, evidence: Evidence) -> None:
+    kept = KeptEvidence(attempt=attempt, evidence=evidence)
+    replace_file(home.evidence, kept.model_dump_json(indent=2) + "\n")
+
+
+def _kept(home: NodeHome, attempt: int) -> Evidence | None:
+    """Return the evidence of an attempt, None if there is none."""
+    try:
+        kept = KeptEvidence.model_validate_json(home.evidence.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return kept.evidence if kept.attempt == attempt else None

@@ -1,0 +1,144 @@
+"""Checking: run the checks of a node where its result stands, and take the hashes of the result.
+
+`run_checks` is the one way to run them: `publish` of a worker does, and so does whoever else takes
+a result in (an autonomous worker's, a worktree that is merged back):
+
+    results = await run_checks(node.checks, scope=..., config=..., environment=..., folder=...)
+    if said := why_not(results): ...   # refused, with the output
+
+A check that has ended is not run again under the same `folder`, also by the next incarnation of a
+process that was killed; one that was cut off is, for nobody knows what it would have said.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from agiraph.config import Config
+from agiraph.errors import InvalidInput, Refused
+from agiraph.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
+from agiraph.sandbox.wall import Wall, standing_wall
+from agiraph.scopes.scope import Scope
+from agiraph.tools.command import Finished, Limits, recover_command, run_command
+from agiraph.tools.shell import visible_environment
+
+KEPT_OUTPUT = 1500
+CLEAN = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+"""What keeps the usual checks from leaving files beside the result."""
+
+
+async def run_checks(
+    checks: Sequence[str],
+    *,
+    scope: Scope,
+    config: Config,
+    environment: Mapping[str, str],
+    folder: Path,
+    cwd: Path | None = None,
+    writable: Sequence[Path] = (),
+) -> tuple[CheckResult, ...]:
+    """Run all checks one after the other behind the wall, each bounded; return how each ended.
+
+    They run in `cwd`, or else where the scope's shell starts, with the variables and limits of
+    `bash` and `shell.check_seconds`. `folder` is this publish's own and lasts until its outcome is
+    journaled; `writable` are folders beyond the scope's (a worktree). Raises Refused if a sandbox
+    is required and none stands. Cancelling kills the check that runs.
+    """
+    wall = standing_wall(config.sandbox)
+    where = cwd or scope.cwd
+    variables = visible_environment(dict(environment), config.shell) | CLEAN
+    before = wall.words_before(scope, path=variables["PATH"], writable=writable, cwd=where)
+    results = []
+    for number, check in enumerate(checks):
+        place = folder / f"check-{number}"
+        limits = _limits(config)
+        finished = await recover_command(place) if place.exists() else None
+        if finished is None:
+            finished = await _run(check, place, where, variables, limits, before)
+        results.append(_result(check, finished, wall))
+    return tuple(results)
+
+
+def _limits(config: Config) -> Limits:
+    shell = config.shell
+    return Limits(shell.check_seconds, shell.output_limit, shell.memory_mb, shell.processes)
+
+
+async def _run(
+    check: str,
+    place: Path,
+    cwd: Path,
+    variables: dict[str, str],
+    limits: Limits,
+    before: Sequence[str],
+) -> Finished | None:
+    try:
+        return await run_command(
+            check, folder=place, cwd=cwd, environment=variables, limits=limits, before=before
+        )
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"the check `{check[:200]}` cannot be run ({error})") from None
+
+
+def _result(check: str, finished: Finished | None, wall: Wall) -> CheckResult:
+    if finished is None:
+        raise Refused(f"the check `{check[:200]}` was killed; nobody knows how it would have ended")
+    return CheckResult(
+        command=check,
+        exit_code=finished.exit_code,
+        output=finished.output[-KEPT_OUTPUT:],
+        is_walled=wall.is_up,
+    )
+
+
+def why_not(results: Sequence[CheckResult]) -> str:
+    """Return what is told of a result whose checks did not all pass; '' if they did."""
+    failed = [result for result in results if not result.has_passed]
+    if not failed:
+        return ""
+    shown = "\n\n".join(f"$ {one.command}\n{one.output.rstrip()}\n{_end(one)}" for one in failed)
+    passed = len(results) - len(failed)
+    return (
+        f"[not published] {len(failed)} of {len(results)} checks of this node failed"
+        f"{f', {passed} passed' if passed else ''}. They run in scratch/; mend what they found and "
+        f"publish again.\n\n{shown}"
+    )
+
+
+def _end(result: CheckResult) -> str:
+    if result.exit_code is None:
+        return "[its time ran out]"
+    if result.exit_code < 0:
+        return f"[killed by signal {-result.exit_code}]"
+    return f"[exit code {result.exit_code}]"
+
+
+def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> Evidence:
+    """Return the evidence of a published result; it reads every file of it, so call in a thread."""
+    sums = {path: _sha256(published / path) for path in _files(published)}
+    lines = "".join(f"{digest}  {path}\n" for path, digest in sums.items())
+    return Evidence(
+        checks=tuple(results),
+        artifacts=dict(list(sums.items())[:ARTIFACTS_NAMED]),
+        digest=hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest(),
+        at=now,
+    )
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the relative paths of the regular files below a folder, sorted; links are passed."""
+    found = []
+    for base, _, names in os.walk(folder, followlinks=False):
+        paths = (Path(base, name) for name in names)
+        found += [path.relative_to(folder).as_posix() for path in paths if _is_regular(path)]
+    return sorted(found)
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _sha256(file: Path) -> str:
+    with open(file, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,0 +1,90 @@
+"""Checks with the real bash: each is run once under its folder, bounded, and told as it ended."""
+
+import asyncio
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from agiraph.errors import InvalidInput, Refused
+from agiraph.evidence import LONGEST_CHECK, MOST_CHECKS, CheckResult, normal_checks
+from agiraph.sandbox.probe import probe
+from agiraph.tools.checking import evidence_of, run_checks, why_not
+from tests.unit.tools.desk import Desk
+
+
+def checked(desk: Desk, *checks: str, folder: str = "call-1") -> tuple[CheckResult, ...]:
+    context = desk.context(folder)
+    return asyncio.run(
+        run_checks(
+            checks,
+            scope=context.scope,
+            config=context.config,
+            environment={"PATH": os.defpath, "ANTHROPIC_API_KEY": "sk-secret"},
+            folder=context.call_folder,
+        )
+    )
+
+
+def test_all_checks_are_run_and_each_is_told_as_it_ended(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    (desk.node.scratch / "a.txt").write_text("a")
+    results = checked(desk, "cat a.txt", "echo wrong; exit 3", "env")
+    assert [one.exit_code for one in results] == [0, 3, 0]
+    assert results[0] == CheckResult(
+        command="cat a.txt", exit_code=0, output="a", is_walled=probe().works
+    )
+    assert "secret" not in results[2].output
+    said = why_not(results)
+    assert "1 of 3 checks of this node failed, 2 passed" in said
+    assert "$ echo wrong; exit 3\nwrong\n[exit code 3]" in said
+    assert why_not(results[:1]) == ""
+
+
+def test_a_check_has_its_time(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.limited("shell", check_seconds=0.2)
+    assert "[its time ran out]" in why_not(checked(desk, "sleep 86400"))
+
+
+def test_under_the_same_folder_a_check_that_has_ended_is_not_run_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    first = checked(desk, "echo x >> ran.txt; cat ran.txt")
+    assert checked(desk, "echo x >> ran.txt; cat ran.txt") == first
+    assert (desk.node.scratch / "ran.txt").read_text() == "x\n"
+    checked(desk, "echo x >> ran.txt", folder="call-2")
+    assert (desk.node.scratch / "ran.txt").read_text() == "x\nx\n"
+
+
+def test_a_check_is_refused_where_a_sandbox_is_required_and_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agiraph.sandbox.probe.find_program", lambda: None)
+    desk = Desk(tmp_path)
+    desk.limited("sandbox", required=True)
+    with pytest.raises(Refused, match="install"):
+        checked(desk, "true")
+
+
+def test_hashes_are_those_of_sha256sum(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two").write_text("2")
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    evidence = evidence_of((), tmp_path, 7.0)
+    sums = {path: hashlib.sha256(text).hexdigest() for path, text in (("a", b"1"), ("b/two", b"2"))}
+    assert evidence.artifacts == sums
+    lines = "".join(f"{digest}  {path}\n" for path, digest in sums.items())
+    assert evidence.digest == hashlib.sha256(lines.encode()).hexdigest()
+    assert evidence.at == 7.0
+
+
+def test_what_cannot_be_a_check_is_refused_when_the_node_is_made() -> None:
+    assert normal_checks((" make test ", "", "  ")) == ("make test",)
+    with pytest.raises(InvalidInput, match=f"{MOST_CHECKS} checks"):
+        normal_checks(("true",) * (MOST_CHECKS + 1))
+    with pytest.raises(InvalidInput, match="at most"):
+        normal_checks(("x" * (LONGEST_CHECK + 1),))
+    with pytest.raises(InvalidInput, match="NUL"):
+        normal_checks(("a\0b",))

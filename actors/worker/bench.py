@@ -8,12 +8,8 @@ from actors.entity.args import WorkerArgs
 from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from actors.entity.timing import Timing
-        assignment, now = self._assignment, self._runtime.clock.now()
-        home, checkout = self._worker.node_home(assignment.node), self._worker.checkout
-        results = await pass_checks(self._worker.context(call_id), assignment, home, now)
-        commit = await checkout.commit(assignment, summary)
-        files = publish_files(home, but=checkout.left_out(assignment))
-        evidence = await seal(results, assignment, home, now)
+from actors.worker.checkout import Checkout
+from actors.worker.evidence import pass_checks, seal
 from agiraph.agent.doing import waiting_for
 from agiraph.errors import Refused
 from agiraph.home import NodeHome
@@ -170,15 +166,11 @@ class WorkerBench(Timing):
         """
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
-        assignment = self._assignment
-        checkout = self._worker.checkout
-        commit = await checkout.commit(assignment, summary)
-        home = self._worker.node_home(assignment.node)
-        files = publish_files(home, but=checkout.left_out(assignment))
         assignment, now = self._assignment, self._runtime.clock.now()
-        home = self._worker.node_home(assignment.node)
+        home, checkout = self._worker.node_home(assignment.node), self._worker.checkout
         results = await pass_checks(self._worker.context(call_id), assignment, home, now)
-        files = publish_files(home)
+        commit = await checkout.commit(assignment, summary)
+        files = publish_files(home, but=checkout.left_out(assignment))
         evidence = await seal(results, assignment, home, now)
         if insight.strip():
             await self._offer(assignment, insight.strip())

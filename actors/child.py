@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from actors.environment import KEY_HOLDERS, holds_secrets
+from actors.environment import KEY_HOLDERS, holds_secrets, naming_settings
 from actors.kinds import PREPARATIONS, entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
@@ -22,7 +22,7 @@ from actors.linux import adopt_orphans, die_with_parent, hide_environment
 EXIT_CRASHED = 1
 EXIT_ORPHAN = 71
 LOG_LIMIT = 8 * 1024 * 1024
-SUBREAPERS = frozenset({"worker", "coordinator"})
+SUBREAPERS = frozenset({"worker", "coordinator", "tools"})
 LAUNCH_FD = 3
 
 
@@ -57,7 +57,8 @@ def be_born(launch: Launch, supervisor_pid: int, lifeline: int | None = None) ->
         os._exit(EXIT_ORPHAN)
     if launch.kind in SUBREAPERS:
         adopt_orphans()
-    if launch.kind in KEY_HOLDERS or holds_secrets(launch.kind, launch.config.get("channels", {})):
+    naming = naming_settings(launch.kind, launch.address, launch.config)
+    if launch.kind in KEY_HOLDERS or holds_secrets(launch.kind, naming):
         hide_environment()
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)

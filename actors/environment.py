@@ -24,31 +24,48 @@ SECRET_SUFFIXES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 BROKER_KIND = "broker"
 WEB_KIND = "web"
 HUMAN_KIND = "human"
+TOOLS_KIND = "tools"
 TRACER_KIND = "tracer"
 OTEL_PREFIX = "OTEL_"
 SCREEN_NAMES = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY"})
-KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND, TRACER_KIND})
+KEY_HOLDERS = frozenset({BROKER_KIND, WEB_KIND, TRACER_KIND, TOOLS_KIND})
+
+
+def naming_settings(kind: str, address: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return those settings of a process that name variables which it alone may see.
+
+    The person's gateway has its channels, a host of tools its one server.
+    """
+    if kind == HUMAN_KIND:
+        channels: Mapping[str, Any] = config.get("channels", NONE)
+        return channels
+    if kind == TOOLS_KIND:
+        name = address.rpartition("/")[2]
+        return {name: config.get("mcp", NONE).get("servers", NONE).get(name, NONE)}
+    return NONE
 
 
 def environment_for(
-    kind: str, environ: Mapping[str, str], channels: Mapping[str, Any] = NONE
+    kind: str, environ: Mapping[str, str], settings: Mapping[str, Any] = NONE
 ) -> dict[str, str]:
     """Return the variables of `environ` that a process of this kind may see.
 
     Provider keys and addresses reach the broker only, keys of search services the web process only;
     a variable that is named like a secret reaches nobody else, even if it begins with AGIRAPH_.
-    The person's gateway sees those that his `channels` name, and where his screen is.
+    The person's gateway sees those that its channels name, and where his screen is; a host of
+    tools those that its server names. `settings` are those of `naming_settings`.
     """
     seen = {name: value for name, value in environ.items() if _may_see(kind, name)}
-    if kind == HUMAN_KIND and channels:
-        wanted = SCREEN_NAMES | variables_in(channels)
+    if kind in (HUMAN_KIND, TOOLS_KIND) and settings:
+        screen = SCREEN_NAMES if kind == HUMAN_KIND else frozenset[str]()
+        wanted = screen | variables_in(settings)
         seen |= {name: value for name, value in environ.items() if name in wanted}
     return seen
 
 
-def holds_secrets(kind: str, channels: Mapping[str, Any]) -> bool:
+def holds_secrets(kind: str, settings: Mapping[str, Any]) -> bool:
     """Whether a process of this kind is given variables that nobody else should read."""
-    return kind == HUMAN_KIND and bool(variables_in(channels))
+    return kind == HUMAN_KIND and bool(variables_in(settings))
 
 
 def _may_see(kind: str, name: str) -> bool:

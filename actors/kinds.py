@@ -18,6 +18,7 @@ KINDS: Mapping[str, str] = {
     "worker": "actors.worker.main:main",
     "tracer": "actors.tracer.main:main",
     "web": "actors.web.main:main",
+    "tools": "actors.mcp.main:main",
 }
 
 PREPARATIONS: Mapping[str, str] = {"broker": "actors.broker.warming:begin"}

@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from agiraph.channels.settings import ChannelConfig
 from agiraph.errors import InvalidInput
+from agiraph.mcp.settings import ServerConfig, ServerName, check_names
 from agiraph.models import CheckpointPolicy
 from agiraph.money import WhenSpent
 from agiraph.yaml_text import LOADER, read_yaml
@@ -167,6 +175,23 @@ class WebConfig(Section):
     user_agent: str = Field(min_length=1, pattern=r"^[\x20-\x7e]+$")
     cache_seconds: float = Field(ge=0)
     concurrent_calls: int = Field(ge=1)
+
+
+class McpConfig(Section):
+    """Tools of other programs, by the Model Context Protocol."""
+
+    timeout_seconds: float = Field(gt=0)
+    start_seconds: float = Field(gt=0)
+    result_limit: int = Field(ge=500)
+    concurrent_calls: int = Field(ge=1)
+    park_after_seconds: float = Field(ge=0)
+    servers: dict[ServerName, ServerConfig]
+
+    @field_validator("servers")
+    @classmethod
+    def _are_named_well(cls, servers: dict[str, ServerConfig]) -> dict[str, ServerConfig]:
+        check_names(servers)
+        return servers
 
 
 class MemoryConfig(Section):
@@ -331,6 +356,7 @@ class Config(Section):
     worktrees: WorktreesConfig
     files: FilesConfig
     web: WebConfig
+    mcp: McpConfig
     memory: MemoryConfig
     triggers: TriggersConfig
     callbacks: dict[str, str]
@@ -428,7 +454,7 @@ def _explain_one(problem: dict[str, Any], lines: dict[tuple[str, ...], str]) -> 
     key = ".".join(path)
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
-    if path[:1] == ("channels",):  # what was given there may be a secret
+    if path[0] in ("channels", "mcp"):  # what was given there may be a secret
         return f"{place}: {key}: {problem['msg'].removeprefix('Value error, ')}"
     return f"{place}: {key}: {problem['msg']} (got {problem['input']!r})"
 
@@ -440,6 +466,8 @@ def _possible(path: tuple[str, ...]) -> list[str]:
         inner = field.annotation if field else None
         if inner == dict[ChannelName, ChannelConfig]:
             return sorted(ChannelConfig.model_fields)
+        if inner == dict[ServerName, ServerConfig]:
+            return sorted(ServerConfig.model_fields)
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             break
         model = inner

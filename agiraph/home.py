@@ -125,6 +125,11 @@ class WorkerHome:
         """Who watches over the outside agent that runs, if one does."""
         return self.path / ".warden"
 
+    @property
+    def outfit(self) -> Path:
+        """The tools of servers that I have on my current node."""
+        return self.path / ".tools-at-start.json"
+
 
 @dataclass(frozen=True, slots=True)
 class RunHome:
@@ -218,6 +223,11 @@ class AgentHome:
         return self.path / ".memory-at-start.json"
 
     @property
+    def outfit(self) -> Path:
+        """The servers' tools of the coordinator in its current run. Written by the coordinator."""
+        return self.path / ".tools-at-start.json"
+
+    @property
     def conversation(self) -> Path:
         """The coordinator's journal, one across runs."""
         return self.path / "conversation.jsonl"
@@ -294,6 +304,16 @@ class SystemHome:
     def tracing(self) -> Path:
         """How far events were made into spans, and what is under way. Written by the tracer."""
         return self.path / "tracing.json"
+
+    @property
+    def tools(self) -> Path:
+        """What each server of tools offers, a file a server. Written by its `tools/` process."""
+        return self.path / "tools"
+
+    @property
+    def secrets(self) -> Path:
+        """Values of variables that settings name, mode 0600. Written by the person."""
+        return self.path / "secrets.env"
 
     @property
     def attempts(self) -> Path:

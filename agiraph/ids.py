@@ -24,6 +24,8 @@ TRACER = Address("tracer")
 HUMAN = Address("human")
 WEB = Address("tools/web")
 
+TOOLS_PREFIX = "tools/"
+
 COORDINATOR_NAME = "coordinator"
 HUMAN_NAME = "human"
 BOARD_NAME = "board"
@@ -80,6 +82,11 @@ def coordinator_address(agent: AgentId) -> Address:
 def worker_address(agent: AgentId, worker: WorkerId) -> Address:
     """Return the address of one worker of an agent."""
     return Address(f"{agent}/{worker}")
+
+
+def tools_address(server: str) -> Address:
+    """Return the address of the process that holds a server of tools."""
+    return Address(f"{TOOLS_PREFIX}{server}")
 
 
 def agent_of(address: str) -> AgentId | None:

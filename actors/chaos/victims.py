@@ -5,10 +5,9 @@ from pathlib import Path
 
 import psutil
 
-from actors.supervisor.options import ON_DEMAND
+from actors.supervisor.options import kind_of
 from actors.supervisor.table import Table, fold
 from agiraph.home import Home
-from agiraph.ids import Address
 from agiraph.journal import read_journal
 from agiraph.messages import ChildSpec
 
@@ -42,7 +41,7 @@ def living(home: Path, supervisor_pid: int) -> list[Victim]:
 
 def _kind(table: Table, address: str) -> str:
     row = table.rows.get(address)
-    return row.spec.kind if row else ON_DEMAND.get(Address(address), address)
+    return row.spec.kind if row else kind_of(address)
 
 
 def _journal(home: Path, table: Table, address: str) -> Path | None:

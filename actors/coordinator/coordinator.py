@@ -30,6 +30,7 @@ from actors.entity.compactor import Compactor
 from actors.entity.elsewhere import ToolProcesses
 from actors.entity.fatal import answer_open_calls, fatal_step
 from actors.entity.mind import BrokerMind
+from actors.entity.outfit import lent_in_words, outfit_of_lead
 from actors.entity.patience import Patience
 from actors.entity.questions import Answers
 from actors.entity.reception import Reception
@@ -131,16 +132,7 @@ class CoordinatorActor:
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self._bulletin = Bulletin(self.office, self.transcript, runtime.clock)
         self._skills = find_skills(runtime.home.path, args.agent.input_dir)
-        self._system = coordinator_system(
-            args.agent,
-            soul=self.files.soul(),
-            goal=self.files.goal(),
-            skills=listing(self._skills),
-            memory=memory_at_start(home, args.run, runtime.config.memory.prompt_limit),
-            guidance=self._toolbox.guidance(),
-            today=self.record.today,
-            max_concurrent=runtime.config.run.max_concurrent,
-        )
+        self._system = self._system_prompt()
         if self.transcript.is_paused:
             self._gate.shut()
 
@@ -153,6 +145,20 @@ class CoordinatorActor:
     def transcript(self) -> Transcript:
         """What the coordinator has been through."""
         return self.conversation.transcript
+
+    def _system_prompt(self, lent: str = "") -> str:
+        config, agent_home = self.runtime.config, self.runtime.home.agent(self.agent)
+        guidance = self._toolbox.guidance()
+        return coordinator_system(
+            self.args.agent,
+            soul=self.files.soul(),
+            goal=self.files.goal(),
+            skills=listing(self._skills),
+            memory=memory_at_start(agent_home, self.args.run, config.memory.prompt_limit),
+            guidance=f"{guidance}\n\n{lent}" if lent else guidance,
+            today=self.record.today,
+            max_concurrent=config.run.max_concurrent,
+        )
 
     # --- the life of a coordinator ---------------------------------------------------------------
 
@@ -219,6 +225,7 @@ class CoordinatorActor:
     async def _think_for_ever(self) -> None:
         if self._poison:
             await self._set_aside(self._poison)
+        await self._equip()
         loop = AgentLoop(
             self,
             self.conversation,
@@ -237,6 +244,18 @@ class CoordinatorActor:
                     self._fail(reason)
                 await self._say_to_human(reason + await self._triggered.model_failed(failure))
                 await self._rest()
+
+    async def _equip(self) -> None:
+        """Take the tools of servers that there are for this run, and know those to give away."""
+        if not self.runtime.config.mcp.servers:
+            return
+        kept, run = self.runtime.home.agent(self.agent).outfit, self.args.run
+        outfit = await outfit_of_lead(self.runtime, kept, run, self.args.tools, self.name)
+        self._toolbox = self._toolbox.with_served(outfit.tools)
+        self._compactor = Compactor(self, self._mind, self._toolbox)
+        self._system = self._system_prompt(lent_in_words(outfit))
+        if outfit.told:
+            self._tell(outfit.told)
 
     def _fail(self, reason: str) -> None:
         if self.office.board.is_running:

@@ -131,7 +131,8 @@ class CoordinatorLead(Timing):
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""
-        await require_worker(self._runtime, worker.model, worker.tools)
+        about = (worker.model, worker.tools, worker.name, worker.role)
+        await require_worker(self._runtime, *about)
         cause = self._cause(call_id)
         self._office.execute(
             c.SpawnWorker(

@@ -2,6 +2,7 @@
 
 from actors.coordinator.office import Office
 from actors.entity.asking import ask_until_answered
+from actors.entity.outfit import require_tools
 from actors.runtime import Runtime
 from agiraph.board import commands as c
 from agiraph.board.board import Board
@@ -14,10 +15,15 @@ from agiraph.turns import JsonObject
 
 
 async def require_worker(
-    runtime: Runtime, model: str | None, tools: tuple[str, ...] | None
+    runtime: Runtime,
+    model: str | None,
+    tools: tuple[str, ...] | None,
+    name: str,
+    role: str | None,
 ) -> None:
     """Raise Refused for a tool that does not exist or a model that cannot be asked."""
     Toolbox.for_entity("worker", tools)
+    await require_tools(runtime, tools, name, role)
     if model:
         await ask_until_answered(runtime, BROKER, CheckModel(model=model))
 
@@ -28,7 +34,7 @@ async def launch_roles(runtime: Runtime, office: Office, cause: str, stage: NewS
     Every model and tool is looked at before anything is changed.
     """
     for role in stage.roles:
-        await require_worker(runtime, role.model, role.tools)
+        await require_worker(runtime, role.model, role.tools, role.name, role.name)
     office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire))
     return launched_stage(office.board, cause)
 

@@ -8,11 +8,20 @@ from actors.entity.questions import ASK_HUMAN, Answers, Arrived, approval_id, qu
 from actors.entity.talk import Speaker
 from actors.entity.trust import may_say, shown_name
 from agiraph.agent.answers import late_answer_in_words
+from agiraph.agent.doing import STEP_LIMIT
 from agiraph.agent.inbox import Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
-from agiraph.ids import QuestionId, coordinator_address
-from agiraph.messages import Body, ModelDelta, Pause, QuestionAnswered, Resume, Text
+from agiraph.ids import QuestionId, coordinator_address, derived_message_id
+from agiraph.messages import (
+    Body,
+    ModelDelta,
+    Pause,
+    QuestionAnswered,
+    Resume,
+    Text,
+    ToolProgress,
+)
 from transport.endpoint import Received
 
 Handler = Callable[[Received], Awaitable[None]]
@@ -49,6 +58,8 @@ class Reception:
         match body:
             case ModelDelta():
                 self._mind.hear_delta(body)
+            case ToolProgress(call=call, text=text):
+                self._show_progress(call, text)
             case Text(from_name=claimed):
                 name = shown_name(sender, claimed)
                 self._hear(received, body.model_copy(update={"from_name": name}))
@@ -62,6 +73,13 @@ class Reception:
                 self._note(received, "resumed")
             case _:
                 await self._handler(received)
+
+    def _show_progress(self, call: bytes, text: str) -> None:
+        """Show how far the call that runs now has come."""
+        address = self._runtime.address
+        for opened in self._speaker.transcript.open_calls[:1]:
+            if derived_message_id(address, opened.key) == call:
+                self._speaker.show("busy", f"{opened.call.name}: {text}"[:STEP_LIMIT])
 
     def _take_answer(self, received: Received, answered: QuestionAnswered) -> None:
         """Give an answer to the call that waits for it; if none does, it is a message.

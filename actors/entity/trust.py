@@ -10,6 +10,7 @@ from agiraph.ids import (
     HUMAN,
     HUMAN_NAME,
     SUPERVISOR,
+    TOOLS_PREFIX,
     AgentId,
     agent_of,
     coordinator_address,
@@ -27,6 +28,7 @@ from agiraph.messages import (
     Resume,
     SubNodeEnded,
     Text,
+    ToolProgress,
     TriggerFired,
     ViewBoard,
 )
@@ -39,6 +41,8 @@ def may_say(sender: str, body: Body, agent: AgentId) -> bool:
     match body:
         case ModelDelta():
             return sender == BROKER
+        case ToolProgress():
+            return sender.startswith(TOOLS_PREFIX)
         case QuestionAnswered() | Pause() | Resume() | BeginRun():
             return sender == HUMAN
         case TriggerFired():

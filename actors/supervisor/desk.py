@@ -4,7 +4,7 @@ import time
 
 from actors.supervisor.keeper import Keeper
 from actors.supervisor.nursery import Nursery
-from actors.supervisor.options import ON_DEMAND, OPTIONAL, SERVICES
+from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES
 from actors.supervisor.rows import own_rows, row_of
 from actors.supervisor.table import DesiredSet
 from agiraph.errors import Unavailable
@@ -37,7 +37,7 @@ class FrontDesk:
 
     def startable(self) -> list[str]:
         """Return the kinds that may be started by message."""
-        services = {*SERVICES, *OPTIONAL, *ON_DEMAND.values()}
+        services = {*SERVICES, *OPTIONAL, *ON_DEMAND_KINDS}
         return [kind for kind in self._nursery.options.kinds if kind not in services]
 
     def beat(self, sender: str, incarnation: int, body: ChildBeat) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgpack
 
 from actors.child import framed_launch, log_file
-from actors.environment import environment_for
+from actors.environment import environment_for, naming_settings
 from actors.launch import Launch
 from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_spawner
 from actors.supervisor.reaper import Reaper
@@ -46,7 +46,8 @@ class Spawned:
 
 def environment_of(launch: Launch, environ: Mapping[str, str]) -> dict[str, str]:
     """Return what of `environ` the process of a launch may see."""
-    return environment_for(launch.kind, environ, launch.config.get("channels", {}))
+    naming = naming_settings(launch.kind, launch.address, launch.config)
+    return environment_for(launch.kind, environ, naming)
 
 
 class Launcher(Protocol):

@@ -7,14 +7,39 @@ from pathlib import Path
 from actors.kinds import KINDS
 from actors.supervisor.ahead import Ahead
 from agiraph.config import Config
-from agiraph.ids import BROKER, CLOCK, HUMAN, RECORDER, ROUTER, TRACER, WEB, Address
+from agiraph.ids import (
+    BROKER,
+    CLOCK,
+    HUMAN,
+    RECORDER,
+    ROUTER,
+    TOOLS_PREFIX,
+    TRACER,
+    WEB,
+    Address,
+    tools_address,
+)
 
 SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
-ON_DEMAND = {WEB: "web"}
-"""Services that have a process only while somebody needs them, with their kinds."""
+TOOLS = "tools"
+ON_DEMAND_KINDS = ("web", TOOLS)
+"""Kinds of services that have a process only while somebody needs them."""
 OPTIONAL = (TRACER,)
 """Services that are there only if the settings ask for them; the house stands without them."""
 SPAWNER = Address("spawner")
+
+
+def kind_of(service: str) -> str:
+    """Return the kind of a service's process: its address, but for those on demand."""
+    if service == WEB:
+        return "web"
+    return TOOLS if service.startswith(TOOLS_PREFIX) else service
+
+
+def on_demand(config: Config) -> dict[Address, str]:
+    """Return the services that are started when somebody asks them something, with their kinds."""
+    servers = map(tools_address, sorted(config.mcp.servers))
+    return {address: kind_of(address) for address in (WEB, *servers)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from actors.supervisor.keeper import Keeper
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.lock import HomeLock
 from actors.supervisor.nursery import Nursery
-from actors.supervisor.options import ON_DEMAND, OPTIONAL, SERVICES, Options
+from actors.supervisor.options import OPTIONAL, SERVICES, Options, on_demand
 from actors.supervisor.reaper import kill_group
 from agiraph.home import Home
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
@@ -115,7 +115,7 @@ class Supervisor:
         nursery = self._nursery
         if nursery.fork is not None:
             nursery.fork.start()
-        for address, kind in ON_DEMAND.items():
+        for address, kind in on_demand(self._options.config).items():
             nursery.service(address, kind, "parked")
         nursery.announce()
         await self._start_service(ROUTER)

@@ -27,6 +27,7 @@ from actors.worker.approving import worker_clearance
 from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.checkout import Checkout
+from actors.worker.equipment import worker_outfit
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from actors.worker.giving_up import GiveUp
@@ -297,7 +298,21 @@ class WorkerActor:
 
             await OutsideWork(self, self._talk, self._bench).run()
         else:
+            await self._equip()
             await self._loop().run()
+
+    async def _equip(self) -> None:
+        """Take up the tools that there are for this node, those of servers among them."""
+        if not self.runtime.config.mcp.servers or self._one_shot:
+            return
+        about = (self.args.worker, self.files, self._assignment)
+        outfit = await worker_outfit(self.runtime, *about)
+        own = Toolbox.for_entity("worker", self.args.worker.tools)
+        self._toolbox = own.with_served(outfit.tools)
+        self._compactor = Compactor(self, self._mind, self._toolbox)
+        self._system = self._system_prompt()
+        if outfit.told:
+            self._tell(outfit.told)
 
     def _loop(self) -> AgentLoop:
         return AgentLoop(

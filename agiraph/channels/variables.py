@@ -1,4 +1,4 @@
-"""The variables, `${NAME}`, that the settings of channels name in place of secrets.
+"""The variables, `${NAME}`, that settings (of channels, of tool servers) name in place of secrets.
 
 Imports nothing of pydantic: whoever starts a process asks here what that process may see.
 """
@@ -21,3 +21,5 @@ def _variables(values: Iterable[Any]) -> Iterable[str]:
             yield from VARIABLE.findall(value)
         elif isinstance(value, Mapping):
             yield from _variables(value.values())
+        elif isinstance(value, list | tuple):
+            yield from _variables(value)

@@ -205,17 +205,45 @@ class Lead(Team, Timekeeper, Protocol):
 class Elsewhere(Protocol):
     """The way to tools that run in a process of their own."""
 
-    async def call(self, call_id: str, server: Address, tool: str, arguments: JsonObject) -> str:
-        """Return what a tool of the process `server` says; raises Refused with its reason."""
+    async def call(
+        self,
+        call_id: str,
+        server: Address,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        is_repeatable: bool = True,
+    ) -> str:
+        """Return what a tool of the process `server` says; raises Refused with its reason.
+
+        What is not repeatable is called once at most: if its process dies, nobody knows what
+        became of it, and Refused says so.
+        """
+        ...
+
+    async def recover(self, call_id: str, server: Address) -> str | None:
+        """Return the result of a call that an earlier incarnation made, None if it is not known."""
         ...
 
 
 class Nowhere:
     """No way to any other process: what an entity has that was given none."""
 
-    async def call(self, call_id: str, server: Address, tool: str, arguments: JsonObject) -> str:
+    async def call(
+        self,
+        call_id: str,
+        server: Address,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        is_repeatable: bool = True,
+    ) -> str:
         """Refuse."""
         raise Refused(f"{tool} cannot be used here: {server} cannot be reached")
+
+    async def recover(self, call_id: str, server: Address) -> str | None:
+        """Know nothing."""
+        return None
 
 
 def _to_nobody(event: str, data: JsonObject) -> None:

@@ -12,8 +12,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.errors import InvalidInput, Refused, unknown
+from agiraph.mcp.catalog import ServedTool
+from agiraph.mcp.grants import own_and_served
 from agiraph.tools.base import Params, Tool
 from agiraph.tools.ports import EntityKind, ToolContext
+from agiraph.tools.served import Served, as_tool, guidance_of
 from agiraph.tools.table import TOOLS
 from agiraph.turns import ToolCall, ToolSchema, ToolTurn
 
@@ -33,7 +36,9 @@ class Toolbox:
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
         The tools that end its work are always there. Raises InvalidInput for an unknown name.
+        Tools of servers are not among them (`with_served`).
         """
+        allowed, _ = own_and_served(allowed)
         tools = [tool for tool in TOOLS if kind in tool.kinds]
         if allowed is None:
             return cls(tools)
@@ -46,6 +51,10 @@ class Toolbox:
     def without(self, *names: str) -> "Toolbox":
         """Return the same tools but these."""
         return Toolbox([tool for tool in self._tools.values() if tool.name not in names])
+
+    def with_served(self, served: Sequence[ServedTool]) -> "Toolbox":
+        """Return the same tools, and behind them these of servers, in their order."""
+        return Toolbox([*self._tools.values(), *map(as_tool, served)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,7 +69,13 @@ class Toolbox:
 
     def guidance(self) -> str:
         """Return the runbooks of all tools held, as one markdown text for the system prompt."""
-        return "\n\n".join(f"### {name}\n\n{tool.guidance()}" for name, tool in self._tools.items())
+        own = [
+            f"### {name}\n\n{tool.guidance()}"
+            for name, tool in self._tools.items()
+            if not isinstance(tool, Served)
+        ]
+        served = [name for name, tool in self._tools.items() if isinstance(tool, Served)]
+        return "\n\n".join(filter(None, [*own, guidance_of(served)]))
 
     def is_idempotent(self, name: str) -> bool:
         """Whether a call that a crash interrupted may be run again (an unknown tool may)."""

@@ -1,0 +1,223 @@
+"""ToolHost: takes calls from the bus, runs one task a call, answers whoever asked last.
+
+A call is known by the id of its message. Asked again while it runs, it goes on; asked again after
+its end, it is answered from what was kept. The asker of a call that may be repeated can be
+forgotten when it dies: its next incarnation asks again. Any other call goes on without its asker,
+and what it returns is kept for whoever asks what became of it.
+"""
+
+import asyncio
+import secrets
+from dataclasses import dataclass, field
+
+from actors.entity.asking import LONGEST_PAUSE_SECONDS
+from actors.mcp.keeping import Keeping
+from actors.mcp.results import Results
+from actors.mcp.speech import Lost, Manner, say
+from actors.runtime import Runtime
+from actors.side_work import SideWork, first_to_end
+from agiraph.errors import Refused
+from agiraph.ids import HUMAN, agent_of
+from agiraph.mcp.catalog import ServedTool
+from agiraph.mcp.settings import ServerConfig
+from agiraph.messages import (
+    CallTool,
+    CancelTool,
+    FetchResult,
+    ListTools,
+    NoSuchCall,
+    ToolProgress,
+    ToolResult,
+    ToolsListed,
+)
+from agiraph.messages.body import Body
+from transport.endpoint import Received
+from transport.errors import TransportError
+
+WORD_BYTES = 4
+PROGRESS_LIMIT = 200
+AT_LEAST_SECONDS = 2 * LONGEST_PAUSE_SECONDS
+"""Who woke this process asks again after a pause: it must still be there by then."""
+UNKNOWN = (
+    "[interrupted] The server '{server}' died while this call ran; its outcome is unknown. "
+    "Look at what it has done before you try it again."
+)
+TOO_LONG = (
+    "{tool} was not done within {seconds:g} s and was cancelled; what it has done by then stands"
+)
+
+
+@dataclass(slots=True)
+class CallInFlight:
+    """One call: its newest questions and its task."""
+
+    asked: list[Received]
+    is_repeatable: bool
+    task: "asyncio.Task[None]" = field(init=False)
+
+
+class ToolHost:
+    """The shell round one server."""
+
+    def __init__(
+        self, runtime: Runtime, server: str, settings: ServerConfig, keeping: Keeping
+    ) -> None:
+        """Serve `server` over `runtime`."""
+        self._runtime = runtime
+        self._server = server
+        self._settings = settings
+        self._keeping = keeping
+        self._config = runtime.config.mcp
+        self._in_flight: dict[bytes, CallInFlight] = {}
+        self._results = Results()
+        self._slots = asyncio.Semaphore(self._config.concurrent_calls)
+        self._side = SideWork()
+
+    async def serve(self) -> None:
+        """Take calls until there have been none for a while."""
+        self._runtime.endpoint.on_down = self._peer_down
+        await self._runtime.ready()
+        try:
+            await first_to_end(self._receive(), self._keeping.watch(), self._side.until_broken())
+        finally:
+            await self._side.stop()
+
+    async def _receive(self) -> None:
+        own = self._settings.park_after_seconds
+        seconds = self._config.park_after_seconds if own is None else own
+        patience = max(seconds, AT_LEAST_SECONDS) if seconds else None
+        receiving = asyncio.ensure_future(self._runtime.receive())
+        try:
+            while True:
+                done, _ = await asyncio.wait({receiving}, timeout=patience)
+                if done:
+                    self._take(receiving.result())
+                    receiving = asyncio.ensure_future(self._runtime.receive())
+                elif self._runtime.is_announced and self._side.is_empty:
+                    self._runtime.park()
+        finally:
+            receiving.cancel()
+
+    def _take(self, received: Received) -> None:
+        sender = received.header.sender
+        is_entity = agent_of(sender) is not None
+        match received.body:
+            case CallTool() if is_entity:
+                self._call(received, received.body)
+            case CancelTool(call=call):
+                self._cancel(received, call)
+            case FetchResult(call=call) if is_entity:
+                self._fetch(received, call)
+            case ListTools(afresh=afresh) if is_entity or sender == HUMAN:
+                self._side.start(self._list(received, afresh=afresh))
+            case other:
+                self._runtime.log.warning("not for a tool host", type=type(other).__name__)
+        self._runtime.done(received)
+
+    # --- what is asked ---------------------------------------------------------------------------
+
+    async def _list(self, received: Received, *, afresh: bool) -> None:
+        await self._answer(received, ToolsListed(catalog=await self._keeping.known(afresh=afresh)))
+
+    def _call(self, received: Received, body: CallTool) -> None:
+        id = received.header.id
+        running = self._in_flight.get(id)
+        if running is not None and not (running.task.done() or running.task.cancelling()):
+            running.asked = [received]
+            return
+        if (known := self._results.get(id)) is not None:
+            self._side.start(self._answer(received, known))
+            return
+        tool = self._keeping.catalog.tool(body.tool)
+        call = CallInFlight([received], is_repeatable=tool is not None and tool.is_repeatable)
+        self._in_flight[id] = call
+        call.task = self._side.start(self._run(id, call, body))
+        call.task.add_done_callback(lambda task: self._forget(id, call))
+
+    def _fetch(self, received: Received, id: bytes) -> None:
+        running = self._in_flight.get(id)
+        if running is not None and not running.task.cancelling():
+            running.asked.append(received)
+            return
+        self._side.start(self._answer(received, self._results.get(id) or NoSuchCall()))
+
+    def _forget(self, id: bytes, call: CallInFlight) -> None:
+        if self._in_flight.get(id) is call:
+            del self._in_flight[id]
+
+    def _cancel(self, received: Received, id: bytes) -> None:
+        call = self._in_flight.get(id)
+        if call is not None and call.asked[-1].header.sender == received.header.sender:
+            call.task.cancel()
+
+    def _peer_down(self, address: str, incarnation: int) -> None:
+        for call in self._in_flight.values():
+            header = call.asked[-1].header
+            if call.is_repeatable and (header.sender, header.incarnation) == (address, incarnation):
+                call.task.cancel()
+
+    async def _answer(self, asked: Received, body: Body) -> None:
+        try:
+            await self._runtime.reply(asked, body)
+        except TransportError as error:  # the asker asks again when it is back
+            self._runtime.log.warning("an answer did not go out", reason=str(error))
+
+    # --- one call --------------------------------------------------------------------------------
+
+    async def _run(self, id: bytes, call: CallInFlight, body: CallTool) -> None:
+        result = await self._result(id, call, body)
+        if not call.is_repeatable:
+            self._results.keep(id, result)
+        for asked in call.asked:
+            await self._answer(asked, result)
+
+    async def _result(self, id: bytes, call: CallInFlight, body: CallTool) -> ToolResult:
+        seconds = self._settings.timeout_seconds or self._config.timeout_seconds
+        try:
+            async with self._slots:
+                await self._keeping.link()  # its time is not the call's
+                tool = self._keeping.tool(body.tool)
+                call.is_repeatable = tool.is_repeatable
+                async with asyncio.timeout(seconds):
+                    content = await self._content(id, call, tool, body)
+                    return ToolResult(content=self._keeping.told(content))
+        except TimeoutError:
+            return _failed(TOO_LONG.format(tool=body.tool, seconds=seconds))
+        except Refused as error:
+            return _failed(self._keeping.told(str(error)))
+        except Exception as error:
+            # One call that goes wrong in an unforeseen way must not end all the others.
+            self._runtime.log.exception("a call crashed", tool=body.tool)
+            return _failed(f"{body.tool} broke ({type(error).__name__})")
+
+    async def _content(
+        self, id: bytes, call: CallInFlight, tool: ServedTool, body: CallTool
+    ) -> str:
+        """Return what the tool says, asking again if its server dies and that does no harm."""
+
+        async def progress(done: float, of: float | None, words: str | None) -> None:
+            text = self._keeping.told(progress_in_words(done, of, words))
+            self._runtime.post(call.asked[-1].header.sender, ToolProgress(call=id, text=text))
+
+        how = Manner(self._config.result_limit, secrets.token_hex(WORD_BYTES), progress)
+        for is_last in (False, True):
+            link = await self._keeping.link()
+            try:
+                return await say(link, tool.tool, tool.name, body.arguments, how)
+            except Lost as error:
+                self._runtime.log.warning("lost its server", tool=tool.tool, reason=str(error))
+                if not tool.is_repeatable:
+                    raise Refused(UNKNOWN.format(server=self._server)) from None
+                if is_last:
+                    raise
+        raise AssertionError("the second time returns or raises")
+
+
+def progress_in_words(done: float, of: float | None, words: str | None) -> str:
+    """Return how far a call has come, in one short line."""
+    share = f"{done:g}" + (f" of {of:g}" if of else "")
+    return f"{share} {' '.join((words or '').split())}".strip()[:PROGRESS_LIMIT]
+
+
+def _failed(reason: str) -> ToolResult:
+    return ToolResult(content=reason, is_error=True)

@@ -1,0 +1,200 @@
+"""Keeping: has the connection with a server when it is needed, and knows what the server offers.
+
+The server is started with the first question, and again with the next one after it has died. What
+it offers is written into the home for everybody who builds a toolbox; this process is its writer.
+"""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from actors.mcp.link import Link
+from actors.mcp.speech import list_all
+from actors.mcp.transports import Transport, over_http, over_pipes
+from actors.runtime import Runtime
+from actors.side_work import SideWork
+from agiraph.errors import Refused
+from agiraph.journal import replace_file
+from agiraph.mcp.catalog import Catalog, ServedTool, cut_instructions, make_catalog
+from agiraph.mcp.launching import Command, bare, environment_of, in_docker
+from agiraph.mcp.secrets import blotted, filled_in, read_secrets, secrets_of
+from agiraph.mcp.settings import ServerConfig, fingerprint
+
+AGAIN_SECONDS = 2.0
+"""A server that could not be started is not tried again sooner: its askers are told at once."""
+LINE_LIMIT = 2000
+NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
+
+
+class Keeping:
+    """The connection with one server, and its catalog."""
+
+    def __init__(
+        self, runtime: Runtime, server: str, settings: ServerConfig, environ: Mapping[str, str]
+    ) -> None:
+        """Keep `server`; `environ` holds the variables that its settings name."""
+        self._runtime = runtime
+        self._server = server
+        self._settings = settings
+        self._environ = environ
+        self._file = runtime.home.system.tools / f"{server}.json"
+        self._link: Link | None = None
+        self._turn = asyncio.Lock()
+        self._failed_at = float("-inf")
+        self._changed = asyncio.Event()
+        self._secrets: tuple[str, ...] = ()
+        self._side = SideWork()
+        self.catalog = Catalog(server=server)
+
+    async def link(self) -> Link:
+        """Return a connection that stands; raises Refused with why there is none."""
+        async with self._turn:
+            if self._link is not None and self._link.is_up:
+                return self._link
+            now = self._runtime.clock.monotonic()
+            if self.catalog.problem and now < self._failed_at + AGAIN_SECONDS:
+                raise Refused(self.catalog.problem)
+            try:
+                return await self._connected()
+            except (Refused, OSError) as error:
+                self._failed_at = self._runtime.clock.monotonic()
+                problem = self.told(f"server '{self._server}' cannot be used: {error}")
+                self._found(Catalog(server=self._server, problem=problem))
+                raise Refused(problem) from None
+
+    async def known(self, *, afresh: bool) -> Catalog:
+        """Return what the server offers, or why that is not known; never raises Refused."""
+        try:
+            link = await self.link()
+            if afresh or self._changed.is_set():
+                await self._look(link)
+        except Refused:
+            pass  # the catalog tells
+        return self.catalog
+
+    def tool(self, tool: str) -> ServedTool:
+        """Return the tool that the server calls so; raises Refused for one there is not."""
+        found = self.catalog.tool(tool)
+        if found is None:
+            raise Refused(f"server '{self._server}' has no tool '{tool}' now")
+        return found
+
+    def told(self, text: str) -> str:
+        """Return a text without this server's secrets."""
+        return blotted(text, self._secrets)
+
+    async def close(self) -> None:
+        """Let the server go."""
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
+        await self._side.stop()
+
+    async def watch(self) -> None:
+        """Look again whenever the server says that its tools have changed; returns never."""
+        while True:
+            await self._changed.wait()
+            link = self._link
+            if link is None or not link.is_up:
+                self._changed.clear()
+                continue
+            try:
+                await self._look(link)
+            except Refused as error:
+                self._runtime.log.warning("its tools could not be listed", reason=str(error))
+
+    # --- connecting ------------------------------------------------------------------------------
+
+    async def _connected(self) -> Link:
+        before, self._link = self._link, None
+        if before is not None:
+            await before.close()
+        link = Link(self._server, self._changed.set)
+        try:
+            await link.open(self._transport(), self._runtime.config.mcp.start_seconds)
+        except ModuleNotFoundError as error:
+            raise Refused(NO_SDK) from error
+        self._link = link
+        await self._look(link)
+        self._runtime.log.info("connected", tools=len(self.catalog.tools))
+        return link
+
+    def _transport(self) -> Transport:
+        secrets = read_secrets(self._runtime.home.system.secrets)
+        known = {**secrets, **self._environ}
+        self._secrets = secrets_of(self._settings, self._environ, secrets)
+        settings = filled_in(self._server, self._settings, known)
+        _require_sdk()
+        if settings.url:
+            return over_http(settings.url, settings.headers)
+        return over_pipes(_command(settings, self._environ), self._errors())
+
+    def _errors(self) -> int:
+        """Return a descriptor; what a server writes into it goes into our log, line by line."""
+        read, write = os.pipe()
+        self._side.start(self._log_lines(read))
+        return write
+
+    async def _log_lines(self, read: int) -> None:
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb", 0)
+        )
+        try:
+            while True:
+                try:
+                    line = await reader.readline()
+                except ValueError:
+                    continue  # longer than any line for people
+                if not line:
+                    return
+                said = line.decode(errors="replace").rstrip()[:LINE_LIMIT]
+                self._runtime.log.info("its server says", line=self.told(said))
+        finally:
+            transport.close()
+
+    # --- the catalog -----------------------------------------------------------------------------
+
+    async def _look(self, link: Link) -> None:
+        self._changed.clear()
+        client = link.client
+        offers = client.server_capabilities
+        listed = await list_all(link, "tools") if offers.tools else []
+        about = client.server_info
+        self._found(
+            Catalog(
+                server=self._server,
+                title=(about.title or about.name) if about else "",
+                version=about.version if about else "",
+                instructions=cut_instructions(client.instructions or ""),
+                tools=make_catalog(
+                    self._server,
+                    self._settings,
+                    listed,
+                    has_resources=offers.resources is not None,
+                    has_prompts=offers.prompts is not None,
+                ),
+            )
+        )
+
+    def _found(self, catalog: Catalog) -> None:
+        """Keep what was found out, for those that build a toolbox, too."""
+        found_at = self._runtime.clock.now()
+        update = {"settings": fingerprint(self._settings), "found_at": found_at}
+        self.catalog = catalog.model_copy(update=update)
+        replace_file(self._file, self.catalog.model_dump_json() + "\n")
+
+
+def _command(settings: ServerConfig, environ: Mapping[str, str]) -> Command:
+    environment = environment_of(settings, environ)
+    if settings.wrap.startswith("docker "):
+        return in_docker(settings, environment)
+    return bare(settings, environment)
+
+
+def _require_sdk() -> None:
+    """Import the SDK, before anything is started that would need it; raises Refused."""
+    try:
+        import mcp  # noqa: F401
+    except ModuleNotFoundError:
+        raise Refused(NO_SDK) from None

@@ -1,0 +1,88 @@
+"""Transports: the ways to a server: the pipes of a process of ours, or HTTP."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
+
+from agiraph.mcp.launching import Command
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+HTTP_SECONDS = 30.0
+Transport = AbstractAsyncContextManager["TransportStreams"]
+
+
+@contextlib.asynccontextmanager
+async def over_pipes(command: Command, errors: int) -> "AsyncIterator[TransportStreams]":
+    """Yield the way to a process that is started for it; its stderr goes into `errors`."""
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    parameters = StdioServerParameters(
+        command=command.words[0],
+        args=list(command.words[1:]),
+        env=dict(command.environment),
+        cwd=command.folder,
+    )
+    with os.fdopen(errors, "w", encoding="utf-8") as written:
+        async with stdio_client(parameters, errlog=written) as streams:
+            written.close()  # the process has its own
+            yield streams
+
+
+@contextlib.asynccontextmanager
+async def over_http(url: str, headers: dict[str, str]) -> "AsyncIterator[TransportStreams]":
+    """Yield the way to a server that runs elsewhere."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    timeout = httpx2.Timeout(HTTP_SECONDS, read=None)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
+
+
+@contextlib.asynccontextmanager
+async def watched(transport: Transport, ended: asyncio.Event) -> "AsyncIterator[TransportStreams]":
+    """Yield the streams of a transport, and set `ended` when the other side has closed them."""
+    async with transport as (read, write):
+        yield Watched(read, ended), write
+
+
+class Watched:
+    """A stream that sets an event at its end; in all else it is the stream that it wraps."""
+
+    def __init__(self, stream: Any, ended: asyncio.Event) -> None:
+        """Watch `stream`."""
+        self._stream = stream
+        self._ended = ended
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the stream has."""
+        return getattr(self._stream, name)
+
+    def __aiter__(self) -> "Watched":
+        """Return itself."""
+        return self
+
+    async def __anext__(self) -> Any:
+        """Return the next message."""
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended.set()
+            raise
+
+    async def __aenter__(self) -> "Watched":
+        """Enter the stream."""
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *why: Any) -> Any:
+        """Leave the stream."""
+        return await self._stream.__aexit__(*why)

@@ -1,0 +1,85 @@
+"""Grants: who may use which tools of which server. Pure, and the same each time it is asked.
+
+Nobody has a tool of a server unless the person's settings grant it to him (by his name, his role,
+`coordinator`, or `*`), or the coordinator that created him gave it to him, where the settings let
+coordinators do that.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from agiraph.errors import InvalidInput, unknown
+from agiraph.mcp.catalog import Catalog, ServedTool
+from agiraph.mcp.names import is_served, server_of
+from agiraph.mcp.settings import EVERYONE, ServerConfig
+
+Servers = Mapping[str, ServerConfig]
+Catalogs = Mapping[str, Catalog]
+
+
+def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return which tools of Agiraph's own (None: all) and which of servers a list names.
+
+    A list that names tools of servers alone gives them in addition: it narrows nothing.
+    """
+    if allowed is None:
+        return None, ()
+    served = tuple(name for name in allowed if is_served(name))
+    own = tuple(name for name in allowed if not is_served(name))
+    return (own if own or not served else None), served
+
+
+def is_granted(settings: ServerConfig, *called: str) -> bool:
+    """Whether the settings grant a server's tools to who is called so (by name or role)."""
+    names = {name.strip().casefold() for name in called if name}
+    return any(one == EVERYONE or one.strip().casefold() in names for one in settings.grant)
+
+
+def wanted_servers(
+    servers: Servers, allowed: Sequence[str] | None, *called: str
+) -> tuple[str, ...]:
+    """Return the servers of which somebody may have tools, in a steady order.
+
+    `allowed` is the list he was created with; if there is one, it alone counts.
+    """
+    if allowed is None:
+        return tuple(sorted(name for name in servers if is_granted(servers[name], *called)))
+    named = {server_of(name) for name in own_and_served(allowed)[1]}
+    return tuple(sorted(name for name in named if name in servers))
+
+
+def granted(
+    servers: Servers, catalogs: Catalogs, allowed: Sequence[str] | None, *called: str
+) -> tuple[ServedTool, ...]:
+    """Return the tools that somebody has, in a steady order."""
+    patterns = own_and_served(allowed)[1]
+    found: list[ServedTool] = []
+    for server in wanted_servers(servers, allowed, *called):
+        may = servers[server].lend or is_granted(servers[server], *called)
+        catalog = catalogs.get(server)
+        if catalog is None or not may:
+            continue
+        found += [
+            tool for tool in catalog.tools if allowed is None or _is_named(tool.name, patterns)
+        ]
+    return tuple(found)
+
+
+def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *called: str) -> None:
+    """Raise InvalidInput for a tool of a server that cannot be given to who is called so.
+
+    `catalogs` holds what could be found out: a server that is away now may come back.
+    """
+    for name in own_and_served(allowed)[1]:
+        server = server_of(name)
+        if server not in servers:
+            raise unknown("server of tools", server, sorted(servers))
+        if not (servers[server].lend or is_granted(servers[server], *called)):
+            raise InvalidInput(f"the tools of '{server}' may not be given: its `lend` is false")
+        catalog = catalogs.get(server)
+        if catalog is not None and not any(_is_named(t.name, (name,)) for t in catalog.tools):
+            raise unknown("tool", name, [tool.name for tool in catalog.tools])
+
+
+def _is_named(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

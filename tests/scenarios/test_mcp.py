@@ -1,0 +1,262 @@
+"""Tools of other programs as a team meets them: granted, shared, killed, cut off, and audited.
+
+The server is a real one, written with the official SDK; only what it does is made up.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from agiraph.agent.loop import INTERRUPTED_CALL
+from tests.fakes.model_server import SeenRequest, call, calls
+from tests.integration.house import until
+from tests.scenarios.house import ROOT
+from tests.scenarios.place import Place, one_worker
+
+TOKEN = "a-token-of-this-test"
+END = (call("write_file", path="facts.md", content="done"), call("publish", summary="done"))
+DONE = calls(*END)
+
+
+class McpPlace(Place):
+    """A place with servers of tools, and with a token in its environment."""
+
+    def start_supervisor(self) -> "subprocess.Popen[str]":
+        self.environ["FAKE_TOKEN"] = TOKEN
+        return super().start_supervisor()
+
+
+def fake(folder: Path, **more: Any) -> dict[str, Any]:
+    """Return the settings of a fake server whose state stands in `folder`."""
+    return {
+        "command": sys.executable,
+        "args": ["-m", "tests.fakes.mcp_server", str(folder)],
+        "cwd": str(ROOT),
+        "env": {"FAKE_TOKEN": "${FAKE_TOKEN}", "PYTHONDONTWRITEBYTECODE": "1"},
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="module")
+def place(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("home")
+    servers = {
+        "fake": fake(state / "fake", grant=["*"], repeatable=["die"]),
+        "lent": fake(state / "lent", timeout_seconds=0.5),
+        "keyless": fake(state / "keyless", env={"KEY": "${NO_SUCH_VARIABLE}"}, grant=["nadia"]),
+    }
+    settings = {"mcp": {"servers": servers}, "supervisor": {"intensity": 100}}
+    (home / "agiraph.yaml").write_text(json.dumps(settings))
+    made = McpPlace(home)
+    try:
+        yield made
+        ours = [line for line in made.traces().splitlines() if "its server says" not in line]
+        assert "Traceback" not in "\n".join(ours)
+    finally:
+        made.close()
+    pids = [int(pid) for file in state.rglob("pids") for pid in file.read_text().split()]
+    assert not [pid for pid in pids if psutil.pid_exists(pid)], "a server was left behind"
+
+
+def begin(place: Place, name: str) -> Path:
+    started = place.json("run", "x", "--name", name, "--model", "anthropic/fake", "--detach")
+    return place.home / "agents" / str(started["agent"])
+
+
+def await_completed(agent: Path) -> None:
+    until(
+        lambda: json.loads((agent / "agent.json").read_text())["status"] == "completed",
+        f"the end of {agent.name}",
+    )
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text().split("\n")[:-1] if file.exists() else []
+
+
+def test_a_worker_uses_the_tools_that_are_granted_to_it(place: Place, state: Path) -> None:
+    def look(seen: SeenRequest) -> Any:
+        assert '"total": 5' in seen.result("fake__add")
+        assert "untrusted" in seen.result("fake__add")
+        assert "the token is [redacted]" in seen.result("fake__secret")
+        assert "Error executing tool fail" in seen.result("fake__fail")
+        assert "the first note's text" in seen.results("fake__read_resource")[1]
+        assert "note://first" in seen.results("fake__read_resource")[0]
+        assert "Greet Ada kindly." in seen.result("fake__get_prompt")
+        return calls(call("lent__add", a=1, b=1), *END)
+
+    place.plays(
+        coordinator=one_worker("ada"),
+        ada=[
+            calls(
+                call("fake__add", a=2, b=3),
+                call("fake__secret"),
+                call("fake__fail"),
+                call("fake__read_resource"),
+                call("fake__read_resource", uri="note://first"),
+                call("fake__get_prompt", name="greet", arguments={"name": "Ada"}),
+            ),
+            look,
+        ],
+    )
+    outcome = place.lead("Add two numbers")
+    assert outcome.result["status"] == "completed", outcome.result
+    told = {event["data"]["tool"]: event["data"] for event in outcome.events("tool.finished")}
+    assert not told["fake__add"]["is_error"]
+    assert told["fake__fail"]["is_error"]
+    assert told["lent__add"]["is_error"], "nobody has granted it"
+    assert len(lines(state / "lent/pids")) == 1, "one server for everybody"
+    everything = [*place.home.rglob("*.jsonl"), *place.home.rglob("*.log")]
+    assert not [file for file in everything if TOKEN in file.read_text(errors="replace")]
+
+
+def test_a_coordinator_gives_tools_to_the_workers_it_creates(place: Place, state: Path) -> None:
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="bad", tools=["lent__no_such"]),
+            call("spawn_worker", name="bob", tools=["lent__add", "lent__act_slowly"]),
+            call("create_work_node", name="bobs", task="Add", worker="bob"),
+            call("wait"),
+            call("finish", summary="done"),
+        ],
+        bob=[
+            calls(
+                call("lent__add", a=1, b=1),
+                call("lent__act_slowly", until="never"),
+                call("lent__add_note", text="not granted"),
+            ),
+            DONE,
+        ],
+    )
+    outcome = place.lead("Lend tools")
+    assert outcome.result["status"] == "completed", outcome.result
+    texts = [record.get("content", "") for record in outcome.conversation()]
+    assert any("unknown tool 'lent__no_such'" in text for text in texts)
+    [conversation] = outcome.run.glob("workers/bob-*/conversation.jsonl")
+    said = conversation.read_text()
+    assert "was not done within 0.5 s" in said
+    assert "unknown tool 'lent__add_note'" in said
+    assert lines(state / "lent/acts")[-1] == "cancelled acted", "its server was told"
+
+
+def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(place: Place) -> None:
+    place.plays(coordinator=one_worker("nadia"), nadia=[DONE])
+    outcome = place.lead("Work without a server")
+    assert outcome.result["status"] == "completed", outcome.result
+    [conversation] = outcome.run.glob("workers/nadia-*/conversation.jsonl")
+    assert "server 'keyless': the variable NO_SUCH_VARIABLE is not set" in conversation.read_text()
+
+
+def test_what_may_be_repeated_is_asked_again_and_nothing_else_is(place: Place, state: Path) -> None:
+    folder = state / "fake"
+    before = len(lines(folder / "count"))
+    place.plays(
+        coordinator=one_worker("cleo"),
+        cleo=[
+            call("fake__count", until="counted"),
+            call("fake__act_slowly", until="never", text="first"),
+            call("fake__act_slowly", until="never", text="second"),
+            calls(call("fake__die", times=1), *END),
+        ],
+    )
+    agent = begin(place, "killed-host")
+    until(lambda: len(lines(folder / "count")) > before, "the call has begun")
+    step = until(
+        lambda: [row["step"] for row in place.json("ps") if "counting" in str(row.get("step"))],
+        "its progress is shown",
+    )
+    assert "fake__count" in step[0]
+    place.kill("agiraph: tools/fake")
+    until(lambda: len(lines(folder / "count")) > before + 1, "it was asked again")
+    (folder / "counted").touch()
+
+    until(lambda: "begun first" in lines(folder / "acts"), "the first act has begun")
+    place.kill("agiraph: tools/fake")
+    until(lambda: "begun second" in lines(folder / "acts"), "the model went on")
+    os.kill(int(lines(folder / "pids")[-1]), 9)
+    await_completed(agent)
+    said = next(agent.glob("runs/*/workers/cleo-*/conversation.jsonl")).read_text()
+    assert said.count("its outcome is unknown") == 2
+    assert "tools/fake died while this call ran" in said
+    assert "The server 'fake' died while this call ran" in said
+    assert "alive" in said
+    acts = [line for line in lines(folder / "acts") if line.startswith("begun")]
+    assert acts == ["begun first", "begun second"]
+    place.command("stop", "killed-host")
+
+
+def test_what_a_call_returned_is_found_by_the_next_incarnation_of_its_asker(
+    place: Place, state: Path
+) -> None:
+    folder = state / "fake"
+    place.plays(
+        coordinator=one_worker("dora"),
+        dora=[call("fake__act_slowly", until="released", text="kept"), DONE],
+    )
+    agent = begin(place, "killed-asker")
+    until(lambda: "begun kept" in lines(folder / "acts"), "the act has begun")
+    place.kill("agiraph: worker dora")
+    (folder / "released").touch()
+    seen = place.server.wait_for(lambda seen: seen.is_for("dora") and seen.step == 1)
+    assert "kept in full" in seen.result("fake__act_slowly")
+    await_completed(agent)
+    assert lines(folder / "acts").count("begun kept") == 1
+    place.command("stop", "killed-asker")
+
+
+def test_an_interruption_cancels_the_call(place: Place, state: Path) -> None:
+    folder = state / "fake"
+    place.plays(
+        coordinator=one_worker("emil"),
+        emil=[call("fake__act_slowly", until="never", text="dropped"), DONE],
+    )
+    agent = begin(place, "interrupted-act")
+    until(lambda: "begun dropped" in lines(folder / "acts"), "the act has begun")
+    place.command("send", "interrupted-act", "Stop it.", "--to", "emil", "--mode", "interrupt")
+    seen = place.server.wait_for(lambda seen: seen.is_for("emil") and seen.step == 1)
+    assert seen.result("fake__act_slowly") == INTERRUPTED_CALL
+    until(lambda: "cancelled dropped" in lines(folder / "acts"), "its server was told")
+    await_completed(agent)
+    place.command("stop", "interrupted-act")
+
+
+def test_a_new_tool_is_there_for_the_next_node_and_changes_nothing_in_this_one(
+    place: Place,
+) -> None:
+    catalog = place.home / "system/tools/fake.json"
+
+    def use(_seen: SeenRequest) -> Any:
+        until(lambda: "fake__grown" in catalog.read_text(), "the host has noticed")
+        return calls(call("fake__grown"), *END)
+
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="gwen"),
+            calls(
+                call("create_work_node", name="one", task="Grow", worker="gwen"),
+                call("create_work_node", name="two", task="Use", worker="gwen"),
+            ),
+            call("wait"),
+            call("finish", summary="done"),
+        ],
+        gwen=[call("fake__grow"), use, DONE],
+    )
+    outcome = place.lead("Grow")
+    assert outcome.result["status"] == "completed", outcome.result
+    asked = [seen for seen in place.server.requests if seen.is_for("gwen")]
+    names = [tuple(seen.tools) for seen in asked]
+    assert names[0] == names[1], "the prompt's beginning stays as it was"
+    assert "fake__grown" not in names[0]
+    assert "fake__grown" in names[2]

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from actors.mcp.link import Link
 from actors.mcp.speech import list_all
 from actors.mcp.transports import Transport, over_http, over_pipes
+from actors.mcp.wrapping import command_of
 from actors.runtime import Runtime
 from actors.side_work import SideWork
 from agiraph.errors import Refused
 from agiraph.journal import replace_file
 from agiraph.mcp.catalog import Catalog, ServedTool, cut_instructions, make_catalog
-from agiraph.mcp.launching import Command, bare, environment_of, in_docker
 from agiraph.mcp.secrets import blotted, filled_in, read_secrets, secrets_of
 from agiraph.mcp.settings import ServerConfig, fingerprint
 
@@ -127,7 +127,8 @@ class Keeping:
         _require_sdk()
         if settings.url:
             return over_http(settings.url, settings.headers)
-        return over_pipes(_command(settings, self._environ), self._errors())
+        command = command_of(settings, self._environ, self._runtime.home.path)
+        return over_pipes(command, self._errors())
 
     def _errors(self) -> int:
         """Return a descriptor; what a server writes into it goes into our log, line by line."""
@@ -183,13 +184,6 @@ class Keeping:
         update = {"settings": fingerprint(self._settings), "found_at": found_at}
         self.catalog = catalog.model_copy(update=update)
         replace_file(self._file, self.catalog.model_dump_json() + "\n")
-
-
-def _command(settings: ServerConfig, environ: Mapping[str, str]) -> Command:
-    environment = environment_of(settings, environ)
-    if settings.wrap.startswith("docker "):
-        return in_docker(settings, environment)
-    return bare(settings, environment)
 
 
 def _require_sdk() -> None:

@@ -104,7 +104,7 @@ def make_server(folder: Path) -> MCPServer:
 
 
 async def _until(folder: Path, name: str) -> None:
-    while name and not (folder / name).exists():
+    while name and not (folder / name).exists():  # noqa: ASYNC110 - another process makes it
         await asyncio.sleep(0.01)
 
 

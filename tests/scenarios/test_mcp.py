@@ -113,7 +113,7 @@ def test_a_worker_uses_the_tools_that_are_granted_to_it(place: Place, state: Pat
     )
     outcome = place.lead("Add two numbers")
     assert outcome.result["status"] == "completed", outcome.result
-    told = {event["data"]["tool"]: event["data"] for event in outcome.events("tool.finished")}
+    told = {event["data"]["tool"]: event["data"] for event in outcome.events("tool.result")}
     assert not told["fake__add"]["is_error"]
     assert told["fake__fail"]["is_error"]
     assert told["lent__add"]["is_error"], "nobody has granted it"

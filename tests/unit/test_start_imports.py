@@ -5,7 +5,17 @@ import sys
 
 import pytest
 
-HEAVY = ("anthropic", "openai", "fastapi", "uvicorn", "websockets", "httpx", "httpx2", "jinja2")
+HEAVY = (
+    "anthropic",
+    "openai",
+    "fastapi",
+    "uvicorn",
+    "websockets",
+    "httpx",
+    "httpx2",
+    "jinja2",
+    "mcp",
+)
 SHOWY = ("rich", "pygments", "textual", "prompt_toolkit")
 TELEMETRY = ("opentelemetry", "prometheus_client")
 NEVER = (*HEAVY, *SHOWY, *TELEMETRY)

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-HEAVY = (
+HEAVY = ("anthropic", "openai", "fastapi", "uvicorn", "websockets", "httpx", "httpx2", "jinja2")
+TOOL_HOSTS = ("mcp", "mcp_types")
     "anthropic",
     "openai",
     "fastapi",
@@ -18,7 +19,7 @@ HEAVY = (
 )
 SHOWY = ("rich", "pygments", "textual", "prompt_toolkit")
 TELEMETRY = ("opentelemetry", "prometheus_client")
-NEVER = (*HEAVY, *SHOWY, *TELEMETRY)
+NEVER = (*HEAVY, *SHOWY, *TELEMETRY, *TOOL_HOSTS)
 SMALL = ("dataclasses", "subprocess", "tempfile", "json", "socket", "pathlib", "logging")
 OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
 

@@ -7,16 +7,6 @@ import pytest
 
 HEAVY = ("anthropic", "openai", "fastapi", "uvicorn", "websockets", "httpx", "httpx2", "jinja2")
 TOOL_HOSTS = ("mcp", "mcp_types")
-    "anthropic",
-    "openai",
-    "fastapi",
-    "uvicorn",
-    "websockets",
-    "httpx",
-    "httpx2",
-    "jinja2",
-    "mcp",
-)
 SHOWY = ("rich", "pygments", "textual", "prompt_toolkit")
 TELEMETRY = ("opentelemetry", "prometheus_client")
 NEVER = (*HEAVY, *SHOWY, *TELEMETRY, *TOOL_HOSTS)

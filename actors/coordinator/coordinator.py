@@ -252,7 +252,7 @@ class CoordinatorActor:
         kept, run = self.runtime.home.agent(self.agent).outfit, self.args.run
         outfit = await outfit_of_lead(self.runtime, kept, run, self.args.tools, self.name)
         self._toolbox = self._toolbox.with_served(outfit.tools)
-        self._compactor = Compactor(self, self._mind, self._toolbox)
+        self._compactor.prompt_changed()
         self._system = self._system_prompt(lent_in_words(outfit))
         if outfit.told:
             self._tell(outfit.told)

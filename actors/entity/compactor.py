@@ -61,6 +61,10 @@ class Compactor:
         self._fixed: int | None = None
         self._is_worker = "publish" in toolbox.names
 
+    def prompt_changed(self) -> None:
+        """Hear that system prompt or tools are others from now on."""
+        self._fixed = None
+
     def is_full(self) -> bool:
         """Whether the conversation fills more of the window than it may."""
         fill = self._fill()

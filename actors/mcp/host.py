@@ -195,11 +195,11 @@ class ToolHost:
     ) -> str:
         """Return what the tool says, asking again if its server dies and that does no harm."""
 
-        async def progress(done: float, of: float | None, words: str | None) -> None:
-            text = self._keeping.told(progress_in_words(done, of, words))
+        async def tell(progress: float, total: float | None, message: str | None) -> None:
+            text = self._keeping.told(progress_in_words(progress, total, message))
             self._runtime.post(call.asked[-1].header.sender, ToolProgress(call=id, text=text))
 
-        how = Manner(self._config.result_limit, secrets.token_hex(WORD_BYTES), progress)
+        how = Manner(self._config.result_limit, secrets.token_hex(WORD_BYTES), tell)
         for is_last in (False, True):
             link = await self._keeping.link()
             try:

@@ -305,11 +305,11 @@ class WorkerActor:
         """Take up the tools that there are for this node, those of servers among them."""
         if not self.runtime.config.mcp.servers or self._one_shot:
             return
-        about = (self.args.worker, self.files, self._assignment)
+        about = (self.args.worker, self.files, self.assignment)
         outfit = await worker_outfit(self.runtime, *about)
         own = Toolbox.for_entity("worker", self.args.worker.tools)
         self._toolbox = own.with_served(outfit.tools)
-        self._compactor = Compactor(self, self._mind, self._toolbox)
+        self._compactor.prompt_changed()
         self._system = self._system_prompt()
         if outfit.told:
             self._tell(outfit.told)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from agiraph.errors import InvalidInput
+from agiraph.outside.acp import AcpDriver
 from agiraph.outside.claude import ClaudeDriver
 from agiraph.outside.codex import CodexDriver
 from agiraph.outside.driver import Driver
@@ -10,6 +11,12 @@ from agiraph.outside.gemini import GeminiDriver
 from agiraph.outside.launching import Job
 from agiraph.outside.opencode import OpenCodeDriver
 from agiraph.outside.plain import PlainDriver
+from agiraph.outside.served import FolderFiles
+
+
+def _acp_driver(job: Job) -> Driver:
+    return AcpDriver(job, FolderFiles(job.folder, (job.home, *job.readable)))
+
 
 DRIVERS: dict[str, Callable[[Job], Driver]] = {
     "claude": ClaudeDriver,
@@ -17,6 +24,7 @@ DRIVERS: dict[str, Callable[[Job], Driver]] = {
     "gemini": GeminiDriver,
     "opencode": OpenCodeDriver,
     "plain": PlainDriver,
+    "acp": _acp_driver,
 }
 
 

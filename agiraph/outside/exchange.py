@@ -96,10 +96,10 @@ class Exchange:
             if path.is_file() and not path.is_symlink():
                 os.replace(path, node / name)
 
-    def has_work(self) -> bool:
-        """Whether anything stands in the folder besides these files."""
+    def has_work(self, but: str = "") -> bool:
+        """Whether anything stands in the folder besides these files and what is called `but`."""
         with os.scandir(self.folder) as entries:
-            return any(entry.name not in (*LAID_BESIDE, RESULT) for entry in entries)
+            return any(entry.name not in (*LAID_BESIDE, RESULT, but) for entry in entries)
 
     def _remove(self, name: str) -> None:
         path = self.folder / name

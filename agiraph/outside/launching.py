@@ -25,7 +25,8 @@ class Job:
 
     `prompt` is what it is told; `model` the model's name without its provider, '' for its own
     default; `session` the conversation to take up again, '' for a new one; `folder` where it works,
-    `home` its HOME; `door` None if it uses the person's own account.
+    `home` its HOME, `readable` folders that it may read besides; `door` None if it uses the
+    person's own account.
     """
 
     agent: OutsideAgent
@@ -36,6 +37,7 @@ class Job:
     session: str = ""
     door: Door | None = None
     is_walled: bool = False
+    readable: tuple[Path, ...] = ()
 
     @property
     def takes_up(self) -> bool:

@@ -27,10 +27,12 @@ class AgentPreset(Section):
 
     `driver`: how it is spoken with. `account`: `door`, it is served by Agiraph's broker and holds
     no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
-    `carried`: where in site-packages a Python package carries the program. `model`: the arguments
-    that name the model. `walled` and `bare`: further arguments inside a sandbox of ours, and
-    outside of one; `readable` and `writable`: folders that it needs inside of one. Times are in
-    seconds; `silence_seconds` is without any output.
+    `authenticate`, `mode` and `walled_mode` are of the driver `acp`: the method by which it logs
+    in, and the mode that its session is put into. `carried`: where in site-packages a Python
+    package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
+    further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
+    folders that it needs inside of one. Times are in seconds; `silence_seconds` is without any
+    output.
     """
 
     about: str = ""
@@ -40,6 +42,9 @@ class AgentPreset(Section):
     start: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
+    authenticate: str = ""
+    mode: str = ""
+    walled_mode: str = ""
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()

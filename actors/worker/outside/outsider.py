@@ -8,6 +8,7 @@ where the agent can do that. Else it begins anew, with its files and its own `_c
 import asyncio
 import os
 import shlex
+from pathlib import Path
 
 from actors.entity.talk import Talk
 from actors.worker.bench import WorkerBench
@@ -150,6 +151,7 @@ class OutsideWork:
             session=outside.session if takes_up else "",
             door=self._door,
             is_walled=self._wall.is_up,
+            readable=self._readable(),
         )
 
     def _walled(self, command: list[str], job: Job) -> list[str]:
@@ -163,6 +165,12 @@ class OutsideWork:
             has_network=True if job.door else None,
             cwd=job.folder,
         )
+
+    def _readable(self) -> tuple[Path, ...]:
+        """Return the folders beyond its own that it may read: the input, what was published."""
+        given = self._worker.args.input_dir
+        published = self._worker.run_home.nodes.glob("*/published")
+        return (*([Path(given)] if given else []), *published)
 
     def _why_again(self) -> str:
         if self._outside.is_running:
@@ -236,7 +244,10 @@ class OutsideWork:
     def _result_of(self, ending: Ending) -> str | None:
         """Return what stands for a result that it did not write: its notes, or its last word."""
         said = self._exchange.text(CHECKPOINT) or ending.word.strip()
-        return said or ("It left files and said nothing." if self._exchange.has_work() else None)
+        return said or ("It left files and said nothing." if self._has_work() else None)
+
+    def _has_work(self) -> bool:
+        return self._exchange.has_work(but=self._worker.checkout.left_out(self._assignment))
 
     async def _publish(self, result: str) -> None:
         """Publish what it has left. A result that is refused is told to it, as any failure."""

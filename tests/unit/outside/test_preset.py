@@ -100,7 +100,8 @@ def test_a_bad_preset_is_told_with_its_place(text: str, said: str, tmp_path: Pat
 def test_every_shipped_agent_takes_its_task_and_its_model() -> None:
     for name, preset in load_agents().items():
         words = argv_of(job(name, model="m-1"))
-        assert any("m-1" in word for word in words), name
+        given = environment_of(job(name, model="m-1"), {}, {}).values()
+        assert any("m-1" in word for word in (*words, *given)), name
         is_told = any("do it" in word for word in words)
         assert is_told or preset.driver in ("claude", "acp"), name
         assert not any("{" + place + "}" in " ".join(words) for place in ("model", "door")), name

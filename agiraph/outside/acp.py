@@ -1,0 +1,323 @@
+"""Acp: the Agent Client Protocol (JSON-RPC 2.0 over stdin and stdout), spoken as its client.
+
+    initialize -> (authenticate) -> session/new | session/resume | session/load
+               -> (session/set_mode) -> session/prompt -> ... -> its answer, then the next prompt
+
+Between a prompt and its answer the agent tells what it does (`session/update`), asks for leave
+(`session/request_permission`) and has files read and written for it (`fs/...`, within its scope).
+One prompt is in flight at a time: what is said meanwhile is the next one; an interruption cancels
+the one in flight. Terminals of ours are not offered: its own commands run behind its own wall.
+
+It is written here, not taken from the protocol's library: that costs each worker's process half a
+second and 30 MB, and this is one module of pure functions over the bytes.
+"""
+
+from agiraph.errors import Refused
+from agiraph.outside import acp_updates as updates
+from agiraph.outside.happenings import (
+    AskedLeave,
+    Happening,
+    Reply,
+    SaidText,
+    SessionKnown,
+    Spent,
+    Streamed,
+    TurnEnded,
+)
+from agiraph.outside.launching import Job
+from agiraph.outside.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, Rpc, error_text
+from agiraph.outside.served import Files
+from agiraph.outside.text import why_failed
+from agiraph.turns import JsonObject, Usage
+
+VERSION = 1
+CLIENT: JsonObject = {
+    "protocolVersion": VERSION,
+    "clientCapabilities": {
+        "fs": {"readTextFile": True, "writeTextFile": True},
+        "terminal": False,
+    },
+    "clientInfo": {"name": "agiraph", "title": "Agiraph", "version": "1"},
+}
+LOST = (
+    "The conversation in which you began cannot be taken up again. Your task stands in _task.md in "
+    "this folder; look at what you have already done, and go on."
+)
+WRONG_ENDS = {
+    "refusal": "the model refused to go on",
+    "max_tokens": "the model's answer was cut off at its bound of tokens",
+    "max_turn_requests": "it reached its bound of model calls in one turn",
+}
+
+
+class AcpDriver:
+    """One start of an agent that speaks the Agent Client Protocol."""
+
+    is_two_way = True
+
+    def __init__(self, job: Job, files: Files) -> None:
+        """Speak with what is started for `job`; `files` are what it may have read and written."""
+        self._job = job
+        self._files = files
+        self._rpc = Rpc()
+        self._session = job.session if job.takes_up else ""
+        self._can: JsonObject = {}
+        self._is_logged_in = False
+        self._is_replaying = False
+        self._in_flight = False
+        self._is_cancelled = False
+        self._next: list[str] = [job.prompt]
+        self._said = ""
+        self._last = ""
+        self._plan = ""
+        self._problem = ""
+        self._usage = Usage()
+        self._tools = updates.Tools()
+        self._asked: dict[str, tuple[object, list[JsonObject]]] = {}
+
+    # --- what it is told -------------------------------------------------------------------------
+
+    def opening(self) -> bytes:
+        """Return the greeting; the task follows once there is a session."""
+        return self._rpc.ask("initialize", CLIENT)
+
+    def say(self, text: str) -> bytes | None:
+        """Return a prompt, if it waits for one; else it is the next."""
+        self._next.append(text)
+        return self._prompt() if self._is_idle else b""
+
+    @property
+    def _is_idle(self) -> bool:
+        return bool(self._session) and not self._in_flight and not self._is_replaying
+
+    def _prompt(self) -> bytes:
+        text, self._next = "\n\n".join(self._next), []
+        self._in_flight, self._is_cancelled = True, False
+        prompt = [{"type": "text", "text": text}]
+        return self._rpc.ask("session/prompt", {"sessionId": self._session, "prompt": prompt})
+
+    def interrupt(self) -> bytes | None:
+        """Return what cancels its turn; what it asked leave for is taken back with it."""
+        if not self._in_flight:
+            return b""
+        self._is_cancelled = True
+        cancelled = [
+            self._rpc.answer(id, {"outcome": {"outcome": "cancelled"}})
+            for id, _ in self._asked.values()
+        ]
+        self._asked.clear()
+        return self._rpc.tell("session/cancel", {"sessionId": self._session}) + b"".join(cancelled)
+
+    def answer(self, request: str, refusal: str) -> bytes:
+        """Return the choice among what it offered; why it may not is told with the next prompt."""
+        id, options = self._asked.pop(request, (None, []))
+        if id is None:
+            return b""  # taken back by an interruption
+        choice = updates.choice_of(options, is_allowed=not refusal)
+        if refusal:
+            self._next.append(f"[Runtime]: You were not allowed to do that: {refusal}")
+        if choice is None:
+            return self._rpc.answer(id, {"outcome": {"outcome": "cancelled"}})
+        outcome = {"outcome": "selected", "optionId": choice}
+        return self._rpc.answer(id, {"outcome": outcome})
+
+    def verdict(self, exit_code: int, complaint: str) -> str:
+        """Return why it failed: what its last turn says, else how it ended."""
+        if self._problem:
+            return self._problem
+        if self._last_turn_is_done:
+            return ""  # it has done what it was told; how it left does not matter
+        noise = complaint or self._rpc.noise
+        return why_failed(exit_code, noise) or f"it ended before it had answered: {noise}"
+
+    @property
+    def _last_turn_is_done(self) -> bool:
+        return bool(self._session) and not self._in_flight and not self._next
+
+    # --- what it tells ---------------------------------------------------------------------------
+
+    def take(self, data: bytes) -> list[Happening]:
+        """Return what these bytes tell."""
+        found: list[Happening] = []
+        for message in self._rpc.messages(data):
+            found += self._read(message)
+        return found if data else [*found, *self._flushed()]
+
+    def _read(self, message: JsonObject) -> list[Happening]:
+        method, params = message.get("method"), message.get("params") or {}
+        if isinstance(method, str):
+            if "id" in message:
+                return self._asked_by_it(method, message["id"], params)
+            return self._told_by_it(params) if method == "session/update" else []
+        asked = self._rpc.answered(message)
+        if asked is None:
+            return []
+        if "error" in message:
+            return self._failed(asked, message["error"])
+        result = message.get("result")
+        return self._answered(asked, result if isinstance(result, dict) else {})
+
+    def _answered(self, asked: str, result: JsonObject) -> list[Happening]:
+        match asked:
+            case "initialize":
+                return self._met(result)
+            case "authenticate":
+                self._is_logged_in = True
+                return [Reply(self._begin_session())]
+            case "session/new" | "session/load" | "session/resume":
+                return self._session_begun(result)
+            case "session/set_mode":
+                return [Reply(self._prompt())]
+            case _:
+                return self._turn_over(result)
+
+    def _met(self, result: JsonObject) -> list[Happening]:
+        version = result.get("protocolVersion")
+        if version != VERSION:
+            return self._give_up(f"it speaks version {version} of the protocol, not {VERSION}")
+        self._can = result.get("agentCapabilities") or {}
+        wanted = self._job.agent.preset.authenticate
+        if wanted:
+            return [Reply(self._rpc.ask("authenticate", {"methodId": wanted}))]
+        return [Reply(self._begin_session())]
+
+    def _begin_session(self) -> bytes:
+        """Return what takes up the conversation, if the agent can do that, else begins one."""
+        where: JsonObject = {"cwd": str(self._job.folder), "mcpServers": []}
+        if self._session:
+            named = {"sessionId": self._session, **where}
+            if "resume" in (self._can.get("sessionCapabilities") or {}):
+                return self._rpc.ask("session/resume", named)
+            if self._can.get("loadSession"):
+                self._is_replaying = True
+                return self._rpc.ask("session/load", named)
+            self._forget_session()
+        return self._rpc.ask("session/new", where)
+
+    def _forget_session(self) -> None:
+        self._session = ""
+        self._next.insert(0, LOST)
+
+    def _session_begun(self, result: JsonObject) -> list[Happening]:
+        self._is_replaying = False
+        self._session = str(result.get("sessionId") or self._session)
+        mode = updates.mode_in(result, self._wanted_mode)
+        known: list[Happening] = [SessionKnown(self._session)]
+        if mode is None:
+            return [*known, Reply(self._prompt())]
+        named = {"sessionId": self._session, "modeId": mode}
+        return [*known, Reply(self._rpc.ask("session/set_mode", named))]
+
+    @property
+    def _wanted_mode(self) -> str:
+        preset = self._job.agent.preset
+        return (self._job.is_walled and preset.walled_mode) or preset.mode
+
+    def _failed(self, asked: str, error: object) -> list[Happening]:
+        text = error_text(error)
+        if asked in ("session/load", "session/resume"):
+            self._is_replaying = False
+            self._forget_session()
+            return [Reply(self._begin_session())]
+        if asked == "session/set_mode":
+            return [Reply(self._prompt())]  # it works in the mode that it has
+        if asked == "session/prompt" and self._is_cancelled:
+            return self._turn_over({"stopReason": "cancelled"})
+        if asked == "session/prompt":
+            return [*self._flushed(), *self._give_up(text)]
+        return self._give_up(f"{asked} was refused: {text}")
+
+    def _give_up(self, problem: str) -> list[Happening]:
+        self._in_flight, self._problem = False, problem
+        self._next.clear()
+        return [TurnEnded("", problem)]
+
+    # --- a turn ----------------------------------------------------------------------------------
+
+    def _turn_over(self, result: JsonObject) -> list[Happening]:
+        reason = str(result.get("stopReason", "end_turn"))
+        found = self._flushed()
+        self._in_flight = False
+        if usage := updates.usage_of(result.get("usage")):
+            cost = self._usage.cost_usd
+            self._usage = (self._usage + usage).model_copy(update={"cost_usd": cost})
+            found.append(Spent(self._usage))
+        if self._next:
+            return [*found, Reply(self._prompt())]
+        self._problem = WRONG_ENDS.get(reason, "")
+        return [*found, TurnEnded("" if self._problem else self._last, self._problem)]
+
+    def _flushed(self) -> list[Happening]:
+        """Return as one text what was said in pieces."""
+        text, self._said = self._said.strip(), ""
+        if not text:
+            return []
+        self._last = text
+        return [SaidText(text)]
+
+    def _told_by_it(self, params: JsonObject) -> list[Happening]:
+        update = params.get("update")
+        if self._is_replaying or not isinstance(update, dict):
+            return []
+        match update.get("sessionUpdate"):
+            case "agent_message_chunk":
+                text = updates.text_in(update.get("content"))
+                self._said += text
+                return [Streamed(text)] if text else []
+            case "tool_call" | "tool_call_update":
+                return [*self._flushed(), *self._tools.take(update)]
+            case "plan":
+                return self._planned(updates.plan_in(update))
+            case "usage_update":
+                return self._spent(update)
+            case _:
+                return []
+
+    def _planned(self, plan: str) -> list[Happening]:
+        if not plan or plan == self._plan:
+            return []
+        self._plan = plan
+        return [*self._flushed(), SaidText(plan)]
+
+    def _spent(self, update: JsonObject) -> list[Happening]:
+        cost = updates.cost_in(update)
+        if cost is None:
+            return []
+        self._usage = self._usage.model_copy(update={"cost_usd": cost})
+        return [Spent(self._usage)]
+
+    # --- what it asks ----------------------------------------------------------------------------
+
+    def _asked_by_it(self, method: str, id: object, params: JsonObject) -> list[Happening]:
+        match method:
+            case "session/request_permission":
+                return self._asked_leave(id, params)
+            case "fs/read_text_file" | "fs/write_text_file":
+                return [Reply(self._served(method, id, params))]
+            case _:
+                text = f"{method} is not served here"
+                return [Reply(self._rpc.refuse(id, METHOD_NOT_FOUND, text))]
+
+    def _asked_leave(self, id: object, params: JsonObject) -> list[Happening]:
+        tool = params.get("toolCall")
+        if self._is_cancelled or not isinstance(tool, dict):
+            return [Reply(self._rpc.answer(id, {"outcome": {"outcome": "cancelled"}}))]
+        options = [one for one in params.get("options") or [] if isinstance(one, dict)]
+        began = self._tools.take(tool)
+        name, arguments = self._tools.deed_of(tool)
+        request = repr(id)
+        self._asked[request] = (id, options)
+        return [*self._flushed(), *began, AskedLeave(request, name, arguments)]
+
+    def _served(self, method: str, id: object, params: JsonObject) -> bytes:
+        path = params.get("path")
+        if not isinstance(path, str):
+            return self._rpc.refuse(id, INVALID_PARAMS, "a path is missing")
+        try:
+            if method == "fs/write_text_file":
+                self._files.write(path, str(params.get("content", "")))
+                return self._rpc.answer(id, {})
+            line, limit = updates.number(params.get("line")), updates.number(params.get("limit"))
+            return self._rpc.answer(id, {"content": self._files.read(path, line, limit)})
+        except Refused as error:
+            return self._rpc.refuse(id, INVALID_PARAMS, str(error))

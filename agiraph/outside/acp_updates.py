@@ -1,0 +1,172 @@
+"""What the Agent Client Protocol's messages hold, read tolerantly: agents differ in what they fill.
+
+A tool call is told of in steps: first often without its input, then with it, then with its outcome.
+It is told on as begun once its input is known, or when it runs.
+"""
+
+from typing import Any
+
+from agiraph.outside.happenings import Happening, ToolBegan, ToolEnded
+from agiraph.outside.text import text_of
+from agiraph.turns import JsonObject, Usage
+
+KINDS = {
+    "execute": "bash",
+    **dict.fromkeys(("edit", "delete", "move"), "write_file"),
+    **dict.fromkeys(("read", "search"), "read_file"),
+    "fetch": "web_fetch",
+}
+PATHS = ("path", "file_path", "filePath", "absolute_path", "abs_path")
+MARKS = {"completed": "x", "in_progress": ">", "pending": " "}
+
+
+class Tools:
+    """The tool calls of one start, by their ids."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._known: dict[str, JsonObject] = {}
+        self._begun: set[str] = set()
+        self._ended: set[str] = set()
+
+    def take(self, update: JsonObject) -> list[Happening]:
+        """Return what a `tool_call` or `tool_call_update` tells that was not told before."""
+        id = str(update.get("toolCallId", ""))
+        if not id or id in self._ended:
+            return []
+        known = self._known.setdefault(id, {})
+        known |= {key: value for key, value in update.items() if value not in (None, {}, [])}
+        status, found = known.get("status"), list[Happening]()
+        if id not in self._begun and (known.get("rawInput") or status not in (None, "pending")):
+            self._begun.add(id)
+            found.append(ToolBegan(id, self.name_of(known), arguments_of(known)))
+        if status in ("completed", "failed"):
+            self._ended.add(id)
+            found.append(ToolEnded(id, output_of(known), status == "failed"))
+        return found
+
+    def deed_of(self, update: JsonObject) -> tuple[str, JsonObject]:
+        """Return the tool and the arguments of a call that leave is asked for."""
+        known = self._known.get(str(update.get("toolCallId", "")), update)
+        return self.name_of(known), arguments_of(known)
+
+    def name_of(self, known: JsonObject) -> str:
+        """Return a tool's name as rules know it: by its kind, else by its title."""
+        title = str(known.get("title") or "").strip()
+        return KINDS.get(str(known.get("kind")), title.split("\n")[0][:80] or "tool")
+
+
+def arguments_of(known: JsonObject) -> JsonObject:
+    """Return a call's input, with its command and path under the names that rules look at."""
+    raw = known.get("rawInput")
+    arguments: JsonObject = dict(raw) if isinstance(raw, dict) else {}
+    command = arguments.get("command", arguments.get("cmd"))
+    if isinstance(command, list):
+        arguments["command"] = " ".join(map(str, command))
+    elif isinstance(command, str):
+        arguments["command"] = command
+    elif known.get("kind") == "execute":
+        arguments["command"] = str(known.get("title") or "")
+    if path := _path_of(known, arguments):
+        arguments["path"] = path
+    if not arguments and known.get("title"):
+        arguments["title"] = str(known["title"])
+    return arguments
+
+
+def _path_of(known: JsonObject, arguments: JsonObject) -> str:
+    """Return the file that a call is about, '' if none is named."""
+    named = [arguments.get(key) for key in PATHS]
+    for key in ("locations", "content"):
+        value = known.get(key)
+        items = value if isinstance(value, list) else []
+        named += [item.get("path") for item in items if isinstance(item, dict)]
+    return next((path for path in named if isinstance(path, str) and path), "")
+
+
+def output_of(known: JsonObject) -> str:
+    """Return what a call has given: its texts, and which files it has changed."""
+    shown = known.get("content")
+    content = shown if isinstance(shown, list) else []
+    texts = [_shown(item) for item in content if isinstance(item, dict)]
+    return "\n".join(filter(None, texts)) or text_of(known.get("rawOutput"))
+
+
+def _shown(item: JsonObject) -> str:
+    match item:
+        case {"type": "content", "content": content}:
+            return text_in(content)
+        case {"type": "diff", "path": str(path)}:
+            old, new = (str(item.get(key) or "") for key in ("oldText", "newText"))
+            way = "changed" if old else "wrote"
+            return f"{way} {path} ({len(old.splitlines())} -> {len(new.splitlines())} lines)"
+        case _:
+            return ""
+
+
+def text_in(content: object) -> str:
+    """Return the text of a content block, '' for any other kind."""
+    match content:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "resource_link", "uri": str(uri)}:
+            return uri
+        case _:
+            return ""
+
+
+def plan_in(update: JsonObject) -> str:
+    """Return a plan as lines, '' if it is empty."""
+    rows = [row for row in update.get("entries") or [] if isinstance(row, dict)]
+    lines = [f"- [{MARKS.get(str(r.get('status')), ' ')}] {r.get('content', '')}" for r in rows]
+    return "\n".join(["Plan:", *lines]) if lines else ""
+
+
+def choice_of(options: list[JsonObject], *, is_allowed: bool) -> str | None:
+    """Return the id of the option that allows or rejects, once rather than for ever."""
+    wanted = ("allow_once", "allow_always") if is_allowed else ("reject_once", "reject_always")
+    for kind in wanted:
+        for option in options:
+            if option.get("kind") == kind and isinstance(option.get("optionId"), str):
+                return str(option["optionId"])
+    return None
+
+
+def mode_in(result: JsonObject, wanted: str) -> str | None:
+    """Return the mode that a session is to be put into; None if it is in it, or has it not."""
+    modes = result.get("modes")
+    if not wanted or not isinstance(modes, dict) or modes.get("currentModeId") == wanted:
+        return None
+    known = [mode.get("id") for mode in modes.get("availableModes") or []]
+    return wanted if wanted in known else None
+
+
+def usage_of(counted: object) -> Usage | None:
+    """Return the tokens of one turn, None if they were not told."""
+    if not isinstance(counted, dict):
+        return None
+    read, written = _count(counted, "cachedReadTokens"), _count(counted, "cachedWriteTokens")
+    given, made = _count(counted, "inputTokens"), _count(counted, "outputTokens")
+    if _count(counted, "totalTokens") >= given + made + read + written:
+        given += read + written  # they are counted beside the input
+    return Usage(
+        input_tokens=given, output_tokens=made, cache_read_tokens=read, cache_write_tokens=written
+    )
+
+
+def cost_in(update: JsonObject) -> float | None:
+    """Return what the session has cost by now, in US dollars; None if that was not told."""
+    match update.get("cost"):
+        case {"amount": int() | float() as amount, "currency": "USD"}:
+            return float(amount)
+        case _:
+            return None
+
+
+def number(value: Any) -> int | None:
+    """Return a number as it was given, None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _count(counted: JsonObject, key: str) -> int:
+    return max(0, number(counted.get(key)) or 0)

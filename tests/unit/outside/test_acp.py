@@ -1,0 +1,315 @@
+"""The Agent Client Protocol, spoken to an agent whose every word is written here."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agiraph.errors import InvalidInput, OutOfScope
+from agiraph.outside.acp import LOST, AcpDriver
+from agiraph.outside.happenings import (
+    AskedLeave,
+    Happening,
+    Reply,
+    SaidText,
+    SessionKnown,
+    Spent,
+    Streamed,
+    ToolBegan,
+    ToolEnded,
+    TurnEnded,
+)
+from agiraph.outside.launching import Job
+from agiraph.outside.preset import AgentPreset, OutsideAgent
+from agiraph.outside.rpc import error_text
+from agiraph.outside.served import FolderFiles
+from agiraph.turns import Usage
+
+JsonObject = dict[str, Any]
+LOADS = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
+OPTIONS = [
+    {"optionId": "ever", "name": "Always", "kind": "allow_always"},
+    {"optionId": "once", "name": "Once", "kind": "allow_once"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
+]
+
+
+class Talk:
+    """A driver, and what it has written."""
+
+    def __init__(self, folder: Path, session: str = "", **preset: Any) -> None:
+        made = AgentPreset(command=("agent",), driver="acp", resume=("{options}",), **preset)
+        agent = OutsideAgent("agent", made, "/bin/agent")
+        job = Job(agent, "do it", folder, folder / "home", session=session)
+        self.driver = AcpDriver(job, FolderFiles(folder))
+        self.written: list[JsonObject] = []
+        self.wrote(self.driver.opening())
+
+    def wrote(self, data: bytes | None) -> None:
+        self.written += [json.loads(line) for line in (data or b"").splitlines()]
+
+    @property
+    def last(self) -> JsonObject:
+        return self.written[-1]
+
+    def hears(self, *messages: JsonObject) -> list[Happening]:
+        """Hand it messages; return what it tells, replies written."""
+        data = b"".join(json.dumps(m).encode() + b"\n" for m in messages)
+        found = [h for n in range(len(data)) for h in self.driver.take(data[n : n + 1])]
+        for happening in found:
+            if isinstance(happening, Reply):
+                self.wrote(happening.data)
+        return [h for h in found if not isinstance(h, Reply)]
+
+    def answers(self, **result: Any) -> list[Happening]:
+        """Answer what it asked last."""
+        return self.hears({"id": self.last["id"], "result": result})
+
+    def fails(self, message: str, **error: Any) -> list[Happening]:
+        return self.hears({"id": self.last["id"], "error": {"message": message, **error}})
+
+    def updates(self, what: str, /, **more: Any) -> list[Happening]:
+        update = {"sessionUpdate": what, **more}
+        return self.hears({"method": "session/update", "params": {"update": update}})
+
+    def asks(self, id: object, method: str, **params: Any) -> list[Happening]:
+        return self.hears({"id": id, "method": method, "params": params})
+
+    def begin(self) -> "Talk":
+        """Go as far as the first prompt."""
+        self.answers(protocolVersion=1)
+        assert self.answers(sessionId="s1") == [SessionKnown("s1")]
+        assert self.last["method"] == "session/prompt"
+        return self
+
+
+def chunk(text: str) -> JsonObject:
+    return {"content": {"type": "text", "text": text}}
+
+
+def methods(talk: Talk) -> Sequence[str]:
+    return [message.get("method", "answer") for message in talk.written]
+
+
+def test_a_turn_from_the_greeting_to_its_last_word(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    assert talk.last["params"]["clientCapabilities"]["fs"]["writeTextFile"] is True
+    talk.answers(protocolVersion=1, agentCapabilities={})
+    assert talk.last["params"] == {"cwd": str(tmp_path), "mcpServers": []}
+    assert talk.answers(sessionId="s1") == [SessionKnown("s1")]
+    assert talk.last["params"]["prompt"] == [{"type": "text", "text": "do it"}]
+    prompt = talk.last["id"]
+    assert talk.updates("agent_message_chunk", **chunk("Let me ")) == [Streamed("Let me ")]
+    talk.updates("agent_thought_chunk", **chunk("hm"))
+    talk.updates("agent_message_chunk", **chunk("look."))
+    assert talk.updates("tool_call", toolCallId="t", title="ls", kind="execute", rawInput={}) == [
+        SaidText("Let me look.")
+    ]
+    began = talk.updates("tool_call_update", toolCallId="t", rawInput={"command": ["ls", "-l"]})
+    assert began == [ToolBegan("t", "bash", {"command": "ls -l"})]
+    content = [{"type": "content", **chunk("a.txt")}]
+    ended = talk.updates("tool_call_update", toolCallId="t", status="completed", content=content)
+    assert ended == [ToolEnded("t", "a.txt")]
+    assert talk.updates("usage_update", cost={"amount": 0.5, "currency": "USD"}) == [
+        Spent(Usage(cost_usd=0.5))
+    ]
+    talk.updates("agent_message_chunk", **chunk("Done."))
+    usage = {"inputTokens": 3, "cachedReadTokens": 4, "outputTokens": 2, "totalTokens": 9}
+    over = talk.hears({"id": prompt, "result": {"stopReason": "end_turn", "usage": usage}})
+    spent = Usage(input_tokens=7, output_tokens=2, cache_read_tokens=4, cost_usd=0.5)
+    assert over == [SaidText("Done."), Spent(spent), TurnEnded("Done.")]
+    assert talk.driver.verdict(143, "terminated") == ""
+
+
+def test_what_is_said_in_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    talk.wrote(talk.driver.say("and that"))
+    talk.begin()
+    assert talk.last["params"]["prompt"][0]["text"] == "do it\n\nand that"
+    assert talk.driver.say("faster") == b""
+    assert talk.answers(stopReason="end_turn") == []
+    assert talk.last["params"]["prompt"][0]["text"] == "faster"
+    assert talk.answers(stopReason="end_turn") == [TurnEnded()]
+    talk.wrote(talk.driver.say("one more"))
+    assert talk.last["params"]["prompt"][0]["text"] == "one more"
+
+
+def test_an_interruption_cancels_the_turn_and_what_leave_was_asked_for(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    prompt = talk.last["id"]
+    asked = talk.asks("r", "session/request_permission", toolCall={"toolCallId": "t", "title": "X"},
+                      options=OPTIONS)  # fmt: skip
+    assert asked == [AskedLeave("'r'", "X", {"title": "X"})]
+    talk.wrote(talk.driver.interrupt())
+    talk.wrote(talk.driver.say("stop that"))
+    assert methods(talk)[-2:] == ["session/cancel", "answer"]
+    assert talk.last["result"] == {"outcome": {"outcome": "cancelled"}}
+    assert talk.driver.answer("'r'", "") == b""
+    talk.asks("r2", "session/request_permission", toolCall={"toolCallId": "u"}, options=OPTIONS)
+    assert talk.last["result"] == {"outcome": {"outcome": "cancelled"}}
+    assert talk.hears({"id": prompt, "result": {"stopReason": "cancelled"}}) == []
+    assert talk.last["params"]["prompt"][0]["text"] == "stop that"
+    assert talk.answers(stopReason="end_turn") == [TurnEnded()]
+
+
+def test_leave_is_given_once_and_a_refusal_is_explained_with_the_next_prompt(
+    tmp_path: Path,
+) -> None:
+    talk = Talk(tmp_path).begin()
+    prompt = talk.last["id"]
+    edit = {"toolCallId": "e", "kind": "edit", "rawInput": {"file_path": "/w/a.py", "text": "x"}}
+    asked = talk.asks(7, "session/request_permission", toolCall=edit, options=OPTIONS)
+    arguments = {"file_path": "/w/a.py", "text": "x", "path": "/w/a.py"}
+    assert asked == [
+        ToolBegan("e", "write_file", arguments),
+        AskedLeave("7", "write_file", arguments),
+    ]
+    talk.wrote(talk.driver.answer("7", ""))
+    assert talk.last == {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "result": {"outcome": {"outcome": "selected", "optionId": "once"}},
+    }
+    shell = {"toolCallId": "b", "kind": "execute", "title": "rm -r /"}
+    asked = talk.asks(8, "session/request_permission", toolCall=shell, options=OPTIONS)
+    assert asked == [AskedLeave("8", "bash", {"command": "rm -r /"})]
+    talk.wrote(talk.driver.answer("8", "never"))
+    assert talk.last["result"]["outcome"]["optionId"] == "no"
+    talk.hears({"id": prompt, "result": {"stopReason": "end_turn"}})
+    assert talk.last["params"]["prompt"][0]["text"].endswith("not allowed to do that: never")
+
+
+def test_leave_without_an_option_that_fits_is_taken_as_cancelled(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    talk.asks(1, "session/request_permission", toolCall={"toolCallId": "t"}, options=[])
+    talk.wrote(talk.driver.answer("1", ""))
+    assert talk.last["result"] == {"outcome": {"outcome": "cancelled"}}
+
+
+def test_a_session_is_loaded_and_what_is_replayed_is_not_told_again(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, session="s0")
+    talk.answers(**LOADS)
+    assert (talk.last["method"], talk.last["params"]["sessionId"]) == ("session/load", "s0")
+    assert talk.updates("agent_message_chunk", **chunk("old words")) == []
+    assert talk.answers() == [SessionKnown("s0")]
+    assert talk.last["params"]["sessionId"] == "s0"
+    assert talk.answers(stopReason="end_turn") == [TurnEnded()]
+
+
+def test_a_session_is_resumed_where_that_is_possible_without_a_replay(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, session="s0")
+    can = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
+    talk.answers(protocolVersion=1, agentCapabilities=can)
+    assert talk.last["method"] == "session/resume"
+
+
+@pytest.mark.parametrize("can", [{"loadSession": True}, {}])
+def test_a_session_that_is_lost_begins_anew_and_is_told_so(tmp_path: Path, can: JsonObject) -> None:
+    talk = Talk(tmp_path, session="s0")
+    talk.answers(protocolVersion=1, agentCapabilities=can)
+    if can:
+        assert talk.fails("no such session") == []
+    assert talk.last["method"] == "session/new"
+    talk.answers(sessionId="s1")
+    assert talk.last["params"]["prompt"][0]["text"] == f"{LOST}\n\ndo it"
+
+
+def test_it_logs_in_and_takes_the_mode_it_is_told_if_there_is_one(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, authenticate="key", mode="auto")
+    talk.answers(protocolVersion=1)
+    assert talk.last["params"] == {"methodId": "key"}
+    talk.answers()
+    modes = {"currentModeId": "read-only", "availableModes": [{"id": "auto", "name": "Auto"}]}
+    talk.answers(sessionId="s1", modes=modes)
+    assert talk.last["params"] == {"sessionId": "s1", "modeId": "auto"}
+    talk.fails("no")
+    assert talk.last["method"] == "session/prompt"
+    other = Talk(tmp_path, mode="auto")
+    other.answers(protocolVersion=1)
+    other.answers(sessionId="s1", modes={"currentModeId": "x", "availableModes": []})
+    assert other.last["method"] == "session/prompt"
+
+
+def test_what_cannot_go_on_is_a_problem_with_the_agents_own_words(tmp_path: Path) -> None:
+    old = Talk(tmp_path)
+    problem = "it speaks version 0 of the protocol, not 1"
+    assert old.answers(protocolVersion=0) == [TurnEnded("", problem)]
+    assert old.driver.verdict(0, "") == problem
+    locked = Talk(tmp_path)
+    locked.answers(protocolVersion=1)
+    [ended] = locked.fails("Authentication required", data={"details": "run login"})
+    assert ended == TurnEnded("", "session/new was refused: Authentication required: run login")
+    failing = Talk(tmp_path).begin()
+    assert failing.fails("Internal error", data="429") == [TurnEnded("", "Internal error: 429")]
+    cut = Talk(tmp_path).begin()
+    [ended] = cut.answers(stopReason="refusal")
+    assert ended == TurnEnded("", "the model refused to go on")
+    dying = Talk(tmp_path).begin()
+    dying.updates("agent_message_chunk", **chunk("I was"))
+    assert dying.driver.take(b"") == [SaidText("I was")]
+    assert dying.driver.verdict(-9, "") == "killed by SIGKILL"
+    assert dying.driver.verdict(0, "") == "it ended before it had answered: "
+
+
+def test_files_are_read_and_written_within_its_folder_alone(tmp_path: Path) -> None:
+    folder, out = tmp_path / "work", tmp_path / "out"
+    folder.mkdir()
+    out.mkdir()
+    (out / "secret").write_text("s")
+    (folder / "link").symlink_to(out)
+    (folder / "own").symlink_to(out / "secret")
+    talk = Talk(folder).begin()
+    talk.asks(1, "fs/write_text_file", path=str(folder / "a/b.txt"), content="1\n2\n3\n")
+    assert talk.last["result"] == {}
+    assert (folder / "a/b.txt").read_text() == "1\n2\n3\n"
+    talk.asks(2, "fs/read_text_file", path=str(folder / "a/b.txt"), line=2, limit=1)
+    assert talk.last["result"] == {"content": "2\n"}
+    for n, path in enumerate((out / "secret", folder / "link/secret", folder / "own",
+                              f"{folder}/../out/secret", "missing", "", "x\0")):  # fmt: skip
+        talk.asks(n, "fs/read_text_file", path=str(path))
+        assert "error" in talk.last, path
+        talk.asks(n, "fs/write_text_file", path=str(path), content="x")
+        assert "error" in talk.last or path == "missing", path
+    assert (out / "secret").read_text() == "s"
+    talk.asks(9, "terminal/create", command="ls")
+    assert talk.last["error"]["message"] == "terminal/create is not served here"
+
+
+def test_a_folder_that_may_be_read_besides_is_not_written(tmp_path: Path) -> None:
+    for name in ("work", "input"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "input/a.txt").write_text("a")
+    files = FolderFiles(tmp_path / "work", (tmp_path / "input",))
+    assert files.read(str(tmp_path / "input/a.txt")) == "a"
+    with pytest.raises(OutOfScope, match="is outside of"):
+        files.write(str(tmp_path / "input/a.txt"), "b")
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        files.read(str(tmp_path / "work/none"))
+
+
+def test_a_plan_is_told_when_it_changes(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    rows = [{"content": "look", "status": "completed"}, {"content": "write", "status": "pending"}]
+    assert talk.updates("plan", entries=rows) == [SaidText("Plan:\n- [x] look\n- [ ] write")]
+    assert talk.updates("plan", entries=rows) == []
+
+
+def test_what_is_odd_is_passed_over(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    assert talk.hears({"id": 99, "result": {}}) == []
+    assert talk.hears({"method": "session/update", "params": {"update": "x"}}) == []
+    assert talk.updates("tool_call", title="no id") == []
+    assert talk.updates("tool_call_update", toolCallId="t", status="failed", title="Boom") == [
+        ToolBegan("t", "Boom", {"title": "Boom"}),
+        ToolEnded("t", "", is_error=True),
+    ]
+    assert talk.updates("tool_call_update", toolCallId="t", status="completed") == []
+    diff = [{"type": "diff", "path": "/w/a", "oldText": None, "newText": "1\n2\n"}]
+    found = talk.updates("tool_call", toolCallId="d", kind="edit", status="completed", content=diff)
+    assert found == [
+        ToolBegan("d", "write_file", {"path": "/w/a"}),
+        ToolEnded("d", "wrote /w/a (0 -> 2 lines)"),
+    ]
+    assert error_text("plain") == "plain"

@@ -1,7 +1,6 @@
 """An agent that speaks the Agent Client Protocol as a worker: a real process, scripted."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ Steps = list[JsonObject]
 @pytest.fixture
 def scripted(place: Place, tmp_path: Path) -> Callable[..., str]:
     """Return a maker of agent commands: the scripted agent with these turns."""
-    known = {"driver": "acp", "command": [sys.executable, acp_agent.__file__]}
-    presets: dict[str, Any] = {"scripted": {**known, "resume": ["{options}"]}}
+    known = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
+    shown = [str(Path(acp_agent.__file__).parent), str(tmp_path)]
+    presets: dict[str, Any] = {"scripted": {**known, "resume": ["{options}"], "readable": shown}}
     (place.home / "agents.yaml").write_text(json.dumps(presets))
 
     def command(*turns: Steps) -> str:

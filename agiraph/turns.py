@@ -150,6 +150,8 @@ class ModelRequest(Record):
 
     `budget_usd` bounds what all calls of `run_id` together may cost; `budgets` are further bounds.
     `trigger` is the one whose firing led to the call, `record` whether the call is recorded.
+    `response_schema` is the JSON Schema of the one object that the answer's text must be; whoever
+    asks checks that it is.
     """
 
     model: str
@@ -165,6 +167,7 @@ class ModelRequest(Record):
     budgets: tuple[Budget, ...] = ()
     trigger: str = ""
     record: bool = False
+    response_schema: JsonObject | None = None
 
 
 class ModelResponse(Record):

@@ -20,7 +20,6 @@ from agiraph.providers.base import OnText, Provider, ProviderError
 from agiraph.providers.fallback import ROLES, HandedOn, chain_of, is_handed_on
 from agiraph.providers.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.providers.registry import ModelName
-from agiraph.providers.text_tools import TextTools
 from agiraph.turns import ModelRequest, ModelResponse
 
 __all__ = ["Calls", "HandedOn", "OnHandedOn", "OnRetry", "Retry"]
@@ -143,12 +142,13 @@ class Calls:
         may_leave: bool,
     ) -> ModelResponse:
         """Return the answer of one model, within the budgets."""
-        own = self._own_data.only(request.model_copy(update={"model": str(name)}), name)
+        longest = self._services.answer_tokens(name, request.max_tokens)
+        own = request.model_copy(update={"model": str(name), "max_tokens": longest})
+        own = self._own_data.only(own, name)
         price = self.price(name)
         provider = None if via is None else await via(name)
         if provider is None:
-            provider = await self._services.provider(name.provider)
-            provider = TextTools(provider) if name.in_text else provider
+            provider = await self._services.provider(name)
         async with self.budgets.reserved(own, price) as max_tokens:
             own = own.model_copy(update={"max_tokens": max_tokens})
             lane = self.lanes.of(name.provider)

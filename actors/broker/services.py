@@ -10,9 +10,18 @@ from typing import Any
 from agiraph.config import Config, configs_folder
 from agiraph.errors import InvalidInput
 from agiraph.providers.base import Provider, ProviderError
-from agiraph.providers.connect import connect, first_of_each, place_of
+from agiraph.providers.connect import connect, first_of_each, module_of, place_of
 from agiraph.providers.playbook import load_playbook
-from agiraph.providers.registry import ModelName, Preset, parse_model, pick_default, usable
+from agiraph.providers.registry import (
+    ModelName,
+    Preset,
+    parse_model,
+    pick_default,
+    usable,
+    why_unusable,
+)
+from agiraph.providers.structured import SchemaInWords
+from agiraph.providers.text_tools import TextTools
 
 JsonObject = dict[str, Any]
 
@@ -27,8 +36,8 @@ class Services:
         self._config = config
         self._presets = presets
         self._environ = environ
-        self._open: dict[str, Provider] = {}
-        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._open: dict[tuple[str, str], Provider] = {}
+        self._opening: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def name(self, model: str) -> ModelName:
         """Return what `model` names; InvalidInput."""
@@ -47,23 +56,40 @@ class Services:
         """Return how many tokens a model can take."""
         return self._presets[model.provider].window(model.name)
 
+    def answer_tokens(self, model: ModelName, wanted: int) -> int:
+        """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
+        return self._presets[model.provider].answer_tokens(model.name, wanted)
+
     def is_free(self, provider: str) -> bool:
         """Whether calls of this provider cost nothing."""
         return self._presets[provider].local
 
-    async def provider(self, name: str) -> Provider:
-        """Return a provider, connected; ProviderError if its key is missing."""
-        async with self._opening[name]:
-            if name not in self._open:
+    async def provider(self, name: ModelName) -> Provider:
+        """Return what answers calls of a model; ProviderError if it cannot be called.
+
+        A model without tool calling, or without structured answers, is asked in words.
+        """
+        traits = self._presets[name.provider].of(name.name)
+        provider = await self._service(name)
+        if traits.structured == "text":
+            provider = SchemaInWords(provider)
+        return TextTools(provider) if name.in_text or traits.tool_mode == "text" else provider
+
+    async def _service(self, name: ModelName) -> Provider:
+        """Return the connected service of a model; it has one for each wire format it speaks."""
+        key = (name.provider, self._presets[name.provider].of(name.name).api)
+        async with self._opening[key]:
+            if key not in self._open:
                 # In a thread: an SDK takes a second to import, and heartbeats must go on.
-                self._open[name] = await asyncio.to_thread(
+                self._open[key] = await asyncio.to_thread(
                     connect,
-                    name,
+                    name.provider,
                     self._presets,
                     self._environ,
                     timeout_seconds=self._config.broker.timeout_seconds,
+                    model=name.name,
                 )
-            return self._open[name]
+            return self._open[key]
 
     async def warm_up(self) -> None:
         """Connect a provider of each SDK that will be needed: the first call need not wait for it.
@@ -72,10 +98,10 @@ class Services:
         (`warming`); the others wait until somebody asks for them.
         """
         names = first_of_each(self._presets, self._environ)
-        begun = [name for name in names if self._presets[name].api in sys.modules]
+        begun = [name for name in names if module_of(self._presets[name]) in sys.modules]
         for name in begun or names:
             with suppress(ProviderError):
-                await self.provider(name)
+                await self._service(self.name(name))
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, as `registry.usable` makes them."""
@@ -89,8 +115,8 @@ class Services:
         """Return what `model` names if it could be called now; InvalidInput with the reason."""
         name = self.name(model)
         preset = self._presets[name.provider]
-        if not preset.is_usable(self._environ):
-            raise InvalidInput(f"model {name} cannot be called: {preset.key_env} is not set")
+        if (missing := why_unusable(preset, self._environ)) is not None:
+            raise InvalidInput(f"model {name} cannot be called: {missing}")
         if preset.api == "script":
             try:
                 load_playbook(configs_folder() / "playbooks", name.name)

@@ -10,6 +10,7 @@ import os
 import threading
 
 from agiraph.errors import InvalidInput
+from agiraph.providers.connect import module_of
 from agiraph.providers.registry import load_presets, parse_model
 
 
@@ -18,20 +19,23 @@ def begin(model: str = "") -> None:
 
     A model that only the home's own table knows is left for later, as is one that cannot be.
     """
-    api = api_of(model)
-    if api is not None:
-        threading.Thread(target=_import, args=(api,), daemon=True).start()
+    module = needed_by(model)
+    if module is not None:
+        threading.Thread(target=_import, args=(module,), daemon=True).start()
 
 
-def api_of(model: str) -> str | None:
-    """Return the SDK that `model` needs, None for one that needs none or is not known here."""
+def needed_by(model: str) -> str | None:
+    """Return the module that calls of `model` need, None for one that is not known here."""
     presets = load_presets()
     try:
-        wanted = [presets[parse_model(model, presets).provider]] if model else presets.values()
+        name = parse_model(model, presets) if model else None
     except InvalidInput:
         return None
-    apis = (preset.api for preset in wanted if preset.key(os.environ) is not None)
-    return next((api for api in apis if api != "script"), None)
+    if name is not None:
+        preset = presets[name.provider]
+        return module_of(preset, name.name) if preset.is_usable(os.environ) else None
+    keyed = (preset for preset in presets.values() if preset.key(os.environ) is not None)
+    return next(filter(None, map(module_of, keyed)), None)
 
 
 def _import(module: str) -> None:

@@ -11,6 +11,7 @@ from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
 from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
+from agiraph.providers.registry import Preset
 from agiraph.turns import ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
@@ -20,24 +21,26 @@ if TYPE_CHECKING:
 class AnthropicProvider:
     """One service that speaks the Messages API."""
 
-    def __init__(self, name: str, *, base_url: str, key: str, timeout_seconds: float) -> None:
-        """Make a client for `base_url`; imports the SDK (about a second) the first time."""
+    def __init__(
+        self, name: str, preset: Preset, *, url: str, key: str, timeout_seconds: float
+    ) -> None:
+        """Make a client for `url`; imports the SDK (about a second) the first time."""
         import anthropic
 
         self._name = name
-        self._url = base_url
+        self._preset = preset
+        self._url = url
         self._memo = Memo()
         self._key = key
         self._sdk = anthropic
         timeout = anthropic.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
         self._client: AsyncAnthropic = anthropic.AsyncAnthropic(
             api_key=key,
-            base_url=base_url,
+            base_url=url,
+            default_headers=preset.headers,
             max_retries=0,  # the broker tries again, for all who call this provider together
             timeout=timeout,
-            http_client=anthropic.DefaultAsyncHttpxClient(
-                timeout=timeout, mounts=mounts_for(base_url)
-            ),
+            http_client=anthropic.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts_for(url)),
         )
 
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
@@ -55,7 +58,7 @@ class AnthropicProvider:
         stream = await self._client.post(
             "/v1/messages",
             cast_to=object,
-            content=body_of(request, model, self._memo),
+            content=body_of(request, model, self._preset.of(model), self._memo),
             stream=True,
             stream_cls=self._sdk.AsyncStream[object],
         )

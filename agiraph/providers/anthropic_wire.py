@@ -9,10 +9,14 @@ from typing import Any, Literal
 
 from agiraph.providers.base import ProviderError
 from agiraph.providers.memo import Memo, as_json, body_with
+from agiraph.providers.registry import Traits
 from agiraph.providers.transcript import (
     GO_ON,
+    Layout,
+    head_of,
+    laid_out,
     read_call,
-    spoken,
+    tail_of,
     unique_calls,
     wire_id,
     wire_name,
@@ -32,6 +36,7 @@ from agiraph.turns import (
 JsonObject = dict[str, Any]
 
 API = "anthropic"
+THINKING = ("thinking", "redacted_thinking")
 CACHE_MARK = {"type": "ephemeral"}
 MARKED = b',"cache_control":%b}' % as_json(CACHE_MARK)
 _GO_ON = as_json({"type": "text", "text": GO_ON})
@@ -43,25 +48,39 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-def body_of(request: ModelRequest, model: str, memo: Memo) -> bytes:
+def body_of(request: ModelRequest, model: str, traits: Traits, memo: Memo) -> bytes:
     """Return the body of a streaming request for `model`, as JSON."""
     tail: JsonObject = {"max_tokens": request.max_tokens}
-    if request.temperature is not None:
+    thinks = traits.effort is not None or "thinking" in traits.extra
+    if request.temperature is not None and not thinks:  # the API takes no other than 1 with it
         tail["temperature"] = request.temperature
-    head = memo.head(request, lambda: _head(request, model))
-    return body_with(head, _messages(request, memo), tail)
+    output: JsonObject = {}
+    if traits.effort is not None:
+        tail["thinking"] = {"type": "adaptive"}
+        output["effort"] = traits.effort
+    if request.response_schema is not None:
+        output["format"] = {"type": "json_schema", "schema": request.response_schema}
+    if output:
+        tail["output_config"] = output
+    is_marked = traits.cache == "marks"
+    head = memo.head(
+        request, lambda: head_of(_head(request, model, is_marked=is_marked), traits.extra)
+    )
+    messages = _messages(request, memo, is_marked=is_marked)
+    return body_with(head, messages, tail_of(tail, traits.extra))
 
 
-def _head(request: ModelRequest, model: str) -> JsonObject:
+def _head(request: ModelRequest, model: str, *, is_marked: bool) -> JsonObject:
     head: JsonObject = {"model": model, "stream": True}
+    mark = {"cache_control": CACHE_MARK} if is_marked else {}
     if request.tools:
         head["tools"] = [
             {"name": t.name, "description": t.description, "input_schema": t.parameters}
             for t in request.tools
         ]
-        head["tools"][-1]["cache_control"] = CACHE_MARK
+        head["tools"][-1] |= mark
     if request.system.strip():
-        head["system"] = [{"type": "text", "text": request.system, "cache_control": CACHE_MARK}]
+        head["system"] = [{"type": "text", "text": request.system} | mark]
     return head
 
 
@@ -78,27 +97,30 @@ class _Message:
         return b'{"role":"%b","content":[%b]}' % (self.role.encode(), content)
 
 
-def _messages(request: ModelRequest, memo: Memo) -> bytes:
+def _messages(request: ModelRequest, memo: Memo, *, is_marked: bool) -> bytes:
     """Return the turns as messages that begin and end with the user's and never are empty.
 
     The last two of the user's are marked, so they are not final; those before them are.
     """
     start, known = memo.beginning(request)
-    messages = _gathered(request.turns, start)
+    messages = _gathered(request, start)
     # Two marks: the cache is looked up only 20 blocks back, and one turn may add more than that.
     marked = [number for number, message in enumerate(messages) if message.role == "user"][-2:]
-    encoded = [m.as_json(is_marked=number in marked) for number, m in enumerate(messages)]
+    encoded = [
+        m.as_json(is_marked=is_marked and number in marked) for number, m in enumerate(messages)
+    ]
     final = marked[0] if len(marked) == 2 else 0
     return memo.joined(request, known, encoded, final, messages[final - 1].turns)
 
 
-def _gathered(turns: tuple[Turn, ...], start: int) -> list[_Message]:
+def _gathered(request: ModelRequest, start: int) -> list[_Message]:
     """Return the messages of the turns from `start` on, the user's neighbours made one."""
+    turns = request.turns
     messages: list[_Message] = []
     results: list[bytes] = []
     texts: list[bytes] = []
     for count, turn in enumerate(turns[start:], start + 1):
-        blocks = list(map(as_json, _blocks(turn)))
+        blocks = list(map(as_json, _blocks(turn, request.model)))
         if not isinstance(turn, AssistantTurn):
             (results if isinstance(turn, ToolTurn) else texts).extend(blocks)
             continue
@@ -115,29 +137,36 @@ def _gathered(turns: tuple[Turn, ...], start: int) -> list[_Message]:
     return messages
 
 
-def _blocks(turn: Turn) -> list[JsonObject]:
+def _blocks(turn: Turn, model: str) -> list[JsonObject]:
     match turn:
         case UserTurn():
             return [{"type": "text", "text": turn.content}] if turn.content.strip() else []
         case ToolTurn():
             return [_result(turn)]
         case AssistantTurn():
-            return _answer(turn)
+            return _answer(turn, model)
 
 
-def _answer(turn: AssistantTurn) -> list[JsonObject]:
+def _answer(turn: AssistantTurn, model: str) -> list[JsonObject]:
     data = turn.provider_data or {}
     blocks: list[JsonObject] = []
-    if data.get("api") == API and not turn.interrupted:
+    is_own = data.get("api") == API and data.get("model", model) == model
+    if is_own and not turn.interrupted:
         blocks.extend(data.get("thinking", ()))
-    if text := spoken(turn):
-        blocks.append({"type": "text", "text": text})
-    blocks.extend(
-        {"type": "tool_use", "id": wire_id(c.id), "name": wire_name(c.name), "input": c.arguments}
-        for c in turn.tool_calls
-    )
+    for part in laid_out(turn, API, model):
+        if "raw" in part:
+            blocks.append(part["raw"])
+        elif "text" in part:
+            blocks += [{"type": "text", "text": part["text"]}] if part["text"].strip() else []
+        else:
+            blocks.append(_use(turn.tool_calls[part["call"]]))
     # Thinking alone is refused: an answer that came to nothing else is left out.
     return blocks if any(block["type"] in ("text", "tool_use") for block in blocks) else []
+
+
+def _use(call: ToolCall) -> JsonObject:
+    use = {"type": "tool_use", "id": wire_id(call.id), "name": wire_name(call.name)}
+    return use | {"input": call.arguments}
 
 
 def _result(turn: ToolTurn) -> JsonObject:
@@ -205,7 +234,7 @@ class Answer:
             stop_reason=stop,
             usage=self.usage(),
             model=request.model,
-            provider_data=_kept(blocks),
+            provider_data=_kept(blocks, request.model),
         )
 
     def usage(self) -> Usage:
@@ -232,8 +261,27 @@ def _call(block: JsonObject) -> ToolCall:
     return ToolCall(id=block["id"], name=block["name"], arguments=given if given else {})
 
 
-def _kept(blocks: list[JsonObject]) -> JsonObject | None:
-    """Return the thinking blocks, which the API wants back unchanged with the next request."""
-    kinds = ("thinking", "redacted_thinking")
-    kept = [{k: v for k, v in b.items() if k != "json"} for b in blocks if b["type"] in kinds]
-    return {"api": API, "thinking": kept} if kept else None
+def _kept(blocks: list[JsonObject], model: str) -> JsonObject | None:
+    """Return the thinking blocks, which the API wants back unchanged with the next request.
+
+    If some of it stood between text and calls, it is kept where each of them stood.
+    """
+    raw = [{k: v for k, v in b.items() if k != "json"} for b in blocks]
+    is_thought = [block["type"] in THINKING for block in raw]
+    if not any(is_thought):
+        return None
+    kept: JsonObject = {"api": API, "model": model}
+    count = sum(is_thought)
+    if all(is_thought[:count]):
+        return kept | {"thinking": raw[:count]}
+    layout: Layout = []
+    calls = 0
+    for block in raw:
+        if block["type"] in THINKING:
+            layout.append({"raw": block})
+        elif block["type"] == "text":
+            layout.append({"text": block["text"]})
+        elif block["type"] == "tool_use":
+            layout.append({"call": calls})
+            calls += 1
+    return kept | {"layout": layout}

@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from agiraph.config import configs_folder
 from agiraph.errors import unknown
 from agiraph.providers.base import Provider, ProviderError
-from agiraph.providers.registry import Preset
+from agiraph.providers.registry import Preset, why_unusable
+
+# What is imported to speak a wire format: by far the longest of what stands before a first call.
+MODULES: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "responses": "openai",
+    "google": "httpx",
+}
 
 
 def connect(
@@ -14,46 +22,54 @@ def connect(
     environ: Mapping[str, str],
     *,
     timeout_seconds: float,
+    model: str = "",
 ) -> Provider:
     """Return the provider called `name`, its key and place read from `environ`.
 
-    Raises InvalidInput for an unknown name, ProviderError (bad_key) for a missing key. May import
-    an SDK, which takes a second: call it in a thread.
+    Which wire format it speaks may be another for `model` than for the service's other models.
+    Raises InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is
+    missing. May import an SDK, which takes a second: call it in a thread.
     """
     if name not in presets:
         raise unknown("provider", name, list(presets))
     preset = presets[name]
-    if preset.api == "script":
+    api = preset.of(model).api
+    if api == "script":
         from agiraph.providers.script import ScriptProvider
 
         return ScriptProvider(configs_folder() / "playbooks")
     url, key = place_of(name, preset, environ)
-    if preset.api == "anthropic":
+    if api == "anthropic":
         from agiraph.providers.anthropic import AnthropicProvider
 
         return AnthropicProvider(
-            name,
-            base_url=url,
-            key=key or "none",
-            timeout_seconds=timeout_seconds,
+            name, preset, url=url, key=key or "none", timeout_seconds=timeout_seconds
         )
-    from agiraph.providers.openai import OpenAIProvider
+    if api == "google":
+        from agiraph.providers.google import GoogleProvider
+
+        return GoogleProvider(
+            name, preset, url=url, key=key or "none", timeout_seconds=timeout_seconds
+        )
+    from agiraph.providers.openai import CHAT, RESPONSES, OpenAIProvider
 
     return OpenAIProvider(
         name,
-        base_url=url,
+        preset,
+        RESPONSES if api == "responses" else CHAT,
+        url=url,
         key=key,
         timeout_seconds=timeout_seconds,
-        max_tokens_field=preset.max_tokens_field,
     )
 
 
 def place_of(name: str, preset: Preset, environ: Mapping[str, str]) -> tuple[str, str | None]:
     """Return a service's URL and key; ProviderError if it has no URL, or no key and needs one."""
     key, url = preset.key(environ), preset.url(environ)
+    missing = why_unusable(preset, environ)
     if url is None:
-        raise ProviderError("bad_request", f"provider {name} has no base_url")
-    if key is None and not preset.local:
+        raise ProviderError("bad_request", f"{name} cannot be called: {missing or 'no base_url'}")
+    if missing is not None:
         raise ProviderError("bad_key", f"no key for {name}: set {preset.key_env or 'its key_env'}")
     return url, key
 
@@ -62,6 +78,12 @@ def first_of_each(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> 
     """Return, for each SDK that a service with a key needs, the first such service."""
     first: dict[str, str] = {}
     for name, preset in presets.items():
-        if preset.api != "script" and preset.key(environ) is not None:
-            first.setdefault(preset.api, name)
-    return [first[api] for api in sorted(first)]
+        module = module_of(preset)
+        if module is not None and preset.key(environ) is not None:
+            first.setdefault(module, name)
+    return [first[module] for module in sorted(first)]
+
+
+def module_of(preset: Preset, model: str = "") -> str | None:
+    """Return the module that calls of a model need, None for what needs none."""
+    return MODULES.get(preset.of(model or preset.default_model or "").api)

@@ -38,15 +38,41 @@ BODY_KINDS: dict[str, FailureKind] = {
     "permission_error": "bad_key",
     "invalid_api_key": "bad_key",
     "not_found_error": "unknown_model",
+    # Google's
+    "RESOURCE_EXHAUSTED": "rate_limited",
+    "UNAVAILABLE": "overloaded",
+    "INTERNAL": "overloaded",
+    "DEADLINE_EXCEEDED": "timed_out",
+    "NOT_FOUND": "unknown_model",
+    "UNAUTHENTICATED": "bad_key",
+    "PERMISSION_DENIED": "bad_key",
 }
 PHRASES: tuple[tuple[str, FailureKind], ...] = (
     ("prompt is too long", "context_too_long"),
     ("maximum context length", "context_too_long"),
     ("context window", "context_too_long"),
     ("available context size", "context_too_long"),
+    ("exceeds the maximum number of tokens", "context_too_long"),
     ("credit balance is too low", "no_credit"),
+    ("api key not valid", "bad_key"),
 )
 TEXT_LIMIT = 500
+
+
+class ToldError(Exception):
+    """An error that a service told in its answer, where no SDK looks for one."""
+
+    def __init__(
+        self,
+        body: Mapping[str, Any],
+        status_code: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep what was told, in the way in which the SDKs' exceptions do."""
+        super().__init__(str(body.get("message") or "the service failed without saying why"))
+        self.body = body
+        self.status_code = status_code
+        self.headers = headers or {}
 
 
 def explain(error: Exception, provider: str, model: str, url: str, key: str) -> ProviderError:
@@ -65,7 +91,9 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
     text = clean(str(body.get("message") or error), key)
     kind = _kind(getattr(error, "status_code", None), body, text)
     response = getattr(error, "response", None)
-    wish = retry_after(getattr(response, "headers", {}), time.time())
+    headers = getattr(response or error, "headers", {})
+    wish = retry_after(headers, time.time())
+    wish = _told_wish(body) if wish is None else wish
     return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wish)
 
 
@@ -78,7 +106,7 @@ def _inner(body: object) -> Mapping[str, Any]:
 
 
 def _kind(status: object, body: Mapping[str, Any], text: str) -> FailureKind:
-    for field in ("code", "type"):
+    for field in ("code", "type", "status"):
         kind = BODY_KINDS.get(str(body.get(field)))
         if kind is not None:
             return kind
@@ -112,6 +140,15 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
     except ValueError:
         return None
+
+
+def _told_wish(body: Mapping[str, Any]) -> float | None:
+    """Return the wait in seconds that an error of Google's asks for in its body, or None."""
+    details = body.get("details")
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, Mapping) and str(detail.get("@type")).endswith("RetryInfo"):
+            return _number(str(detail.get("retryDelay")).removesuffix("s"))
+    return None
 
 
 def _number(value: str | None) -> float | None:

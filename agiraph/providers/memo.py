@@ -88,9 +88,10 @@ def as_json(value: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def body_with(head: bytes, messages: bytes, tail: JsonObject) -> bytes:
-    """Return a request's body: head (a JSON object), `messages`, tail, in this order.
+def body_with(head: bytes, messages: bytes, tail: JsonObject, *, field: str = "messages") -> bytes:
+    """Return a request's body: head (a JSON object), the messages in `field`, tail, in this order.
 
     What changes least stands first, so that a body is a prefix of the next but for its tail.
     """
-    return b'%b,"messages":[%b],%b' % (head[:-1], messages, as_json(tail)[1:])
+    end = b"," + as_json(tail)[1:] if tail else b"}"
+    return b'%b,"%b":[%b]%b' % (head[:-1], field.encode(), messages, end)

@@ -1,59 +1,78 @@
-"""OpenAIProvider: any service that speaks Chat Completions, through the official SDK's own client.
+"""OpenAIProvider: any service that speaks one of OpenAI's formats, through the official SDK.
 
 The SDK keeps authentication, connections, time-outs and errors; bodies go through its `post` as
 bytes, because its typed `create` would check and encode a long transcript again on every call.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
+from agiraph.providers import openai_wire, responses_wire
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
 from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
-from agiraph.providers.openai_wire import Answer, body_of
+from agiraph.providers.registry import Preset
 from agiraph.turns import ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-OPENAI = "openai"
+OPENAI = "openai.com"
 NO_KEY = "none"  # the SDK insists on a key; local services do not look at it
 
 
+class Answer(Protocol):
+    """An answer as it comes in."""
+
+    def feed(self, event: dict[str, Any], /) -> str:
+        """Take one event of the stream; return the text that it brought."""
+        ...
+
+    def response(self, request: ModelRequest, /) -> ModelResponse:
+        """Return the whole answer; ProviderError if the stream ended before it was whole."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A wire format: where a request goes, what it looks like, how its answer is read."""
+
+    path: str
+    body_of: Callable[[ModelRequest, str, Preset, Memo], bytes]
+    answer: Callable[[], Answer]
+
+
+CHAT = Format("/chat/completions", openai_wire.body_of, openai_wire.Answer)
+RESPONSES = Format("/responses", responses_wire.body_of, responses_wire.Answer)
+
+
 class OpenAIProvider:
-    """One service that speaks Chat Completions."""
+    """One service that speaks Chat Completions or Responses."""
 
     def __init__(
         self,
         name: str,
+        preset: Preset,
+        format: Format,
         *,
-        base_url: str,
+        url: str,
         key: str | None,
         timeout_seconds: float,
-        max_tokens_field: str = "max_tokens",
     ) -> None:
-        """Make a client for `base_url`; imports the SDK (half a second) the first time."""
+        """Make a client for the service at `url`; imports the SDK (half a second) at first."""
         import openai
 
         self._name = name
-        self._url = base_url
-        self._memo = Memo()
+        self._preset = preset
+        self._format = format
+        self._url = url
         self._key = key or ""
-        self._max_tokens_field = max_tokens_field
+        self._memo = Memo()
         self._sdk = openai
-        timeout = openai.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
-        self._client: AsyncOpenAI = openai.AsyncOpenAI(
-            api_key=key or NO_KEY,
-            base_url=base_url,
-            max_retries=0,  # the broker tries again, for all who call this provider together
-            timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(
-                timeout=timeout, mounts=mounts_for(base_url)
-            ),
-        )
-        if name != OPENAI:  # the SDK reads these from the environment, for whatever base_url
-            self._client.organization = None
-            self._client.project = None
+        self._client = _open(url, key, preset.headers, timeout_seconds)
 
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
@@ -66,20 +85,41 @@ class OpenAIProvider:
             raise explain(error, self._name, model, self._url, self._key) from error
 
     async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
-        answer = Answer()
+        answer = self._format.answer()
         stream = await self._client.post(
-            "/chat/completions",
+            self._format.path,
             cast_to=object,
-            content=body_of(request, model, self._max_tokens_field, self._memo),
+            content=self._format.body_of(request, model, self._preset.of(model), self._memo),
             stream=True,
             stream_cls=self._sdk.AsyncStream[object],
         )
         async with stream:
-            async for chunk in stream:
-                if isinstance(chunk, dict) and (text := answer.feed(chunk)):
+            async for event in stream:
+                if isinstance(event, dict) and (text := answer.feed(event)):
                     on_text(text)
         return answer.response(request)
 
     async def close(self) -> None:
         """Let connections go."""
         await self._client.close()
+
+
+def _open(
+    url: str, key: str | None, headers: Mapping[str, str], timeout_seconds: float
+) -> "AsyncOpenAI":
+    """Return the SDK's client of the service at `url`."""
+    import openai
+
+    timeout = openai.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
+    client = openai.AsyncOpenAI(
+        api_key=key or NO_KEY,
+        base_url=url,
+        max_retries=0,  # the broker tries again, for all who call this provider together
+        timeout=timeout,
+        default_headers=headers,
+        http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts_for(url)),
+    )
+    if not (urlsplit(url).hostname or "").endswith(OPENAI):
+        client.organization = None  # the SDK reads these from the environment, for any base_url
+        client.project = None
+    return client

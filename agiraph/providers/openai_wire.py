@@ -9,9 +9,14 @@ from typing import Any
 
 from agiraph.providers.base import ProviderError
 from agiraph.providers.memo import Memo, as_json, body_with
+from agiraph.providers.reasoning import REASONING_FIELDS, Reasoning
+from agiraph.providers.registry import Traits
+from agiraph.providers.structured import SCHEMA_NAME, is_closed
 from agiraph.providers.transcript import (
+    head_of,
     read_call,
     spoken,
+    tail_of,
     unique_calls,
     wire_id,
     wire_name,
@@ -38,13 +43,19 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-def body_of(request: ModelRequest, model: str, max_tokens_field: str, memo: Memo) -> bytes:
+def body_of(request: ModelRequest, model: str, traits: Traits, memo: Memo) -> bytes:
     """Return the body of a streaming request for `model`, as JSON."""
-    tail: JsonObject = {max_tokens_field: request.max_tokens}
+    tail: JsonObject = {traits.max_tokens_field: request.max_tokens}
     if request.temperature is not None:
         tail["temperature"] = request.temperature
-    head = memo.head(request, lambda: _head(request, model))
-    return body_with(head, _messages(request, memo), tail)
+    if traits.effort is not None:
+        tail["reasoning_effort"] = traits.effort
+    if (schema := request.response_schema) is not None:
+        about = {"name": SCHEMA_NAME, "schema": schema, "strict": is_closed(schema)}
+        tail["response_format"] = {"type": "json_schema", "json_schema": about}
+    head = memo.head(request, lambda: head_of(_head(request, model), traits.extra))
+    messages = _messages(request, memo, is_marked=traits.cache == "marks")
+    return body_with(head, messages, tail_of(tail, traits.extra))
 
 
 def _head(request: ModelRequest, model: str) -> JsonObject:
@@ -68,17 +79,19 @@ def _head(request: ModelRequest, model: str) -> JsonObject:
     return head
 
 
-def _messages(request: ModelRequest, memo: Memo) -> bytes:
+def _messages(request: ModelRequest, memo: Memo, *, is_marked: bool) -> bytes:
     """Return the system text and the turns as messages, the user's neighbours made one.
 
     Templates of some local models refuse two user messages in a row. All up to the last answer is
-    final: what follows it may still be added to.
+    final: what follows it may still be added to. If marked, the system text and the last message
+    carry a cache mark, which some services pass on to models that want to be told.
     """
     start, known = memo.beginning(request)
-    messages: list[bytes] = []
+    messages: list[JsonObject] = []
     final = final_turns = 0
     if request.system.strip() and not start:
-        messages.append(as_json({"role": "system", "content": request.system}))
+        system = {"role": "system", "content": request.system}
+        messages.append(_marked(system) if is_marked else system)
     texts: list[str] = []
     for count, turn in enumerate(request.turns[start:], start + 1):
         message = _message(turn, request.model)
@@ -86,17 +99,25 @@ def _messages(request: ModelRequest, memo: Memo) -> bytes:
             case UserTurn():
                 texts += [turn.content] if turn.content.strip() else []
             case ToolTurn():
-                messages.append(as_json(message))
+                messages.append(message or {})
             case AssistantTurn() if message is not None:
-                messages += [*_told(texts), as_json(message)]
+                messages += [*_told(texts), message]
                 texts, final, final_turns = [], len(messages), count
     messages += _told(texts)
-    return memo.joined(request, known, messages, final, final_turns)
+    if is_marked and len(messages) > final:
+        messages[-1] = _marked(messages[-1])
+    return memo.joined(request, known, list(map(as_json, messages)), final, final_turns)
 
 
-def _told(texts: list[str]) -> list[bytes]:
+def _marked(message: JsonObject) -> JsonObject:
+    text = {"type": "text", "text": message["content"], "cache_control": {"type": "ephemeral"}}
+    is_text = isinstance(message["content"], str) and message["content"]
+    return message | {"content": [text]} if is_text else message
+
+
+def _told(texts: list[str]) -> list[JsonObject]:
     """Return the user's texts as one message, or none."""
-    return [as_json({"role": "user", "content": "\n\n".join(texts)})] if texts else []
+    return [{"role": "user", "content": "\n\n".join(texts)}] if texts else []
 
 
 def _message(turn: Turn, model: str) -> JsonObject | None:
@@ -130,11 +151,20 @@ def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
             }
             for call in turn.tool_calls
         ]
-    # Services that stream their reasoning want it back; one that did not send any is sent none.
+    return message | _reasoning_of(turn, model)
+
+
+def _reasoning_of(turn: AssistantTurn, model: str) -> JsonObject:
+    """Return the fields of an answer's reasoning, as the service that made it had them.
+
+    Services that stream their reasoning want it back; one that did not send any is sent none.
+    """
     data = turn.provider_data or {}
-    if data.get("api") == API and data.get("model") == model:
-        message["reasoning_content"] = data["reasoning"]
-    return message
+    if data.get("api") != API or data.get("model") != model:
+        return {}
+    if data.get("details"):
+        return {"reasoning_details": data["details"]}
+    return {data.get("field", REASONING_FIELDS[0]): data["reasoning"]}
 
 
 @dataclass(slots=True)
@@ -150,7 +180,7 @@ class Answer:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._reasoning = Reasoning()
         self._calls: dict[int, _Call] = {}
         self._usage: JsonObject = {}
         self._finish: str | None = None
@@ -164,7 +194,7 @@ class Answer:
             return ""
         self._finish = choices[0].get("finish_reason") or self._finish
         delta = choices[0].get("delta") or {}
-        self._reasoning.append(delta.get("reasoning_content") or "")
+        self._reasoning.feed(delta)
         for number, piece in enumerate(delta.get("tool_calls") or ()):
             self._grow(piece, number)
         self._refused = self._refused or bool(delta.get("refusal"))
@@ -203,15 +233,14 @@ class Answer:
         stop = STOP_REASONS.get(self._finish, "end_turn")
         if calls and stop == "end_turn":
             stop = "tool_use"
-        reasoning = "".join(self._reasoning)
-        kept = {"api": API, "model": request.model, "reasoning": reasoning} if reasoning else None
+        kept = self._reasoning.kept()
         return ModelResponse(
             text="".join(self._text) or None,
             tool_calls=unique_calls(calls, request),
             stop_reason="refusal" if self._refused else stop,
             usage=self.usage(),
             model=request.model,
-            provider_data=kept,
+            provider_data={"api": API, "model": request.model} | kept if kept else None,
         )
 
     def usage(self) -> Usage:

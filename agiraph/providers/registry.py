@@ -6,11 +6,12 @@ The table is `configs/providers.yaml`, with the person's own `{home}/providers.y
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from agiraph.config import Config, Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
@@ -20,21 +21,67 @@ JsonObject = dict[str, Any]
 FALLBACK_MODEL = "script/survey"
 TEXT_PREFIX = "text:"
 UNKNOWN_WINDOW = 32_768
+BUILT_IN = ("script", "local")  # answered in the broker itself: no place, no key
 DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
-class Preset(Section):
-    """One model service. `key_env` and `base_url_env` name variables; nothing here is secret."""
+Api = Literal["anthropic", "openai", "responses", "google", "script", "local"]
 
-    api: Literal["anthropic", "openai", "script"]
+
+class Traits(Section):
+    """What is true of a service's models, and may differ from one of them to another.
+
+    `effort` is asked of models that reason; `extra` stands in every request as it is written (a
+    value of null takes a field out).
+    """
+
+    api: Api
+    context: int | None = Field(None, ge=1)
+    max_output: int | None = Field(None, ge=1)
+    max_tokens_field: str = "max_tokens"
+    tool_mode: Literal["native", "text"] = "native"
+    structured: Literal["native", "text"] = "text"
+    cache: Literal["marks", "automatic", "none"] = "automatic"
+    reasoning: Literal["kept", "dropped"] = "kept"
+    effort: str | None = None
+    extra: JsonObject = Field(default_factory=dict)
+
+
+class Preset(Traits):
+    """One model service. `key_env` and `base_url_env` name variables; nothing here is secret.
+
+    `models` holds what is different of single ones: by name, by name without its date, or by a
+    pattern (`gpt-5*`).
+    """
+
     base_url: str | None = None
     base_url_env: str | None = None
     key_env: str | None = None
+    needs_key: bool = True
     default_model: str | None = None
     local: bool = False
-    context: int | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
     contexts: dict[str, int] = Field(default_factory=dict)
-    max_tokens_field: str = "max_tokens"
+    models: dict[str, JsonObject] = Field(default_factory=dict)
+
+    @field_validator("models")
+    @classmethod
+    def _are_traits(cls, models: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        for name, values in models.items():
+            for key in values:
+                if key not in Traits.model_fields:
+                    known = ", ".join(sorted(Traits.model_fields))
+                    raise ValueError(f"unknown key '{key}' of {name} (known: {known})")
+            Traits.model_validate({"api": "openai"} | values)
+        return models
+
+    def of(self, model: str) -> "Preset":
+        """Return this preset as it is for one model."""
+        values = self.models.get(model) or self.models.get(undated(model))
+        if values is None:
+            patterns = (name for name in self.models if fnmatchcase(model, name))
+            values = self.models.get(next(patterns, ""))
+        return type(self).model_validate(self.model_dump() | values) if values else self
 
     def url(self, environ: Mapping[str, str]) -> str | None:
         """Return where the service is, as `environ` or the preset says."""
@@ -46,12 +93,34 @@ class Preset(Section):
 
     def window(self, model: str) -> int:
         """Return how many tokens a model of this service can take, its name dated or not."""
-        known = self.contexts.get(model) or self.contexts.get(DATE.sub("", model))
-        return known or self.context or UNKNOWN_WINDOW
+        known = self.contexts.get(model) or self.contexts.get(undated(model))
+        return known or self.of(model).context or UNKNOWN_WINDOW
+
+    def answer_tokens(self, model: str, wanted: int) -> int:
+        """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
+        most = self.of(model).max_output
+        return wanted if most is None else min(wanted, most)
 
     def is_usable(self, environ: Mapping[str, str]) -> bool:
-        """Whether a call could be made: the service is local or its key is set."""
-        return self.local or self.key(environ) is not None
+        """Whether a call could be made: the service has a place, and a key if it needs one."""
+        return why_unusable(self, environ) is None
+
+
+def undated(model: str) -> str:
+    """Return a model's name without the date at its end."""
+    return DATE.sub("", model)
+
+
+def why_unusable(preset: Preset, environ: Mapping[str, str]) -> str | None:
+    """Return what is missing before a service can be called, None if nothing is."""
+    if preset.api in BUILT_IN:
+        return None
+    if preset.url(environ) is None:
+        variable = preset.base_url_env
+        return f"{variable} is not set" if variable else "has no base_url in its preset"
+    if not preset.needs_key or preset.local or preset.key(environ) is not None:
+        return None
+    return f"{preset.key_env} is not set" if preset.key_env else "has no key_env in its preset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +156,22 @@ def load_presets(*files: Path) -> dict[str, Preset]:
                 raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
             base = presets[name].model_dump() if name in presets else {}
             try:
-                presets[name] = Preset.model_validate(base | values)
+                presets[name] = Preset.model_validate(_laid_over(base, values))
             except ValidationError as error:
                 problem = error.errors()[0]
                 key = ".".join(map(str, (name, *problem["loc"])))
                 raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
     return presets
+
+
+def _laid_over(base: JsonObject, values: JsonObject) -> JsonObject:
+    """Return `values` laid over `base`; tables of single models are laid over one another, too."""
+    tables = {
+        key: base[key] | values[key]
+        for key in ("models", "contexts")
+        if isinstance(base.get(key), dict) and isinstance(values.get(key), dict)
+    }
+    return base | values | tables
 
 
 def read_table(file: Path) -> JsonObject:
@@ -124,12 +203,12 @@ def parse_model(text: str, presets: Mapping[str, Preset]) -> ModelName:
     name = name or presets[provider].default_model or ""
     if not name:
         raise InvalidInput(f"model '{text}': which one? write {provider}/NAME")
-    in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api != "script"
+    in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api not in BUILT_IN
     return ModelName(provider, name, in_text)
 
 
 def usable(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> tuple[JsonObject, ...]:
-    """Return a row per provider: name, usable, reason, default_model, base_url, api, local."""
+    """Return a row per provider: what it is, whether it is usable and why (`ModelCatalog`)."""
     return tuple(
         {
             "name": name,
@@ -137,21 +216,24 @@ def usable(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> tuple[J
             "reason": _reason(preset, environ),
             "default_model": f"{name}/{preset.default_model}" if preset.default_model else None,
             "base_url": preset.url(environ),
-            "api": preset.api,
+            "api": preset.of(preset.default_model or "").api,
             "local": preset.local,
+            "context": preset.window(preset.default_model or ""),
+            "max_output": preset.of(preset.default_model or "").max_output,
+            "tool_mode": preset.of(preset.default_model or "").tool_mode,
         }
         for name, preset in presets.items()
     )
 
 
 def _reason(preset: Preset, environ: Mapping[str, str]) -> str:
+    if (missing := why_unusable(preset, environ)) is not None:
+        return missing
     if preset.api == "script":
         return "built in: plays a playbook, needs no key and no network"
     if preset.key(environ) is not None:
         return f"{preset.key_env} is set"
-    if preset.local:
-        return "needs no key; whether it runs is seen at the first call"
-    return f"{preset.key_env} is not set" if preset.key_env else "has no key_env in its preset"
+    return "needs no key; whether it runs is seen at the first call"
 
 
 def pick_default(
@@ -165,6 +247,7 @@ def pick_default(
     if config.models.default:
         return str(parse_model(config.models.default, presets)), "models.default in the settings"
     for name, preset in presets.items():
-        if preset.default_model and preset.key(environ) is not None and not preset.local:
+        is_meant = preset.key(environ) is not None and not preset.local
+        if preset.default_model and is_meant and preset.is_usable(environ):
             return f"{name}/{preset.default_model}", f"{preset.key_env} is set"
     return FALLBACK_MODEL, "no provider's key is set; the embedded script needs none"

@@ -37,6 +37,43 @@ def spoken(turn: AssistantTurn) -> str:
     return f"{text}\n{INTERRUPTED_MARK}".lstrip() if turn.interrupted else text
 
 
+# How an answer was made up, where that is more than its text and its calls: `{"raw": ...}` goes
+# back as it is, `{"text": ...}` and `{"call": INDEX}` are the turn's own, perhaps with an `extra`.
+Layout = list[JsonObject]
+
+
+def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
+    """Return how an answer is told to `model` by way of `api`: as it was made up, or plainly.
+
+    What is sealed is for the model that made it; one that was cut off has nothing that is whole.
+    """
+    data = turn.provider_data or {}
+    layout: Layout = data.get("layout") or []
+    is_own = data.get("api") == api and data.get("model") == model and not turn.interrupted
+    if is_own and _is_of(layout, turn):
+        return layout
+    text = spoken(turn)
+    plain: Layout = [{"text": text}] if text else []
+    return plain + [{"call": index} for index in range(len(turn.tool_calls))]
+
+
+def _is_of(layout: Layout, turn: AssistantTurn) -> bool:
+    """Whether a layout is that of this turn, which may have been made shorter since."""
+    text = "".join(part.get("text", "") for part in layout)
+    calls = [part["call"] for part in layout if "call" in part]
+    return bool(layout) and text == (turn.text or "") and calls == list(range(len(turn.tool_calls)))
+
+
+def head_of(head: JsonObject, extra: JsonObject) -> JsonObject:
+    """Return what stands before the conversation, without what `extra` says otherwise."""
+    return {key: value for key, value in head.items() if key not in extra}
+
+
+def tail_of(tail: JsonObject, extra: JsonObject) -> JsonObject:
+    """Return what stands behind the conversation: `extra` laid over it, without what is null."""
+    return {key: value for key, value in (tail | extra).items() if value is not None}
+
+
 def read_arguments(text: str) -> tuple[JsonObject, str | None]:
     """Return a call's arguments and, if they were no JSON object, the raw text of them."""
     if not text.strip():

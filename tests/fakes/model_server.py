@@ -1,6 +1,6 @@
-"""FakeModelServer: speaks Anthropic's and both of OpenAI's wire formats to the real SDKs.
+"""FakeModelServer: speaks Anthropic's, both of OpenAI's and Google's wire formats, on loopback.
 
-The Responses one is spoken to Codex, too. It listens on loopback.
+The real SDKs call it, and real coding agents do.
 
 A scenario gives it a brain and hands its `env()` to the supervisor:
 
@@ -23,8 +23,8 @@ A scenario gives it a brain and hands its `env()` to the supervisor:
         "bob": [call("bash", command="echo 4 > sums.md"), call("publish", summary="2 + 2 = 4")],
     })
     with FakeModelServer(script) as server:
-        environ = {**os.environ, **server.env()}        # ANTHROPIC_* and OPENAI_*
-        ...  # run with --model anthropic/fake or openai/fake
+        environ = {**os.environ, **server.env()}        # ANTHROPIC_*, OPENAI_* and Gemini's
+        ...  # run with --model anthropic/fake, openai/fake, openai-responses/fake, google/fake
         server.wait_for(lambda seen: seen.is_for("ada"))  # blocks until such a request was seen
     assert not server.problems
 
@@ -45,7 +45,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from agiraph.turns import Usage
-from tests.fakes import wire_anthropic, wire_openai, wire_responses
+from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.fakes.replies import (
     Brain,
     Call,
@@ -109,12 +109,14 @@ class FakeModelServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def env(self) -> dict[str, str]:
-        """Return the variables that send both SDKs here."""
+        """Return the variables that send the SDKs here."""
         return {
             "ANTHROPIC_BASE_URL": self.url,
             "ANTHROPIC_API_KEY": self.key,
             "OPENAI_BASE_URL": f"{self.url}/v1",
             "OPENAI_API_KEY": self.key,
+            "GOOGLE_GEMINI_BASE_URL": self.url,
+            "GEMINI_API_KEY": self.key,
         }
 
     def wait_for(
@@ -186,7 +188,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer one question to the model."""
         raw = self.rfile.read(int(self.headers["content-length"]))
         body = json.loads(raw)
-        wire = ROUTES.get(self.path.partition("?")[0])
+        path = self.path.partition("?")[0]
+        wire = ROUTES.get(path)
+        if (place := wire_google.PATH.fullmatch(path)) is not None:
+            wire = wire_google
+            is_stream = place["verb"] == "streamGenerateContent"
+            body |= {"model": place["model"], "stream": is_stream}
         fake = self.server.fake
         if wire is None:
             self._send(404, {"error": {"message": f"no route {self.path}"}})
@@ -210,7 +217,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _key(self) -> str:
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
-        return str(self.headers.get("x-api-key") or bearer)
+        return str(self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer)
 
     def _answer(self, wire: ModuleType, seen: SeenRequest, reply: Reply) -> None:
         if reply.gate is not None:

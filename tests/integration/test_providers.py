@@ -31,7 +31,11 @@ from tests.fakes.model_server import (
 )
 from tests.unit.providers.requests import ask
 
-APIS = ("anthropic", "openai")
+APIS = ("anthropic", "openai", "openai-responses", "google")
+
+PROOF = {
+    "google": "c2ln"
+}  # thoughts do not go back to Google, only the signature of what they led to
 
 
 @pytest.fixture(params=APIS)
@@ -116,11 +120,21 @@ def test_cached_tokens_are_counted(server: FakeModelServer, api: str) -> None:
     assert response.usage == usage
 
 
+@pytest.mark.parametrize("api", APIS[:3])
 def test_malformed_arguments_are_kept_as_they_came(server: FakeModelServer, api: str) -> None:
     reply = Reply(calls=(Call("bash", raw='{"command": "ls'), Call("bash", {"command": "pwd"})))
     response = generate(server, api, lambda seen: reply)
     assert [c.malformed for c in response.tool_calls] == ['{"command": "ls', None]
     assert response.tool_calls[1].arguments == {"command": "pwd"}
+
+
+def test_a_call_that_gemini_cannot_read_is_told_as_one(server: FakeModelServer) -> None:
+    reply = Reply(text="Let me see.", calls=(Call("bash", raw='{"command": "ls'),))
+    response = generate(server, "google", lambda seen: reply)
+    assert response.text == "Let me see."
+    assert response.stop_reason == "tool_use"
+    (made,) = response.tool_calls
+    assert made.malformed == 'Malformed function call: bash({"command": "ls)'
 
 
 def test_ids_that_a_service_repeats_are_made_new(server: FakeModelServer, api: str) -> None:
@@ -136,7 +150,9 @@ def test_thinking_goes_back_with_the_next_request(server: FakeModelServer, api: 
     first = generate(server, api, lambda seen: Reply(text="x", thinking="hm"))
     assert first.text == "x"
     generate(server, api, lambda seen: say("y"), UserTurn(content="a"), first.turn())
-    assert "hm" in repr(server.requests[-1].body["messages"])
+    body = server.requests[-1].body
+    said = body.get("messages") or body.get("input") or body["contents"]
+    assert PROOF.get(api, "hm") in repr(said)
 
 
 def test_an_answer_that_is_too_long_says_so(server: FakeModelServer, api: str) -> None:

@@ -24,8 +24,16 @@ from tests.fakes.model_server import (
 )
 from tests.unit.providers.requests import ask
 
+# The variables that lead to a service and hold its key.
+VARIABLES = {
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "openai-responses": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "google": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+}
 
-@pytest.fixture(params=["anthropic", "openai"])
+
+@pytest.fixture(params=list(VARIABLES))
 def api(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -71,18 +79,18 @@ def test_a_500_is_tried_again_later(server: FakeModelServer, api: str) -> None:
     assert "internal server error" in str(error)
 
 
-@pytest.mark.parametrize("after_events", [0, 1, 3, 6])
+@pytest.mark.parametrize("after_events", [0, 1, 3, 4])
 def test_a_connection_that_drops_in_mid_stream(
     server: FakeModelServer, api: str, after_events: int
 ) -> None:
-    whole = calls(call("bash", command="ls"), text="one two three")
+    whole = calls(call("bash", command="ls"), text="one two three four")
     server.brain = lambda seen: cut(whole, after_events)
     error = failure(api, server.env())
     assert (error.kind, error.is_retryable) == ("unreachable", True)
 
 
 def test_a_wrong_key_is_refused_and_not_shown(server: FakeModelServer, api: str) -> None:
-    environ = server.env() | {f"{api.upper()}_API_KEY": "sk-wrong-and-secret"}
+    environ = server.env() | {VARIABLES[api][1]: "sk-wrong-and-secret"}
     error = failure(api, environ)
     assert (error.kind, error.is_retryable) == ("bad_key", False)
     assert "sk-wrong" not in str(error)
@@ -90,7 +98,7 @@ def test_a_wrong_key_is_refused_and_not_shown(server: FakeModelServer, api: str)
 
 
 def test_no_key_says_which_variable_to_set(server: FakeModelServer, api: str) -> None:
-    with pytest.raises(ProviderError, match=f"set {api.upper()}_API_KEY") as caught:
+    with pytest.raises(ProviderError, match=f"set {VARIABLES[api][1]}") as caught:
         connect(api, load_presets(), {}, timeout_seconds=1)
     assert caught.value.kind == "bad_key"
 
@@ -110,7 +118,7 @@ def test_a_service_that_is_not_there(api: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening: refused at once
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        environ = {f"{api.upper()}_BASE_URL": url, f"{api.upper()}_API_KEY": "k-0123456789"}
+        environ = dict(zip(VARIABLES[api], (url, "k-0123456789"), strict=True))
         error = failure(api, environ)
     assert (error.kind, error.is_retryable) == ("unreachable", True)
     assert url in str(error)
@@ -127,13 +135,12 @@ def test_a_service_that_does_not_answer_in_time(server: FakeModelServer, api: st
 
 
 def test_a_service_that_speaks_something_else(server: FakeModelServer, api: str) -> None:
-    other = "openai" if api == "anthropic" else "anthropic"
-    base = {"anthropic": f"{server.url}/nowhere", "openai": f"{server.url}/nowhere/v1"}
-    environ = server.env() | {f"{api.upper()}_BASE_URL": base[api]}
+    others = VARIABLES.keys() - {api, "openai"}
+    environ = server.env() | {VARIABLES[api][0]: f"{server.url}/nowhere"}
     error = failure(api, environ)
     assert error.kind == "unknown_model"
     assert "no route" in str(error)
-    assert other not in str(error)
+    assert not any(other in str(error) for other in others)
 
 
 def test_local_services_need_no_key(server: FakeModelServer) -> None:

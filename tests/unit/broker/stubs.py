@@ -11,7 +11,7 @@ from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config, load_config
 from agiraph.providers.base import OnText, Provider
 from agiraph.providers.prices import Price
-from agiraph.providers.registry import load_presets
+from agiraph.providers.registry import ModelName, load_presets
 from agiraph.turns import ModelRequest, ModelResponse, Usage
 
 PRICE = Price(input=1, output=10)
@@ -71,9 +71,9 @@ class StubServices(Services):
         super().__init__(config, load_presets(), environ or {"ANTHROPIC_API_KEY": "k"})
         self.stub = stub
 
-    async def provider(self, name: str) -> Provider:
+    async def _service(self, name: ModelName) -> Provider:
         """Return the stub."""
-        self._open[name] = self.stub
+        self._open[name.provider, "stub"] = self.stub
         return self.stub
 
     async def warm_up(self) -> None:

@@ -85,7 +85,11 @@ def test_text_calls_thinking_and_usage_come_together() -> None:
     assert response.usage.cache_write_tokens == 30
     assert response.usage.output_tokens == 9
     block = {"type": "thinking", "thinking": "hm", "signature": "sig"}
-    assert response.provider_data == {"api": "anthropic", "thinking": [block]}
+    assert response.provider_data == {
+        "api": "anthropic",
+        "model": "anthropic/fake",
+        "thinking": [block],
+    }
     again = anthropic_messages((UserTurn(content="x"), response.turn()))
     assert again[1]["content"][0] == block
 

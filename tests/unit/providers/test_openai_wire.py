@@ -25,7 +25,7 @@ def piece(arguments: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_the_body_has_tools_and_asks_for_usage() -> None:
-    body = openai_body(ask(model="openai/fake"), "fake", "max_completion_tokens")
+    body = openai_body(ask(model="openai/fake"), "fake", max_tokens_field="max_completion_tokens")
     assert body["max_completion_tokens"] == 8192
     assert "max_tokens" not in body
     assert body["stream_options"] == {"include_usage": True}
@@ -34,14 +34,14 @@ def test_the_body_has_tools_and_asks_for_usage() -> None:
 
 
 def test_user_messages_in_a_row_become_one() -> None:
-    body = openai_body(ask(UserTurn(content="a"), UserTurn(content="b")), "fake", "max_tokens")
+    body = openai_body(ask(UserTurn(content="a"), UserTurn(content="b")), "fake")
     assert body["messages"][1:] == [{"role": "user", "content": "a\n\nb"}]
 
 
 def test_calls_and_results_keep_their_ids() -> None:
     call = ToolCall(id="c1", name="bash", arguments={"command": "größe"})
     result = ToolTurn(call_id="c1", name="bash", content="4")
-    body = openai_body(ask(AssistantTurn(tool_calls=(call,)), result), "fake", "max_tokens")
+    body = openai_body(ask(AssistantTurn(tool_calls=(call,)), result), "fake")
     sent = body["messages"][1]
     assert sent["content"] is None
     assert sent["tool_calls"][0]["function"] == {
@@ -111,9 +111,9 @@ def test_a_refusal_is_text_and_a_reason() -> None:
 def test_reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() -> None:
     response = answer({"reasoning_content": "hm, "}, {"reasoning_content": "yes"}, {"content": "x"})
     assert response.text == "x"
-    mine = openai_body(ask(response.turn(), model="openai/fake"), "fake", "max_tokens")
+    mine = openai_body(ask(response.turn(), model="openai/fake"), "fake")
     assert mine["messages"][1]["reasoning_content"] == "hm, yes"
-    other = openai_body(ask(response.turn(), model="openai/other"), "other", "max_tokens")
+    other = openai_body(ask(response.turn(), model="openai/other"), "other")
     assert "reasoning_content" not in other["messages"][1]
 
 

@@ -24,9 +24,9 @@ def test_the_shipped_presets_are_whole() -> None:
     assert {"anthropic", "openai", "openrouter", "moonshot", "minimax"} < set(presets)
     assert {"ollama", "llamacpp", "localai", "script"} < set(presets)
     for name, preset in presets.items():
-        assert preset.api == "script" or preset.base_url, name
+        assert preset.api == "script" or preset.base_url or preset.base_url_env, name
         assert preset.local or preset.key_env, name
-        assert preset.default_model, name
+        assert preset.default_model or not preset.base_url, name
 
 
 def test_a_model_is_a_provider_and_a_name_that_may_have_slashes() -> None:
@@ -40,7 +40,7 @@ def test_a_provider_alone_means_its_default_model() -> None:
 
 
 def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match=r"unknown provider 'gogle' .*anthropic.*openai"):
+    with pytest.raises(InvalidInput, match=r"unknown provider 'gogle'.*anthropic.*openai"):
         parse_model("gogle/gemini", load_presets())
 
 

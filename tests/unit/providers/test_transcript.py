@@ -2,12 +2,14 @@
 
 import itertools
 import json
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.providers import anthropic_wire, openai_wire
+from agiraph.providers import anthropic_wire, google_wire, openai_wire, responses_wire
 from agiraph.providers.memo import Memo
+from agiraph.providers.registry import Traits, load_presets
 from agiraph.providers.transcript import (
     read_arguments,
     read_call,
@@ -15,9 +17,9 @@ from agiraph.providers.transcript import (
     wire_id,
     wire_name,
 )
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
-from tests.fakes import wire_anthropic, wire_openai
-from tests.unit.providers.bodies import anthropic_body, openai_body
+from agiraph.turns import AssistantTurn, ModelRequest, ToolCall, ToolTurn, Turn, UserTurn
+from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
+from tests.unit.providers.bodies import anthropic_body, google_body, openai_body, responses_body
 from tests.unit.providers.requests import ask
 
 texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -60,10 +62,24 @@ def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
 
 @given(conversations())
 def test_openai_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
-    body = openai_body(ask(*turns), "fake", "max_tokens")
+    body = openai_body(ask(*turns), "fake")
     seen = wire_openai.read(body, {}, 0)
     roles = [message["role"] for message in body["messages"]]
     assert ("user", "user") not in list(itertools.pairwise(roles))
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+@given(conversations())
+def test_responses_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    seen = wire_responses.read(responses_body(ask(*turns), "fake"), {}, 0)
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+@given(conversations())
+def test_google_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    body = google_body(ask(*turns), "fake") | {"model": "fake"}
+    seen = wire_google.read(body, {}, 0)
+    assert body["contents"][-1]["role"] == "user"
     assert all_calls(seen.turns) == all_calls(turns)
 
 
@@ -80,34 +96,43 @@ def test_a_message_between_two_results_moves_behind_them() -> None:
     mixed = ask(begin, answer, one, word, two, last)
     ordered = ask(begin, answer, one, two, word, last)
     assert anthropic_body(mixed, "fake") == anthropic_body(ordered, "fake")
-    assert openai_body(mixed, "fake", "n") == openai_body(ordered, "fake", "n")
+    assert openai_body(mixed, "fake") == openai_body(ordered, "fake")
+    assert google_body(mixed, "fake") == google_body(ordered, "fake")
+
+
+MARKS = Traits(api="anthropic", cache="marks")
+WIRES: dict[str, Callable[[ModelRequest, str, Traits, Memo], bytes]] = {
+    "anthropic": anthropic_wire.body_of,
+    "openai": openai_wire.body_of,
+    "openai-responses": responses_wire.body_of,
+    "google": google_wire.body_of,
+}
 
 
 @given(conversations())
 def test_what_is_known_of_a_beginning_changes_nothing(turns: tuple[Turn, ...]) -> None:
-    known, other = Memo(), Memo()
-    for end in askable(turns):
-        request = ask(*turns[:end])
-        by_known = anthropic_wire.body_of(request, "fake", known)
-        assert by_known == anthropic_wire.body_of(request, "fake", Memo())
-        by_known = openai_wire.body_of(request, "fake", "n", other)
-        assert by_known == openai_wire.body_of(request, "fake", "n", Memo())
+    for name, body_of in WIRES.items():
+        known, preset = Memo(), load_presets()[name]
+        for end in askable(turns):
+            request = ask(*turns[:end])
+            by_known = body_of(request, "fake", preset, known)
+            assert by_known == body_of(request, "fake", preset, Memo())
 
 
 def test_a_conversation_that_begins_anew_is_not_taken_for_the_old_one() -> None:
     memo = Memo()
     old = long_conversation("old")
-    anthropic_wire.body_of(ask(*old), "fake", memo)
+    anthropic_wire.body_of(ask(*old), "fake", MARKS, memo)
     new = (UserTurn(content="new"), *old[4:])
-    body = anthropic_wire.body_of(ask(*new), "fake", memo)
-    assert body == anthropic_wire.body_of(ask(*new), "fake", Memo())
+    body = anthropic_wire.body_of(ask(*new), "fake", MARKS, memo)
+    assert body == anthropic_wire.body_of(ask(*new), "fake", MARKS, Memo())
 
 
 def test_a_memo_forgets_what_was_not_used_for_long() -> None:
     memo = Memo(kept_bytes=3000)
     for number in range(9):
         request = ask(*long_conversation(str(number)), entity=f"a/{number}")
-        anthropic_wire.body_of(request, "fake", memo)
+        anthropic_wire.body_of(request, "fake", MARKS, memo)
     assert memo.beginning(ask(*long_conversation("0"), entity="a/0")) == (0, b"")
     assert memo.beginning(request)[0] > 0
 

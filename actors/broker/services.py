@@ -101,7 +101,7 @@ class Services:
         begun = [name for name in names if module_of(self._presets[name]) in sys.modules]
         for name in begun or names:
             with suppress(ProviderError):
-                await self._service(self.name(name))
+                await self._service(ModelName(name, self._presets[name].default_model or ""))
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, as `registry.usable` makes them."""

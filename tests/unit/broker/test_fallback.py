@@ -13,6 +13,7 @@ from agiraph.errors import InvalidInput
 from agiraph.providers.base import FailureKind, Provider, ProviderError
 from agiraph.providers.fallback import chain_of, is_handed_on
 from agiraph.providers.prices import Price
+from agiraph.providers.registry import ModelName
 from agiraph.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
 from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
 from tests.unit.providers.requests import ask
@@ -29,10 +30,10 @@ class TwoServices(StubServices):
         super().__init__(config, next(iter(stubs.values())))
         self.stubs = stubs
 
-    async def provider(self, name: str) -> Provider:
-        if name not in self.stubs:
-            raise ProviderError("bad_key", f"no key for {name}")
-        return self.stubs[name]
+    async def provider(self, name: ModelName) -> Provider:
+        if name.provider not in self.stubs:
+            raise ProviderError("bad_key", f"no key for {name.provider}")
+        return self.stubs[name.provider]
 
 
 def with_chain(config: Config | None = None, **chains: list[str]) -> Config:

@@ -27,17 +27,18 @@ class Upstream:
         self._services = services
         self._log = log
         self._timeout_seconds = timeout_seconds
-        self._open: dict[str, Service] = {}
-        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._open: dict[tuple[str, str], Service] = {}
+        self._opening: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def speaking(self, name: ModelName, api: str) -> Service | None:
         """Return the service of a model if it speaks `api`, else None; ProviderError: no key."""
-        if name.in_text or self._services.presets[name.provider].api != api:
+        if name.in_text or self._services.presets[name.provider].of(name.name).api != api:
             return None
-        async with self._opening[name.provider]:
-            if name.provider not in self._open:
+        place = name.provider, api
+        async with self._opening[place]:
+            if place not in self._open:
                 url, key = self._services.place(name.provider)
-                self._open[name.provider] = await asyncio.to_thread(
+                self._open[place] = await asyncio.to_thread(
                     Service,
                     name.provider,
                     api=api,
@@ -45,7 +46,7 @@ class Upstream:
                     key=key,
                     timeout_seconds=self._timeout_seconds,
                 )
-            return self._open[name.provider]
+            return self._open[place]
 
     async def counted(self, name: ModelName, body: JsonObject, visit: Visit) -> int | None:
         """Return what an Anthropic service counts of a request; None if it does not."""

@@ -6,9 +6,12 @@ Pure but for TextTools, the shell that wraps a provider.
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 
 from agiraph.providers.base import OnText, Provider
-from agiraph.providers.transcript import read_arguments, spoken, unique_calls
+from agiraph.providers.structured import in_words
+from agiraph.providers.transcript import spoken, unique_calls
+from agiraph.providers.written_calls import OPENER, problem_of, read_calls
 from agiraph.turns import (
     AssistantTurn,
     ModelRequest,
@@ -21,25 +24,39 @@ from agiraph.turns import (
 )
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
-# The last tag may lack its end: models forget it, or the answer was as long as it might be.
-TAG = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
-NAME = re.compile(r'"name"\s*:\s*"([^"\\]+)"')
+EXAMPLE = f'{OPEN}{{"name": "tool_name", "arguments": {{"key": "value"}}}}{CLOSE}'
+BEGINNING = re.compile(r"[<\[][|\w-]*\|?\Z")
+LONGEST_OPENER = 20
 
 INTRODUCTION = f"""## Available tools
 
 To call a tool, output EXACTLY this, on a line of its own:
 
-{OPEN}{{"name": "tool_name", "arguments": {{"key": "value"}}}}{CLOSE}
+{EXAMPLE}
 
 You can make several calls in one answer. After your calls, stop: their results are told to you in
 the next message. Never write a result yourself.
 """
 
+CORRECTION = """
+
+Nothing was run: the call could not be read ({problem}). Write it again, in exactly this form, as
+JSON with double quotes, every bracket closed:
+
+{example}"""
+
 
 def as_text(request: ModelRequest) -> ModelRequest:
-    """Return the same request with no tools: schemas, calls and results are told in words."""
+    """Return the same request with no tools: schemas, calls and results are told in words.
+
+    So is a schema of the answer, if there are tools: held to it, the model could call none.
+    """
+    if request.tools:
+        request = in_words(request)
     system = "\n\n".join([request.system, INTRODUCTION, *map(_tool, request.tools)])
-    turns = tuple(_told(turn) for turn in request.turns)
+    calls = [call for t in request.turns if isinstance(t, AssistantTurn) for call in t.tool_calls]
+    malformed = {call.id: call.malformed for call in calls if call.malformed is not None}
+    turns = tuple(_told(turn, malformed, request.tools) for turn in request.turns)
     return request.model_copy(
         update={"system": system if request.tools else request.system, "turns": turns, "tools": ()}
     )
@@ -50,13 +67,17 @@ def _tool(tool: ToolSchema) -> str:
     return f"### {tool.name}\n\n{tool.description}\n\nParameters: `{schema}`"
 
 
-def _told(turn: Turn) -> Turn:
+def _told(turn: Turn, malformed: Mapping[str, str], tools: Sequence[ToolSchema]) -> Turn:
     match turn:
         case UserTurn():
             return turn
         case ToolTurn():
             what = "Error of" if turn.is_error else "Result of"
-            return UserTurn(content=f"[{what} {turn.name}]\n{turn.content}")
+            told = f"[{what} {turn.name}]\n{turn.content}"
+            if turn.call_id in malformed:
+                problem = problem_of(malformed[turn.call_id], tools)
+                told += CORRECTION.format(problem=problem, example=EXAMPLE)
+            return UserTurn(content=told)
         case AssistantTurn():
             calls = (f"{OPEN}{_call_text(call)}{CLOSE}" for call in turn.tool_calls)
             return AssistantTurn(text="\n".join(filter(None, [spoken(turn), *calls])))
@@ -70,27 +91,15 @@ def _call_text(call: ToolCall) -> str:
 
 def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
     """Return an answer with the calls that its text makes, and the text without them."""
-    text = response.text or ""
-    calls = [_call(raw.strip()) for raw in TAG.findall(text)]
-    if not calls:
+    if not request.tools:
         return response
+    written = read_calls(response.text or "", request.tools)
+    said = response.model_copy(update={"text": written.text or None})
+    if not written.calls:
+        return said
     stop = "tool_use" if response.stop_reason == "end_turn" else response.stop_reason
-    return response.model_copy(
-        update={
-            "text": TAG.sub("", text).strip() or None,
-            "tool_calls": unique_calls(calls, request),
-            "stop_reason": stop,
-        }
-    )
-
-
-def _call(raw: str) -> ToolCall:
-    value, malformed = read_arguments(raw)
-    name, arguments = value.get("name"), value.get("arguments") or {}
-    if malformed is None and isinstance(name, str) and isinstance(arguments, dict):
-        return ToolCall(id="", name=name, arguments=arguments)
-    guess = NAME.search(raw)
-    return ToolCall(id="", name=guess.group(1) if guess else "unknown", malformed=raw)
+    calls = unique_calls(list(written.calls), request)
+    return said.model_copy(update={"tool_calls": calls, "stop_reason": stop})
 
 
 class Curtain:
@@ -107,10 +116,10 @@ class Curtain:
         if self._is_down:
             return
         self._held += text
-        place = self._held.find(OPEN)
-        if place >= 0:
+        opener = OPENER.search(self._held)
+        if opener is not None:
             self._is_down = True
-            self._pass_on(place)
+            self._pass_on(opener.start())
         else:
             self._pass_on(len(self._held) - self._maybe_tag())
 
@@ -121,8 +130,8 @@ class Curtain:
 
     def _maybe_tag(self) -> int:
         """Return how many of the last characters may be the beginning of a tag."""
-        sizes = range(min(len(OPEN) - 1, len(self._held)), 0, -1)
-        return next((size for size in sizes if self._held.endswith(OPEN[:size])), 0)
+        tail = BEGINNING.search(self._held)
+        return len(tail[0]) if tail and len(tail[0]) < LONGEST_OPENER else 0
 
     def _pass_on(self, size: int) -> None:
         if size > 0:

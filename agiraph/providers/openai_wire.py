@@ -54,7 +54,7 @@ def body_of(request: ModelRequest, model: str, traits: Traits, memo: Memo) -> by
         about = {"name": SCHEMA_NAME, "schema": schema, "strict": is_closed(schema)}
         tail["response_format"] = {"type": "json_schema", "json_schema": about}
     head = memo.head(request, lambda: head_of(_head(request, model), traits.extra))
-    messages = _messages(request, memo, is_marked=traits.cache == "marks")
+    messages = _messages(request, traits, memo)
     return body_with(head, messages, tail_of(tail, traits.extra))
 
 
@@ -79,13 +79,15 @@ def _head(request: ModelRequest, model: str) -> JsonObject:
     return head
 
 
-def _messages(request: ModelRequest, memo: Memo, *, is_marked: bool) -> bytes:
+def _messages(request: ModelRequest, traits: Traits, memo: Memo) -> bytes:
     """Return the system text and the turns as messages, the user's neighbours made one.
 
     Templates of some local models refuse two user messages in a row. All up to the last answer is
     final: what follows it may still be added to. If marked, the system text and the last message
     carry a cache mark, which some services pass on to models that want to be told.
     """
+    is_marked = traits.cache == "marks"
+    thinker = request.model if traits.reasoning == "kept" else ""
     start, known = memo.beginning(request)
     messages: list[JsonObject] = []
     final = final_turns = 0
@@ -94,7 +96,7 @@ def _messages(request: ModelRequest, memo: Memo, *, is_marked: bool) -> bytes:
         messages.append(_marked(system) if is_marked else system)
     texts: list[str] = []
     for count, turn in enumerate(request.turns[start:], start + 1):
-        message = _message(turn, request.model)
+        message = _message(turn, thinker)
         match turn:
             case UserTurn():
                 texts += [turn.content] if turn.content.strip() else []

@@ -57,7 +57,8 @@ def body_of(request: ModelRequest, model: str, traits: Traits, memo: Memo) -> by
     if request.response_schema is not None:
         tail["text"] = {"format": _format(request.response_schema)}
     head = memo.head(request, lambda: head_of(_head(request, model, traits), traits.extra))
-    return body_with(head, _items(request, memo), tail_of(tail, traits.extra), field="input")
+    items = _items(request, traits, memo)
+    return body_with(head, items, tail_of(tail, traits.extra), field="input")
 
 
 def _format(schema: JsonObject) -> JsonObject:
@@ -82,10 +83,11 @@ def _head(request: ModelRequest, model: str, traits: Traits) -> JsonObject:
     return head
 
 
-def _items(request: ModelRequest, memo: Memo) -> bytes:
+def _items(request: ModelRequest, traits: Traits, memo: Memo) -> bytes:
     """Return the turns as items. A turn's items never change, so all are final at once."""
+    thinker = request.model if traits.reasoning == "kept" else ""
     start, known = memo.beginning(request)
-    items = [as_json(i) for turn in request.turns[start:] for i in _told(turn, request.model)]
+    items = [as_json(i) for turn in request.turns[start:] for i in _told(turn, thinker)]
     return memo.joined(request, known, items, len(items), len(request.turns))
 
 

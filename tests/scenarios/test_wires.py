@@ -1,0 +1,121 @@
+"""The same work by every wire format, and by a team whose members each speak another one."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import (
+    Brain,
+    Call,
+    Reply,
+    SeenRequest,
+    call,
+    calls,
+    cut,
+    rate_limited,
+)
+from tests.fakes.words import in_words
+from tests.scenarios.place import Place, one_worker, placed
+
+CONFIG = "broker: {first_delay_seconds: 0.05, max_delay_seconds: 0.1}\n"
+
+# A model's name, the format that it is asked in, and what shows that its thoughts came back to it.
+MODELS = {
+    "anthropic/fake": ("anthropic", "'signature': 'sig'"),
+    "openai/fake": ("openai", "'reasoning_content': 'Hm.'"),
+    "openai-responses/fake": ("responses", "sealed:Hm."),
+    "google/fake": ("google", "'thoughtSignature': 'c2ln'"),
+    "text:openai/fake": ("openai", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home: Path = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text(CONFIG)
+    with placed(home) as place:
+        yield place
+
+
+def troubled(brain: Brain) -> Brain:
+    """Return a brain whose service is crowded, breaks off, and is well from the third call on."""
+    troubles = iter([rate_limited(), rate_limited("0.01"), None])
+    lock = threading.Lock()
+
+    def answer(seen: SeenRequest) -> Reply:
+        with lock:
+            trouble = next(troubles, brain(seen))
+        return cut(brain(seen), after_events=1) if trouble is None else trouble
+
+    return answer
+
+
+ADA = [
+    Reply(thinking="Hm.", calls=(Call("bash", {"command": "echo one fact > facts.md"}),)),
+    Reply(text="And now", calls=(Call("bash", raw='{"command": "cat facts.md'),)),
+    lambda seen: call("bash", command="cat facts.md"),
+    lambda seen: call("publish", summary=f"found: {seen.result('bash')}"),
+]
+
+
+def test_one_model_name_each(place: Place) -> None:
+    for model, (api, proof) in MODELS.items():
+        place.plays(coordinator=one_worker("ada"), ada=ADA)
+        place.server.brain = troubled(in_words(place.server.brain))
+        outcome = place.lead("Find a fact", "--name", f"by-{api}-{len(model)}", "--model", model)
+        assert outcome.result["status"] == "completed", model
+        assert "one fact" in outcome.result["result"], model
+        assert outcome.published("ada-facts") == {"facts.md": "one fact\n"}, model
+        assert {seen.api for seen in place.server.requests} == {api}, model
+        retried = [event["data"]["kind"] for event in outcome.events("model.retry")]
+        assert sorted(retried) == ["rate_limited", "rate_limited", "unreachable"], model
+        last = place.server.seen_by("ada")[-1]
+        assert proof in repr(last.body), model
+        if model.startswith("text:"):
+            assert "Nothing was run: the call could not be read" in last.said
+            assert "has no end" in last.said
+
+
+def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
+    team = {
+        "ada": "google/fake",
+        "bob": "openai-responses/fake",
+        "cleo": "text:openai/fake",
+        "dan": "openai/fake",
+    }
+    spawned = [call("spawn_worker", name=name, model=model) for name, model in team.items()]
+    nodes = [
+        call("create_work_node", name=f"{name}-part", task=f"Write {name}.md", worker=name)
+        for name in team
+    ]
+    place.plays(
+        coordinator=[
+            calls(*spawned),
+            calls(*nodes),
+            call("wait"),
+            lambda seen: call("finish", summary=seen.result("wait")),
+        ],
+        **{
+            name: [
+                call("write_file", path=f"{name}.md", content=f"by {name}"),
+                call("publish", summary=f"{name} is done"),
+            ]
+            for name in team
+        },
+    )
+    place.server.brain = in_words(place.server.brain)
+    outcome = place.lead("Write four parts", "--name", "mixed")
+    assert outcome.result["status"] == "completed"
+    for name in team:
+        assert outcome.published(f"{name}-part") == {f"{name}.md": f"by {name}"}
+        assert f"{name} is done" in outcome.result["result"]
+    formats = {name: {seen.api for seen in place.server.seen_by(name)} for name in team}
+    assert formats == {
+        "ada": {"google"},
+        "bob": {"responses"},
+        "cleo": {"openai"},
+        "dan": {"openai"},
+    }
+    assert {seen.api for seen in place.server.seen_by("coordinator")} == {"anthropic"}

@@ -52,7 +52,7 @@ def troubled(brain: Brain) -> Brain:
     return answer
 
 
-ADA = [
+ADA: list[Reply | Brain] = [
     Reply(thinking="Hm.", calls=(Call("bash", {"command": "echo one fact > facts.md"}),)),
     Reply(text="And now", calls=(Call("bash", raw='{"command": "cat facts.md'),)),
     lambda seen: call("bash", command="cat facts.md"),

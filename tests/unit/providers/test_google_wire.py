@@ -7,7 +7,7 @@ import pytest
 from agiraph.providers.base import ProviderError
 from agiraph.providers.failures import ToldError, explain
 from agiraph.providers.google_wire import Answer
-from agiraph.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, UserTurn
+from agiraph.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Turn, UserTurn
 from tests.unit.providers.bodies import google_body
 from tests.unit.providers.requests import ask
 
@@ -25,7 +25,7 @@ def answer(*parts: JsonObject, finish: str | None = "STOP", **chunk: Any) -> Mod
 
 def sent_back(response: ModelResponse, model: str = "gemini-3") -> list[JsonObject]:
     results = [ToolTurn(call_id=c.id, name=c.name, content="ok") for c in response.tool_calls]
-    turns = (UserTurn(content="Begin."), response.turn(), *results)
+    turns: list[Turn] = [UserTurn(content="Begin."), response.turn(), *results]
     contents = google_body(ask(*turns, model=f"google/{model}"), model)["contents"]
     parts: list[JsonObject] = contents[1]["parts"]
     return parts

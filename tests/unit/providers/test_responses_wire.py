@@ -7,7 +7,7 @@ import pytest
 from agiraph.providers.base import ProviderError
 from agiraph.providers.failures import explain
 from agiraph.providers.responses_wire import Answer
-from agiraph.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, UserTurn
+from agiraph.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Turn, UserTurn
 from tests.unit.providers.bodies import responses_body
 from tests.unit.providers.requests import ask
 
@@ -36,7 +36,7 @@ def answer(*items: JsonObject, **response: Any) -> ModelResponse:
 
 def sent_back(response: ModelResponse, model: str = MODEL) -> list[JsonObject]:
     results = [ToolTurn(call_id=c.id, name=c.name, content="ok") for c in response.tool_calls]
-    turns = (UserTurn(content="Begin."), response.turn(), *results)
+    turns: list[Turn] = [UserTurn(content="Begin."), response.turn(), *results]
     items: list[JsonObject] = responses_body(ask(*turns, model=model), "fake")["input"]
     return items[1:]
 
@@ -121,7 +121,7 @@ def test_an_answer_without_events_of_its_items_is_read_from_its_end() -> None:
 def test_a_failure_in_mid_stream_has_its_kind(event: JsonObject, kind: str) -> None:
     with pytest.raises(Exception) as caught:  # noqa: PT011
         Answer().feed(event)
-    assert explain(caught.value, "openai", "m", "http://x", "").kind == kind  # type: ignore[arg-type]
+    assert explain(caught.value, "openai", "m", "http://x", "").kind == kind
 
 
 def test_a_stream_without_its_end_is_no_answer() -> None:

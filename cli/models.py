@@ -15,18 +15,32 @@ def _yes(value: Any) -> str:
     return "yes" if value else "no"
 
 
+def _short(reason: Any) -> str:
+    """Return a reason in the words that a narrow table has room for."""
+    text = str(reason).partition(";")[0].partition(":")[0]
+    missing = text.removesuffix(" is not set")
+    return text if missing == text else f"set {missing}"
+
+
+def _own_name(model: Any) -> str:
+    """Return a model's name without its provider, which stands beside it."""
+    return str(model or "").partition("/")[2]
+
+
 COLUMNS = (
     Column("PROVIDER", "name"),
     Column("USABLE", "usable", _yes),
-    Column("DEFAULT MODEL", "default_model"),
-    Column("ENDPOINT", "base_url", spare=1),
-    Column("REASON", "reason", wide=True),
+    Column("WHY", "reason", _short),
+    Column("DEFAULT MODEL", "default_model", _own_name, wide=True),
+    Column("FORMAT", "api", spare=1),
+    Column("CONTEXT", "context", spare=2),
+    Column("ENDPOINT", "base_url", spare=3),
 )
 
 
 @click.command(epilog=examples("agiraph models", "agiraph models --json"))
 @home_option
-@json_option("a JSON array: name, usable, reason, default_model, base_url")
+@json_option("a JSON array: name, usable, reason, default_model, base_url, api, context ...")
 def models(home: Path, as_json: bool) -> None:
     """List the providers, whether each is usable and why not, and the default model.
 
@@ -40,10 +54,6 @@ def models(home: Path, as_json: bool) -> None:
         rows, default = _of_this_shell(home)
         if not as_json:
             click.echo("no supervisor runs on this home: seen from this shell", err=True)
-    if not as_json:
-        rows = [
-            row | {"model": f"{row['name']}/{row.get('default_model') or '...'}"} for row in rows
-        ]
     print_listing(rows, COLUMNS, as_json=as_json, empty="no provider is known")
     if not as_json:
         click.echo(f"default: {default}", err=True)

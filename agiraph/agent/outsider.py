@@ -83,5 +83,6 @@ class Outsider:
         self.problem, self.result, self.goes_on = record.problem, record.result, record.goes_on
         if record.problem:
             self.failures += 1
-            if not self.has_spoken:  # a conversation that cannot be taken up is left alone
+            # A conversation that could not be taken up is left alone.
+            if not (self.has_spoken or record.has_spoken):
                 self.session = ""

@@ -216,7 +216,8 @@ class OutsideEnded(Record):
 
     `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
     to be started again with what was heard meanwhile. `told`: how many of the messages to it have
-    reached its mind. `usage` is what it says that it has used.
+    reached its mind; `has_spoken`: it has said or done anything. `usage` is what it says that it
+    has used.
     """
 
     kind: Literal["outside.ended"] = "outside.ended"
@@ -225,6 +226,7 @@ class OutsideEnded(Record):
     result: str | None = None
     goes_on: bool = False
     told: int = 0
+    has_spoken: bool = False
     usage: Usage = Usage()
     ts: float
 

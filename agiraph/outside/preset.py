@@ -31,8 +31,8 @@ class AgentPreset(Section):
     in, and the mode that its session is put into. `carried`: where in site-packages a Python
     package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
     further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
-    folders that it needs inside of one. Times are in seconds; `silence_seconds` is without any
-    output.
+    folders that it needs inside of one; `folders`: those of its HOME that must be there when it
+    starts. Times are in seconds; `silence_seconds` is without any output.
     """
 
     about: str = ""
@@ -47,6 +47,7 @@ class AgentPreset(Section):
     walled_mode: str = ""
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)

@@ -1,7 +1,5 @@
 """Outside agents as workers: their files, their messages, their end, and what is left of them."""
 
-import stat
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,12 +7,11 @@ import psutil
 
 from actors.processes import is_alive
 from agiraph.outside import warden
-from tests.fakes.model_server import Brain, Reply, SeenRequest, call
+from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import words_of
+from tests.scenarios.outside import led, once_told, program
 from tests.scenarios.place import Place
-
-Look = Callable[[SeenRequest], Reply | None]
 
 MODEL = "anthropic/fake"
 AGENT = """\
@@ -32,47 +29,6 @@ while "go on" not in open("_inbox.md").read():
     time.sleep(0.02)
 open("_result.md", "w").write("Wrote tool.py, which prints 42.\\n")
 """
-
-
-def program(folder: Path, text: str, name: str = "agent") -> str:
-    """Put a program into a folder and return its path."""
-    path = folder / name
-    path.write_text(text)
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return str(path)
-
-
-def led(name: str, command: str, *between: Look) -> Brain:
-    """Return a coordinator that has an outside agent do one node.
-
-    `between` are asked, once each and in order, before it waits on: those that look for something
-    that has not been said yet return None.
-    """
-
-    def brain(seen: SeenRequest) -> Reply:
-        if seen.step == 0:
-            return call("spawn_worker", name=name, type="autonomous", agent_command=command)
-        if seen.step == 1:
-            return call("create_work_node", name=f"{name}-tool", task="Write tool.py", worker=name)
-        for one in between:
-            if (reply := one(seen)) is not None:
-                return reply
-        ended = seen.results("wait")[-1:]
-        if ended and any(f'"status": "{how}"' in ended[0] for how in ("completed", "failed")):
-            return call("finish", summary=f"Done: {ended[0]}")
-        return call("wait")
-
-    return brain
-
-
-def once_told(words: str, reply: Reply) -> Look:
-    """Return what answers those words of a message, once."""
-
-    def look(seen: SeenRequest) -> Reply | None:
-        tool = reply.calls[0].name
-        return reply if words in seen.said and not seen.results(tool) else None
-
-    return look
 
 
 def test_a_command_does_a_node_and_speaks_with_its_team(place: Place, tmp_path: Path) -> None:

@@ -132,7 +132,8 @@ class OutsideWork:
         takes_up = bool(outside.session and agent.preset.resume)
         if agent.preset.account == "door" and agent.preset.wire != "none":
             self._door = await self._opened_door()
-        home.outside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (home.outside, *(home.outside / name for name in agent.preset.folders)):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         prompt = prompt_for(task)
         if outside.starts or outside.untold:
             prompt = prompt_again(
@@ -227,6 +228,7 @@ class OutsideWork:
             result=result,
             goes_on=goes_on,
             told=told,
+            has_spoken=ending.has_spoken,
             usage=ending.usage,
             ts=self._worker.runtime.clock.now(),
         )
@@ -239,7 +241,7 @@ class OutsideWork:
         """Whether messages came that it has not seen, and it can be told them."""
         outside = self._outside
         can_hear = bool(outside.session and self._agent.preset.resume)
-        return can_hear and outside.has_spoken and len(outside.heard) > told
+        return can_hear and len(outside.heard) > told
 
     def _result_of(self, ending: Ending) -> str | None:
         """Return what stands for a result that it did not write: its notes, or its last word."""
@@ -253,7 +255,7 @@ class OutsideWork:
         """Publish what it has left. A result that is refused is told to it, as any failure."""
         if reason := failure_in(result):
             raise GiveUp(f"{self._agent.name} says that it could not do it: {reason}")
-        if not (self._home.published / RESULT).exists():
+        if not (self._exchange.text(RESULT) or (self._home.published / RESULT).exists()):
             self._exchange.write(RESULT, f"{result}\n")
         self._exchange.lay_beside(self._home.path)
         now = self._worker.runtime.clock.now

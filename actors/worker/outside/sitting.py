@@ -45,7 +45,7 @@ class Ending:
     """How a sitting ended. `problem`: why it failed, '' if it did not; `word`: its last.
 
     `was_interrupted`: it was ended because a message would not wait. `told`: how many of the
-    messages to it have reached its mind.
+    messages to it have reached its mind. `has_spoken`: it has said or done anything.
     """
 
     problem: str
@@ -53,6 +53,7 @@ class Ending:
     usage: Usage
     told: int
     was_interrupted: bool = False
+    has_spoken: bool = False
 
 
 class Sitting:
@@ -79,7 +80,7 @@ class Sitting:
         self._beside = SideWork()
         self._over = asyncio.Event()
         self._ended_by_us: str | None = None
-        self._was_interrupted = False
+        self._was_interrupted = self._has_spoken = False
         self._turn: TurnEnded | None = None
         self._usage = Usage()
         self._told = len(worker.transcript.outside.heard)
@@ -127,7 +128,9 @@ class Sitting:
         if problem is None:
             problem = self._driver.verdict(code, self._process.complaint)
         word = self._turn.text if self._turn else ""
-        return Ending(problem, word, self._usage, self._told, self._was_interrupted)
+        return Ending(
+            problem, word, self._usage, self._told, self._was_interrupted, self._has_spoken
+        )
 
     # --- what it says ----------------------------------------------------------------------------
 
@@ -166,6 +169,7 @@ class Sitting:
                 self._turn_ended()
 
     def _said(self, said: SaidText) -> None:
+        self._has_spoken = True
         model = said.model or self._job.agent.name
         record = Said(text=said.text, model=model, ts=self._clock.now())
         self._conversation.append(record)
@@ -173,6 +177,7 @@ class Sitting:
         self._worker.report(*telling.told)
 
     def _tool_began(self, began: ToolBegan) -> None:
+        self._has_spoken = True
         arguments = _shortened(began.arguments)
         told = {"tool": began.tool, "arguments": arguments}
         self._worker.report("tool.called", told, self._key_of(began.id))

@@ -1,0 +1,186 @@
+"""The real Claude Code and the real Codex as workers, against the fake model server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from actors.processes import is_alive
+from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
+from tests.fakes.real_agents import CLAUDE, CODEX, program_of
+from tests.integration.house import until
+from tests.scenarios.house import words_of
+from tests.scenarios.outside import led, once_told
+from tests.scenarios.place import Place, placed
+
+TOOL = """\
+import csv, json, sys
+print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home: Path = tmp_path_factory.mktemp("home")
+    (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0}\n")
+    where = {one.name: {"command": [str(program_of(one))]} for one in (CLAUDE, CODEX)}
+    (home / "agents.yaml").write_text(json.dumps(where))
+    with placed(home) as place:
+        yield place
+    assert "Traceback" not in place.traces()
+
+
+def claude_writes(seen: SeenRequest) -> Reply:
+    """Play the model behind Claude Code: a tool, a trial of it, the result."""
+    steps = [
+        call("Write", file_path=f"{folder_in(seen)}/csv2json.py", content=TOOL),
+        call("Bash", command="printf 'a,b\\n1,2\\n' > t.csv && python3 csv2json.py t.csv"),
+        call("Write", file_path=f"{folder_in(seen)}/_result.md", content="csv2json.py works."),
+        say("It is done."),
+    ]
+    return steps[min(seen.step, len(steps) - 1)]
+
+
+def folder_in(seen: SeenRequest) -> str:
+    """Return the folder that an outside agent says it works in."""
+    text = f"{seen.system}\n{seen.said}"
+    return text.partition("working directory: ")[2].partition("\n")[0].strip()
+
+
+def claudes_of(place: Place) -> list[psutil.Process]:
+    """Return the processes of Claude Code that work in this home."""
+    program = str(program_of(CLAUDE))
+    found = [one for one in psutil.process_iter() if words_of(one)[:1] == [program]]
+    return [one for one in found if str(place.home) in " ".join(one.environ().values())]
+
+
+def test_claude_code_writes_a_tool_that_works(place: Place) -> None:
+    """Scenario 8."""
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="forge", type="autonomous", agent_command="claude-code"),
+            call("create_work_node", name="csv2json", task="CSV to JSON", worker="forge"),
+            call("wait"),
+            call(
+                "bash",
+                command="printf 'x,y\\n3,4\\n' > in.csv && "
+                "python3 nodes/csv2json-*/published/csv2json.py in.csv",
+            ),
+            lambda seen: call("finish", summary=f"It prints {seen.result('bash')}"),
+        ],
+        **{"*": claude_writes},
+    )
+    outcome = place.lead("Write a Python CLI tool that converts CSV to JSON")
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("csv2json")
+    assert published["csv2json.py"] == TOOL
+    assert published["_result.md"] == "csv2json.py works."
+    assert '[{"x": "3", "y": "4"}]' in outcome.result["result"]
+    tools = [e["data"]["tool"] for e in outcome.events("tool.called") if e["entity"] == "forge"]
+    assert tools == ["Write", "Bash", "Write"]
+    [ended] = outcome.events("outside.ended")
+    assert (ended["data"]["problem"], ended["data"]["output_tokens"] > 0) == ("", True)
+    spent = {
+        row["key"]: row["output_tokens"] for row in place.json("usage", outcome.result["agent"])
+    }
+    assert next(tokens for key, tokens in spent.items() if "/forge-" in key) > 0
+
+
+def test_a_team_of_four_kinds_outlives_the_death_of_claude_code(place: Place) -> None:
+    gate = threading.Event()
+
+    def claude(seen: SeenRequest) -> Reply:
+        if "Write two.md" not in seen.said:
+            raise LookupError("who is this?")
+        if seen.step == 0:
+            return call("Bash", command="echo two > two.md")
+        if seen.step == 1 and not gate.is_set():
+            return Reply(text="I wait.", gate=gate)
+        if seen.step < 3 and "You were interrupted" not in seen.said:
+            return say("Nobody hears this.")
+        done = any("_result.md" in str(turn) for turn in seen.turns[-2:] if turn.role == "tool")
+        if done:
+            return say("It is done.")
+        return call("Write", file_path=f"{folder_in(seen)}/_result.md", content="two.md is there.")
+
+    def member(name: str) -> list[Reply]:
+        return [call("write_file", path=f"{name}.md", content=name), call("publish", summary=name)]
+
+    def in_text(seen: SeenRequest) -> Reply:
+        step = member("tex")[seen.step].calls[0]
+        asked = json.dumps({"name": step.name, "arguments": dict(step.arguments)})
+        return say(f"<tool_call>{asked}</tool_call>")
+
+    members = {"ada": "anthropic/fake", "bob": "openai/fake", "tex": "text:openai/fake"}
+    place.plays(
+        coordinator=[
+            calls(
+                *(call("spawn_worker", name=name, model=model) for name, model in members.items()),
+                call("spawn_worker", name="forge", type="autonomous", agent_command="claude-code"),
+            ),
+            calls(
+                *(
+                    call("create_work_node", name=f"{name}-file", task="Write a file", worker=name)
+                    for name in members
+                ),
+                call("create_work_node", name="two", task="Write two.md", worker="forge"),
+            ),
+            call("wait"),
+            lambda seen: call("finish", summary=f"Done: {seen.result('wait')}"),
+        ],
+        ada=member("ada"),
+        bob=member("bob"),
+        tex=in_text,
+        **{"*": claude},
+    )
+
+    def meanwhile() -> None:
+        place.server.wait_for(lambda seen: "Write two.md" in seen.said and seen.step == 1)
+        [agent] = claudes_of(place)
+        agent.kill()
+        until(lambda: not is_alive(agent), "it is dead")
+        gate.set()
+
+    outcome = place.lead("Make four files", meanwhile=meanwhile)
+    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    assert len(outcome.completions()) == len(set(outcome.completions())) == 4
+    assert outcome.published("two") == {"two.md": "two\n", "_result.md": "two.md is there."}
+    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    assert len(problems) == 2
+    assert problems[0].startswith("killed by SIGKILL")
+    sessions = [event["data"]["session"] for event in outcome.events("outside.started")]
+    assert sessions[0] == ""
+    assert sessions[1] != "", "its conversation is taken up again"
+
+
+def test_codex_does_a_node_and_is_told_what_came_too_late(place: Place) -> None:
+    def run(command: str) -> Reply:
+        return call("exec_command", cmd=command)
+
+    def codex(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return run("echo 1 > codes.md; printf '@coordinator: which colour?\\n\\n' > _outbox.md")
+        if seen.step == 1:
+            [folder] = place.agent("codes").glob("runs/*/nodes/cody-tool-*")
+            inbox = folder / "scratch/_inbox.md"
+            until(lambda: "blue" in inbox.read_text(), "the answer is in the inbox")
+            return say("I have seen no answer.")
+        told = seen.said.rpartition("These messages came for you")[2]
+        assert "blue" in told
+        if seen.step == 2:
+            return run("echo blue > colour.md; echo All in blue. > _result.md")
+        return say("It is done.")
+
+    blue = once_told("which colour?", call("send_message", to="cody", content="blue"))
+    place.plays(coordinator=led("cody", "codex", blue), **{"*": codex})
+    outcome = place.lead("Have codes written", "--name", "codes", "--worker-model", "openai/fake")
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = {"codes.md": "1\n", "colour.md": "blue\n", "_result.md": "All in blue.\n"}
+    assert outcome.published("cody-tool") == published
+    ended = [event["data"] for event in outcome.events("outside.ended")]
+    assert [one["goes_on"] for one in ended] == [True, False]
+    assert {one["problem"] for one in ended} == {""}
+    assert all(one["input_tokens"] > 0 for one in ended)

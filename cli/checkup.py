@@ -152,6 +152,20 @@ def check_providers(patient: Patient) -> Check:
     return Check("models", "warn", detail, "set a key, for example: export ANTHROPIC_API_KEY=...")
 
 
+def check_outside(patient: Patient) -> Check:
+    """Which outside agents (Claude Code, Codex ...) workers can be."""
+    from agiraph.outside.preset import find_program, load_agents
+
+    try:
+        agents = load_agents(patient.home.path)
+    except InvalidInput as error:
+        return Check("outside agents", "fail", str(error), "mend the line of agents.yaml")
+    here = [name for name, preset in agents.items() if find_program(preset, patient.environ)]
+    if here:
+        return Check("outside agents", "ok", f"installed: {', '.join(here)}")
+    return Check("outside agents", "ok", "none is installed (`agiraph outside` tells how)")
+
+
 def check_search(patient: Patient) -> Check:
     """Some search service can be asked for `web_search`."""
     from agiraph.web.services import advice, chosen, why_unusable
@@ -259,6 +273,7 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     check_supervisor,
     check_socket,
     check_providers,
+    check_outside,
     check_search,
     check_pages,
     check_channels,

@@ -56,6 +56,9 @@ COMMANDS: dict[str, Entry] = {
     "kill": Entry(STEER, "cli.steer:kill", "Kill an entity's process at once."),
     "dead": Entry(STEER, "cli.dead:dead", "List messages that were set aside, or retry one."),
     "models": Entry(SET_UP, "cli.models:models", "List which models can be used, and why not."),
+    "outside": Entry(
+        SET_UP, "cli.outside:outside", "List the outside agents that a worker can be."
+    ),
     "chaos": Entry(
         SET_UP, "cli.chaos:chaos", "Kill processes at random and see that nothing is lost."
     ),

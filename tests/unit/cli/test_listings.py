@@ -1,5 +1,6 @@
 """Commands that look: as JSON for scripts and as columns for people."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,6 +151,23 @@ def test_models_without_a_supervisor_are_those_of_this_shell(
     rows = {row["name"]: row for row in json_of(result)}
     assert rows["anthropic"]["usable"] is True
     assert "sk-not-a-real-one" not in result.stdout
+
+
+def test_outside_agents_are_listed_with_how_to_install_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "bin/codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho codex-cli 9.9\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    (tmp_path / "agents.yaml").write_text("claude-code: {carried: ''}\n")
+    result = command(None, "outside", "--json", "--home", str(tmp_path))
+    rows = {row["name"]: row for row in json_of(result)}
+    assert (rows["codex"]["installed"], rows["codex"]["version"]) == (True, "codex-cli 9.9")
+    assert (rows["claude-code"]["installed"], rows["claude-code"]["program"]) == (False, None)
+    shown = command(None, "outside", "--home", str(tmp_path)).stdout
+    assert "npm install -g @anthropic-ai/claude-code" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def task_in_words(
         known=known.strip(),
         input_dir=input_dir,
         worktree=assignment.worktree,
-        checks=(),
+        checks=assignment.node.checks,
     )
 
 

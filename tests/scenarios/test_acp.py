@@ -10,8 +10,8 @@ import pytest
 from tests.fakes import acp_agent
 from tests.fakes.model_server import call
 from tests.scenarios.house import JsonObject, Outcome
+from tests.scenarios.outside import led, once_told
 from tests.scenarios.place import Place, whole_lines
-from tests.scenarios.test_outside import led, once_told
 
 Steps = list[JsonObject]
 

@@ -2,6 +2,8 @@
 
 It reads user messages for as long as its stdin is open, answers each with a `result`, and asks for
 leave to use a tool by a `control_request`. A failed turn says `is_error`, whatever its `subtype`.
+With `--replay-user-messages` it repeats each message when it takes it in, so it is known whether
+a `result` is the last, or another turn follows with what was said meanwhile.
 """
 
 import json
@@ -48,14 +50,15 @@ class ClaudeDriver:
         self._job = job
         self._lines = JsonLines()
         self._asked: dict[str, JsonObject] = {}
-        self._requests = 0
+        self._requests = self._untaken = 0
         self._usage = Usage()
         self._problem = ""
         self._is_interrupted = False
 
     def opening(self) -> bytes:
         """Return the greeting and the task."""
-        return self._control({"subtype": "initialize", "hooks": None}) + _user(self._job.prompt)
+        greeting = self._control({"subtype": "initialize", "hooks": None})
+        return greeting + self.say(self._job.prompt)
 
     def take(self, data: bytes) -> list[Happening]:
         """Return what these bytes tell."""
@@ -64,8 +67,9 @@ class ClaudeDriver:
             found += self._read(line)
         return found
 
-    def say(self, text: str) -> bytes | None:
+    def say(self, text: str) -> bytes:
         """Return a user message: it enters at the next step."""
+        self._untaken += 1
         return _user(text)
 
     def interrupt(self) -> bytes | None:
@@ -104,6 +108,9 @@ class ClaudeDriver:
                 return [Streamed(text)]
             case {"type": "assistant", "message": {"content": list(blocks)} as message}:
                 return _said(blocks, str(message.get("model", "")))
+            case {"type": "user", "isReplay": True}:
+                self._untaken -= 1
+                return []
             case {"type": "user", "message": {"content": list(blocks)}}:
                 return _returned(blocks)
             case {"type": "control_request", "request_id": str(id), "request": dict(request)}:
@@ -137,6 +144,8 @@ class ClaudeDriver:
         if failed and not self._is_interrupted:
             self._problem = text or text_of(line.get("errors")) or how
         self._is_interrupted = self._is_interrupted and failed
+        if self._untaken > 0:
+            return [Spent(total)]
         return [Spent(total), TurnEnded("" if failed else text, self._problem)]
 
 

@@ -1,9 +1,11 @@
 """Outside agents as workers: their files, their messages, their end, and what is left of them."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import pytest
 
 from actors.processes import is_alive
 from agiraph.outside import warden
@@ -158,3 +160,61 @@ def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
     until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all go on")
     rough_place.command("stop", started["agent"])
     until(lambda: not any(map(is_alive, everyone)), "all are gone")
+
+
+CURIOUS = """\
+#!/usr/bin/env python3
+import time
+open("_outbox.md", "w").write("@human?: Which colour?\\n\\n@nobody: hello\\n\\n")
+def heard(words):
+    while words not in open("_inbox.md").read():
+        time.sleep(0.02)
+heard("blue")
+heard("Your message to nobody was not sent: unknown recipient")
+print("It is blue.")
+"""
+
+
+def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_path: Path) -> None:
+    place.plays(coordinator=led("eli", program(tmp_path, CURIOUS)))
+    started = place.json("run", "Paint", "--name", "curious", "--detach", "--model", MODEL)
+    [question] = until(lambda: place.json("questions", "curious"), "the human is asked")
+    assert (question["question"], question["from"]) == ("Which colour?", "eli")
+    place.json("respond", question["id"], "blue")
+    folder = folder_of(place, "curious", "eli-tool")
+    result = folder / "published/_result.md"
+    until(result.exists, "the result is published")
+    assert result.read_text() == "It is blue.\n", "its last word stands for a result"
+    until(lambda: place.json("show", "curious")["status"] == "completed", "the run is over")
+    place.command("stop", started["agent"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("cluade-code", "unknown outside agent 'cluade-code', did you mean 'claude-code'?"),
+        ("./no-such-program", "'./no-such-program' is not installed"),
+    ],
+)
+def test_a_plan_with_an_agent_that_is_not_here_is_refused(
+    place: Place, tmp_path: Path, agent: str, said: str
+) -> None:
+    role = {"id": "x", "title": "X", "node_type": "agentic", "agent": agent, "prompt": "Do it"}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"goal": "g", "stages": [{"name": "s", "roles": [role]}]}))
+    done = place.command("run", "A tool", "--plan", str(plan), "--model", MODEL)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
+    command = program(tmp_path, "#!/bin/sh\ncat _task.md > copy.md; echo Copied.\n")
+    role = {"id": "kit", "title": "K", "node_type": "agentic", "agent": command, "prompt": "Copy"}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"goal": "g", "stages": [{"name": "s", "roles": [role]}]}))
+    place.plays(coordinator=[call("wait"), call("finish", summary="Copied")])
+    outcome = place.lead("A copy", "--plan", str(plan), "--name", "planned")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert done["data"]["summary"] == "Copied."

@@ -12,10 +12,15 @@ from actors.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.house import words_of
+from tests.scenarios.house import JsonObject, Outcome, words_of
 from tests.scenarios.outside import led, once_told
 from tests.scenarios.place import Place, placed
 
+FAKE = "anthropic/fake"
+RULES = """
+rules:
+  - {name: marks, tool: bash, pattern: "date*", action: ask}
+"""
 TOOL = """\
 import csv, json, sys
 print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
@@ -28,6 +33,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0}\n")
     where = {one.name: {"command": [str(program_of(one))]} for one in (CLAUDE, CODEX)}
     (home / "agents.yaml").write_text(json.dumps(where))
+    (home / "approvals.yaml").write_text(RULES)
     with placed(home) as place:
         yield place
     assert "Traceback" not in place.traces()
@@ -154,6 +160,102 @@ def test_a_team_of_four_kinds_outlives_the_death_of_claude_code(place: Place) ->
     sessions = [event["data"]["session"] for event in outcome.events("outside.started")]
     assert sessions[0] == ""
     assert sessions[1] != "", "its conversation is taken up again"
+
+
+def test_claude_code_asks_for_leave_is_interrupted_and_hears_its_human(place: Place) -> None:
+    held = threading.Event()
+
+    def claude(seen: SeenRequest) -> Reply:
+        if seen.step == 0:
+            return call("Bash", command="date > marked.txt")
+        if "in German" not in seen.said:
+            return Reply(text="I write in English.", gate=held)
+        if not seen.results("Write"):
+            path = f"{folder_in(seen)}/_result.md"
+            return call("Write", file_path=path, content="Fertig.")
+        return say("Fertig.")
+
+    place.plays(coordinator=led("lea", "claude-code"), **{"*": claude})
+    started = place.json("run", "Notes", "--name", "asked", "--model", FAKE, "--detach")
+    [question] = until(lambda: place.json("questions", "asked"), "leave is asked for")
+    assert "date > marked.txt" in question["question"]
+    place.json("respond", question["id"], "1")
+    place.server.wait_for(lambda seen: "Write tool.py" in seen.said and seen.step == 1)
+    place.command("send", "asked", "Write it in German", "--to", "lea", "--mode", "interrupt")
+    place.server.wait_for(lambda seen: "in German" in seen.said and seen.step >= 1)
+    held.set()
+    ended = until(lambda: over(place, started["agent"]), "the run is over")
+    outcome = Outcome(
+        0, ended, "", place.agent("asked"), place.agent("asked") / "runs" / started["run"]
+    )
+    assert ended["status"] == "completed"
+    published = outcome.published("lea-tool")
+    assert published["_result.md"] == "Fertig."
+    assert "marked.txt" in published
+    assert len(outcome.events("outside.started")) == 1, "one process heard it all"
+    place.command("stop", started["agent"])
+
+
+def over(place: Place, agent: str) -> JsonObject | None:
+    """Return an agent's record once its run has ended."""
+    shown = place.json("show", agent)
+    return shown if shown["status"] in ("completed", "failed") else None
+
+
+def test_a_worker_has_its_parts_built_by_claude_code(place: Place) -> None:
+    """Scenario 4."""
+    parts = {"backend": "main.py", "frontend": "App.jsx"}
+
+    def claude(seen: SeenRequest) -> Reply:
+        name = next(name for name in parts if f"Build the {name}" in seen.said)
+        steps = [
+            call("Bash", command=f"mkdir -p {name} && echo {name} > {name}/{parts[name]}"),
+            call("Bash", command=f"echo The {name} is built. > _result.md"),
+            say("It is done."),
+        ]
+        return steps[min(seen.step, 2)]
+
+    def create(name: str, **more: str) -> Reply:
+        return call("create_work_node", name=name, task=f"Build the {name}", **more)
+
+    gather = "cp -r ../../backend-*/published/backend ../../frontend-*/published/frontend . && "
+    gather += "cp ../../docker-*/published/answer.md Dockerfile && ls > list.txt"
+    builder = [
+        calls(
+            create("backend", worker="api"),
+            create("frontend", worker="web"),
+            create("docker", mode="single_inference"),
+        ),
+        call("wait"),
+        call("bash", command=gather),
+        call("publish", summary="The app: backend, frontend, Dockerfile."),
+    ]
+    claude_code = {"type": "autonomous", "agent_command": "claude-code"}
+    place.plays(
+        coordinator=[
+            calls(
+                call("spawn_worker", name="lead"),
+                call("spawn_worker", name="api", **claude_code),
+                call("spawn_worker", name="web", **claude_code),
+            ),
+            call("create_work_node", name="app", task="A todo app", worker="lead"),
+            call("wait"),
+            lambda seen: call("finish", summary=f"Done: {seen.result('wait')}"),
+        ],
+        lead=builder,
+        **{"*": lambda seen: claude(seen) if seen.tools else say("FROM python:3.13")},
+    )
+    outcome = place.lead("Create a full-stack todo app: API, frontend, Docker")
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("app")
+    assert published["main.py"] == "backend\n"
+    assert published["App.jsx"] == "frontend\n"
+    assert published["Dockerfile"].strip() == "FROM python:3.13"
+    created = {e["data"]["name"]: e["data"] for e in outcome.events("node.created")}
+    assert created["backend"]["parent_node"], "the tree is two levels deep"
+    started = {event["entity"] for event in outcome.events("outside.started")}
+    assert started == {"api", "web"}
+    assert len(outcome.completions()) == 4
 
 
 def test_codex_does_a_node_and_is_told_what_came_too_late(place: Place) -> None:

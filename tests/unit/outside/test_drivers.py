@@ -238,6 +238,18 @@ def test_claude_that_was_interrupted_has_not_failed() -> None:
     assert b"go on" in (one.say("go on") or b"")
 
 
+def test_claudes_turn_is_over_when_all_that_it_was_told_is_taken_in() -> None:
+    one = driver("claude")
+    one.opening()
+    one.say("and this")
+    taken = json.dumps({"type": "user", "isReplay": True, "message": {"content": "x"}}).encode()
+    result = json.dumps({"type": "result", "subtype": "success", "result": "ok"}).encode()
+    found = one.take(taken + b"\n" + result + b"\n")
+    assert [type(h) for h in found] == [Spent]
+    found = one.take(taken + b"\n" + result + b"\n")
+    assert TurnEnded("ok") in found
+
+
 def test_a_plain_command_says_its_last_word_at_the_end() -> None:
     one = driver("plain")
     assert one.opening() == b"do it\n"

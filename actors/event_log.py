@@ -8,6 +8,7 @@ from agiraph.models import Event
 
 STRIDE = 256
 LOOKED_AT = 2000
+LATEST = 64
 EVERYTHING = EventFilter()
 
 
@@ -15,12 +16,14 @@ class EventLog:
     """A reader of one growing log; another process appends to it.
 
     Line N holds the event with seq N. Only whole lines count. The place of every STRIDE-th line is
-    remembered, so that a page far into the log costs no more than one at its beginning.
+    remembered, so that a page far into the log costs no more than one at its beginning; the latest
+    events are, since many ask for them.
     """
 
     def __init__(self, path: Path) -> None:
         """Read from `path`, which need not exist yet."""
         self._path = path
+        self._latest: dict[int, Event] = {}
         self._forget()
 
     def pick(
@@ -49,19 +52,32 @@ class EventLog:
             return []
         if after >= self._lines or limit < 1:
             return []
-        slot = after // STRIDE
         wanted = min(limit, self._lines - after)
+        if all(seq in self._latest for seq in range(after + 1, after + wanted + 1)):
+            return [self._latest[seq] for seq in range(after + 1, after + wanted + 1)]
+        slot = after // STRIDE
         with open(self._path, "rb") as file:
             file.seek(self._places[slot])
             for _ in range(after - slot * STRIDE):
                 file.readline()
             lines = [file.readline() for _ in range(wanted)]
-        return [_event(line, seq) for seq, line in enumerate(lines, start=after + 1)]
+        events = [_event(line, seq) for seq, line in enumerate(lines, start=after + 1)]
+        if after + wanted == self._lines:
+            self._remember(events[-LATEST:])
+        return events
 
     def last(self) -> int:
         """Return the seq of the last event, 0 if there is none."""
         self._index()
         return self._lines
+
+    def _remember(self, events: list[Event]) -> None:
+        """Keep the latest events; those that were kept end where these begin, or go."""
+        first = events[0].seq
+        kept = [event for seq, event in self._latest.items() if seq < first]
+        if kept and kept[-1].seq + 1 != first:
+            kept = []
+        self._latest = {event.seq: event for event in [*kept, *events][-LATEST:]}
 
     def _index(self) -> bool:
         """Take note of the lines that were added since; return whether there is a log."""
@@ -91,6 +107,7 @@ class EventLog:
         self._lines = 0
         self._end = 0
         self._places = [0]
+        self._latest = {}
 
 
 def _event(line: bytes, seq: int) -> Event:

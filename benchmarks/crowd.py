@@ -3,7 +3,10 @@
 It reads bytes and little else, so that what is measured is the gateway and not this. It begins when
 it is ready, says so on stdout, and at the end of stdin prints what it saw as one JSON object.
 
-    python -m benchmarks.crowd URL TOKEN AGENT FOLLOWERS CALLS_PER_SECOND
+The calls are those of people and programs that watch a team (MIX), over connections that stay open;
+the few texts go to another agent, so that nobody but the one who measures talks to the team.
+
+    python -m benchmarks.crowd URL TOKEN AGENT OTHER FOLLOWERS CALLS_PER_SECOND
 """
 
 import asyncio
@@ -11,6 +14,7 @@ import base64
 import contextlib
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -19,6 +23,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -27,6 +32,17 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS = (sys.executable, "-P", "-m", "benchmarks.crowd")
 TICK_SECONDS = 0.005
 CONNECTIONS = 32
+MIX = {
+    "GET /agents/{agent}": 40,
+    "GET /agents/{agent}/board": 20,
+    "GET /entities": 15,
+    "GET /agents/{agent}/events?after={after}&limit=20": 14,
+    "GET /agents/{agent}/conversation?limit=20": 10,
+    "POST /agents/{other}/send": 1,
+}
+"""Of a hundred calls so many; the events are the last twenty."""
+
+PAGE = 20
 CLOSE = 8
 PING = 9
 SEQ = re.compile(rb'"seq": ?(\d+)')
@@ -45,6 +61,7 @@ class Seen:
     answers: int = 0
     refusals: int = 0
     late: int = 0
+    last_seq: int = 0
     seconds: list[float] = field(default_factory=list)
 
 
@@ -100,17 +117,16 @@ class Follower(asyncio.Protocol):
         found = SEQ.search(body, max(0, len(body) - 200)) or SEQ.search(body)
         seq = int(found[1]) if found else 0
         self._seen.gaps += seq != self._seq + 1
-        self._seq = seq
+        self._seq = self._seen.last_seq = seq
 
 
 class Caller(asyncio.Protocol):
     """One connection on which call after call is made."""
 
-    def __init__(self, seen: Seen, idle: "deque[Caller]", request: bytes) -> None:
+    def __init__(self, seen: Seen, idle: "deque[Caller]") -> None:
         """Be idle once connected."""
         self._seen = seen
         self._idle = idle
-        self._request = request
         self._data = b""
         self._began = 0.0
 
@@ -120,10 +136,10 @@ class Caller(asyncio.Protocol):
         self._transport = transport
         self._idle.append(self)
 
-    def call(self) -> None:
+    def call(self, request: bytes) -> None:
         """Make one call."""
         self._began = time.monotonic()
-        self._transport.write(self._request)
+        self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         """Take an answer."""
@@ -139,7 +155,30 @@ class Caller(asyncio.Protocol):
         self._idle.append(self)
 
 
-async def gather_crowd(url: str, token: str, agent: str, followers: int, rate: float) -> None:
+class Requests:
+    """The calls of MIX, one after the other, in an order that is the same each time."""
+
+    def __init__(self, seen: Seen, common: str, agent: str, other: str) -> None:
+        """Ask about `agent`, write to `other`."""
+        self._seen = seen
+        self._common = common
+        self._names = {"agent": agent, "other": other}
+        order = [kind for kind, count in MIX.items() for _ in range(count)]
+        random.Random(0).shuffle(order)
+        self._order = cycle(order)
+
+    def next(self) -> bytes:
+        """Return the next one."""
+        after = max(0, self._seen.last_seq - PAGE)
+        line = next(self._order).format(**self._names, after=after)
+        body = json.dumps({"message": "How is it going?"}) if line.startswith("POST") else ""
+        more = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+        return f"{line} HTTP/1.1\r\n{self._common}{more}\r\n{body}".encode()
+
+
+async def gather_crowd(
+    url: str, token: str, agent: str, other: str, followers: int, rate: float
+) -> None:
     """Follow and call until stdin ends; print what was seen."""
     where = urlsplit(url)
     assert where.hostname is not None
@@ -158,20 +197,19 @@ async def gather_crowd(url: str, token: str, agent: str, followers: int, rate: f
         if not await follower.is_open:
             raise RuntimeError("a follower was refused")
     idle: deque[Caller] = deque()
-    request = f"GET /agents/{agent} HTTP/1.1\r\n{common}\r\n".encode()
     for _ in range(CONNECTIONS if rate else 0):
-        await loop.create_connection(
-            lambda: Caller(seen, idle, request), where.hostname, where.port
-        )
+        await loop.create_connection(lambda: Caller(seen, idle), where.hostname, where.port)
     ended = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), ended.set)
     print("ready", flush=True)
     began = time.monotonic()
-    await _call(seen, idle, rate, ended)
+    await _call(seen, idle, Requests(seen, common, agent, other), rate, ended)
     print(json.dumps(_told(seen, time.monotonic() - began)), flush=True)
 
 
-async def _call(seen: Seen, idle: "deque[Caller]", rate: float, ended: asyncio.Event) -> None:
+async def _call(
+    seen: Seen, idle: "deque[Caller]", requests: Requests, rate: float, ended: asyncio.Event
+) -> None:
     began, made = time.monotonic(), 0
     while not ended.is_set():
         due = int((time.monotonic() - began) * rate)
@@ -179,7 +217,7 @@ async def _call(seen: Seen, idle: "deque[Caller]", rate: float, ended: asyncio.E
             if not idle:
                 seen.late += 1
                 break
-            idle.popleft().call()
+            idle.popleft().call(requests.next())
             made += 1
         await asyncio.sleep(TICK_SECONDS)
 
@@ -193,6 +231,7 @@ def _told(seen: Seen, seconds: float) -> JsonObject:
         "refusals": seen.refusals,
         "per_second": seen.answers / seconds,
         "answer_p50_ms": 1e3 * statistics.median(seen.seconds or [0.0]),
+        "answer_p99_ms": 1e3 * sorted(seen.seconds or [0.0])[int(0.99 * len(seen.seconds))],
         "seconds": seconds,
     }
 
@@ -212,10 +251,12 @@ class Crowd:
 
 
 @contextlib.contextmanager
-def crowd(url: str, token: str, agent: str, followers: int, rate: float) -> Iterator[Crowd]:
+def crowd(
+    url: str, token: str, agent: str, other: str, followers: int, rate: float
+) -> Iterator[Crowd]:
     """Have a crowd come; it is all there when the block begins."""
     process = subprocess.Popen(
-        [*WORDS, url, token, agent, str(followers), str(rate)],
+        [*WORDS, url, token, agent, other, str(followers), str(rate)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
@@ -238,5 +279,5 @@ def _line(out: IO[str]) -> str:
 
 
 if __name__ == "__main__":
-    _, url_, token_, agent_, followers_, rate_ = sys.argv
-    asyncio.run(gather_crowd(url_, token_, agent_, int(followers_), float(rate_)))
+    _, url_, token_, agent_, other_, followers_, rate_ = sys.argv
+    asyncio.run(gather_crowd(url_, token_, agent_, other_, int(followers_), float(rate_)))

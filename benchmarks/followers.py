@@ -1,9 +1,9 @@
 """A crowd before the gateway: does the team work on as if nobody looked, and is it still reached?
 
 A team of three works, each model call half a second: alone, then while 200 WebSockets follow its
-events, then while a thousand calls a second are made as well. In each, a person writes to the
-coordinator again and again while it waits for its workers: timed from the POST until the text
-stands, synced, in the coordinator's journal, which is its yield point.
+events, then while a thousand calls a second are made as well (`benchmarks/crowd.py` says which). In
+each, a person writes to the coordinator again and again while it waits for its workers: timed from
+the POST until the text stands, synced, in the coordinator's journal, which is its yield point.
 """
 
 import json
@@ -13,6 +13,8 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from agiraph.api import CreateAgent
 from agiraph.client import Client, read_door
@@ -29,6 +31,7 @@ QUICK_SECONDS = 10.0
 WORKERS = 3
 AIM_MS = 50.0
 PAUSE_SECONDS = 0.9
+OTHER = "Have a team of 1 take 200 turns each."
 SETTINGS = "http: {calls_per_second: 100000, burst: 100000}\n"
 
 Result = dict[str, float]
@@ -88,9 +91,16 @@ def _phase(
         arrivals = _write_to(client, mind, agent, seconds)
     else:
         url, token = read_door(home.path)
-        with crowd(url, token, agent, FOLLOWERS, calls_per_second) as there:
+        other = client.create_agent(CreateAgent(goal=OTHER, model="anthropic/fake")).id
+        until(lambda: client.workers(other), "the other team", 0.05)
+        gateway = psutil.Process(client.health().pid)
+        with crowd(url, token, agent, other, FOLLOWERS, calls_per_second) as there:
+            used = sum(gateway.cpu_times()[:2])
             arrivals = _write_to(client, mind, agent, seconds)
+            used = sum(gateway.cpu_times()[:2]) - used
             seen.update(there.leave())
+            seen["gateway_core"] = used / seen["seconds"]
+        client.stop(other)
     client.stop(agent)
     calls = [came for came, who in calls_of(address)[before:] if who == "worker"]
     span = max(calls) - min(calls)
@@ -160,7 +170,8 @@ def figures(result: Result) -> list[Figure]:
             "at least",
             0.99,
             f"{result['per_second']:.0f} for {result['seconds']:.0f} s,"
-            f" {result['refusals']:.0f} refused, median {result['answer_p50_ms']:.1f} ms",
+            f" {result['refusals']:.0f} refused, median {result['answer_p50_ms']:.1f} ms,"
+            f" {100 * result['gateway_core']:.0f}% of a core",
         ),
         Figure(
             "a worker's turn meanwhile",

@@ -1,5 +1,6 @@
 """Which agents there are: their records on disk, found by id or by name."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -10,6 +11,7 @@ from agiraph.ids import AgentId
 from agiraph.models import Agent
 
 ARCHIVE = ".archive"
+MOST_PATHS = 1024
 
 Stamp = tuple[int, int]
 
@@ -24,6 +26,7 @@ class Agents:
         """Read the agents of `home`, or those that lie in another folder."""
         self._folder = folder or home.agents
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
+        self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
 
     def all(self) -> list[Agent]:
         """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
@@ -39,7 +42,7 @@ class Agents:
         """Return the agent with exactly this id, None if there is none; ApiError if damaged."""
         if not id or id.startswith(".") or "/" in id or "\0" in id:
             return None
-        return self._load(AgentHome(self._folder / id))
+        return self._load(self._home(id))
 
     def find(self, named: str) -> Agent:
         """Return the agent with this id or name; raise ApiError 404 or, for several, 409."""
@@ -58,7 +61,7 @@ class Agents:
 
     def home_of(self, agent: Agent) -> AgentHome:
         """Return an agent's home."""
-        return AgentHome(self._folder / agent.id)
+        return self._home(agent.id)
 
     def run_of(self, agent: Agent, run: str | None = None) -> RunHome | None:
         """Return the folder of an agent's current run, None before its first; or of an older one.
@@ -118,5 +121,5 @@ def agent_summary(
     agent: Agent, status: str, open_questions: int, last_event: int = 0
 ) -> AgentSummary:
     """Return an agent as listings show it; `status` is what its processes say it is."""
-    facts = agent.model_dump() | {"status": status, "open_questions": open_questions}
+    facts = dict(agent) | {"status": status, "open_questions": open_questions}
     return AgentSummary.model_validate(facts | {"last_event": last_event})

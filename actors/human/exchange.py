@@ -51,6 +51,8 @@ class Exchange:
 
     def bound(self, most_bytes: int, seconds: float) -> None:
         """Take no more of a body than that, and none that has not come by then."""
+        if self._has_all:
+            return
         self._most_bytes = most_bytes
         self._deadline = asyncio.get_running_loop().time() + seconds
 

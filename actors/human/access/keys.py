@@ -8,10 +8,9 @@ named token and session (fails closed); the home's own token, a file of its own,
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
 from actors.human.access.book import Book, Login, Session, Token, caller_of
@@ -85,15 +84,9 @@ class Keys:
         """Return when a key was last shown to this process, by `Caller.key`."""
         return self._used.get(caller)
 
-    @asynccontextmanager
-    async def while_valid(self, caller: Caller) -> AsyncIterator[asyncio.Timeout]:
+    def while_valid(self, caller: Caller) -> "WhileValid":
         """Do something only as long as the caller's key opens; TimeoutError when it ends."""
-        async with asyncio.timeout_at(self._end_of(caller)) as deadline:
-            self._live[deadline] = caller
-            try:
-                yield deadline
-            finally:
-                del self._live[deadline]
+        return WhileValid(self._live, caller, self._end_of(caller))
 
     # --- tokens ---
 
@@ -224,6 +217,35 @@ class Keys:
         if found is None:
             return loop_now
         return None if found.expires_at is None else loop_now + found.expires_at - now
+
+
+class WhileValid:
+    """A context that ends when a key does; it is the one of `asyncio.timeout_at`, and known."""
+
+    __slots__ = ("_caller", "_deadline", "_live")
+
+    def __init__(
+        self, live: dict[asyncio.Timeout, Caller], caller: Caller, end: float | None
+    ) -> None:
+        """Stand in `live` while entered."""
+        self._live = live
+        self._caller = caller
+        self._deadline = asyncio.timeout_at(end)
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        """Begin; return the deadline."""
+        self._live[self._deadline] = self._caller
+        return await self._deadline.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End."""
+        del self._live[self._deadline]
+        await self._deadline.__aexit__(kind, error, trace)
 
 
 def _read(path: Path, clock: Clock, log: Any) -> Book:

@@ -68,8 +68,8 @@ async def runs(agent: Named, door: Door) -> list[RunView]:
 @router.get("/agents/{agent}")
 async def show(agent: Named, door: Door) -> AgentSummary:
     """Show one agent; `last_event` is the cursor of the last event of its log."""
-    summary = _summary(door, agent, await _children(door))
-    return summary.model_copy(update={"last_event": door.events_of(agent).last()})
+    table = await _children(door)
+    return _summary(door, agent, table, door.events_of(agent).last())
 
 
 @router.post("/agents/{agent}/pause")
@@ -98,5 +98,8 @@ async def _children(door: Gateway) -> Sequence[ChildInfo]:
         return ()
 
 
-def _summary(door: Gateway, agent: Agent, table: Sequence[ChildInfo]) -> AgentSummary:
-    return agent_summary(agent, shown_status(agent, table), len(door.questions.open(agent.id)))
+def _summary(
+    door: Gateway, agent: Agent, table: Sequence[ChildInfo], last_event: int = 0
+) -> AgentSummary:
+    status = shown_status(agent, table)
+    return agent_summary(agent, status, len(door.questions.open(agent.id)), last_event)

@@ -2,8 +2,11 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from actors.event_log import LOOKED_AT, STRIDE, EventLog
 from agiraph.event_filter import EventFilter
@@ -72,3 +75,17 @@ def test_a_log_that_was_replaced_by_a_shorter_one_is_read_anew(tmp_path: Path) -
     assert log.last() == 0
     write(path, 1, 4)
     assert seqs(log, 0, 9) == [1, 2, 3, 4]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 90), st.integers(1, 90))))
+def test_what_is_remembered_is_what_stands_there(steps: list[tuple[int, int, int]]) -> None:
+    with TemporaryDirectory() as folder:
+        path, count = Path(folder) / "log", 1
+        write(path, 1, 1)
+        log = EventLog(path)
+        for grown, back, limit in steps:
+            write(path, count + 1, grown)
+            count += grown
+            after = max(0, count - back)
+            assert log.page(after, limit) == EventLog(path).page(after, limit)

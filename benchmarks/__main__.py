@@ -81,9 +81,9 @@ TAIL = """\
   follow its events, and while a thousand calls a second are made too, from a process of its own
   (`benchmarks/crowd.py`): of a hundred calls 40 ask for the agent, 20 for its board, 15 for all
   entities, 14 for its last twenty events, 10 for the conversation; one writes to another agent, so
-  that only the measured texts reach the team. A text is timed from its POST until it stands, synced, in the journal of
-  the coordinator, which waits for its workers: its yield point. A worker's turn is a model call of
-  half a second and a `write_file`.
+  that only the measured texts reach the team. A text is timed from its POST until it stands,
+  synced, in the journal of the coordinator, which waits for its workers: its yield point. A
+  worker's turn is a model call of half a second and a `write_file`.
 
 ## How to measure again
 

@@ -33,6 +33,7 @@ what `let` names. The filter `quoted` quotes a text for
 the shell.
 """
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,8 +42,10 @@ from pydantic import Field, ValidationError
 
 from agiraph.config import Section
 from agiraph.providers.base import ProviderError
+from agiraph.yaml_text import read_yaml
 
 ANY_WORKER = "worker"
+MOST_KEPT = 16
 # Names go into the ids of tool calls, which providers want to be short and plain.
 NAME = r"^[a-z][a-z0-9_]{0,11}$"
 REPLY_STEP = "reply"
@@ -106,7 +109,17 @@ def load_playbook(folder: Path, name: str) -> Playbook:
         raise ProviderError("unknown_model", f"unknown model 'script/{name}' (known: {listing})")
     file = folder / f"{name}.yaml"
     try:
-        playbook = Playbook.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+        stat = file.stat()
+        return _read(file, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    except OSError as error:
+        raise ProviderError("bad_request", f"{file}: cannot be read ({error})") from None
+
+
+@lru_cache(MOST_KEPT)
+def _read(file: Path, _stamp: tuple[int, int, int]) -> Playbook:
+    """Return a file's playbook; the same file is read again when its stamp is another."""
+    try:
+        playbook = Playbook.model_validate(read_yaml(file.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ProviderError("bad_request", f"{file}: cannot be read ({error})") from None
     except ValidationError as error:

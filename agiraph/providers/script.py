@@ -10,6 +10,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,7 @@ from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, Usa
 
 CHARACTERS_PER_TOKEN = 4
 STREAMED_AT_ONCE = 40
+MOST_COMPILED = 1024
 OVER = "My script ends here; I am a script and have nothing to add."
 
 Names = dict[str, Any]
@@ -52,8 +54,9 @@ class ScriptProvider:
     """The provider `script`: `script/NAME` plays `NAME.yaml` of a folder."""
 
     def __init__(self, playbooks_folder: Path) -> None:
-        """Play the playbooks of this folder; it is read at each call, so they can be edited."""
+        """Play the playbooks of this folder; one that is edited is read again."""
         self._folder = playbooks_folder
+        self._pages = Pages(playbooks_folder)
 
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
         """Answer with the next step of the role that asks. Raises ProviderError."""
@@ -74,7 +77,7 @@ class ScriptProvider:
         who = who_asks(request)
         name, role = playbook.role_for(who.role, who.kind)
         state = read_state(request.turns, name)
-        pages = Pages(self._folder)
+        pages = self._pages
         tools = [tool.name for tool in request.tools]
         names = _names(pages, who, role, state, tools)
         reply = _reply(pages, playbook, state, names)
@@ -92,14 +95,17 @@ class Pages:
         self._jinja = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
         self._jinja.globals["source"] = self._source
         self._jinja.filters["quoted"] = shlex.quote
+        compiled = partial(self._jinja.compile_expression, undefined_to_none=False)
+        self._template = lru_cache(MOST_COMPILED)(self._jinja.from_string)
+        self._expression = lru_cache(MOST_COMPILED)(compiled)
 
     def text(self, template: str, names: Names) -> str:
         """Return a template filled in."""
-        return self._jinja.from_string(template).render(names)
+        return self._template(template).render(names)
 
     def value(self, expression: str, names: Names) -> Any:
         """Return what an expression says, lists for what jinja only iterates."""
-        value = self._jinja.compile_expression(expression, undefined_to_none=False)(**names)
+        value = self._expression(expression)(**names)
         if isinstance(value, Undefined):
             raise ValueError(f"nothing is called so: {expression}")
         return list(value) if isinstance(value, Iterator) else value

@@ -59,6 +59,7 @@ COMMANDS: dict[str, Entry] = {
     "outside": Entry(
         SET_UP, "cli.outside:outside", "List the outside agents that a worker can be."
     ),
+    "mcp": Entry(SET_UP, "cli.mcp:mcp", "Serve Agiraph over MCP; list servers of tools."),
     "chaos": Entry(
         SET_UP, "cli.chaos:chaos", "Kill processes at random and see that nothing is lost."
     ),

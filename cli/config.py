@@ -8,6 +8,7 @@ from agiraph.approvals.reading import policy_file, read_policy
 from agiraph.channels.settings import without_secrets
 from agiraph.config import Config, load_config
 from agiraph.home import Home
+from agiraph.mcp import settings as mcp_settings
 from agiraph.tools.table import TOOLS
 from cli.listing import print_json
 from cli.options import examples, home_option
@@ -40,6 +41,8 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
     files = [path for path in (own, file) if path is not None and path.is_file()]
     settings = load_config(*files).model_dump(mode="json")
     settings["channels"] = without_secrets(settings["channels"])
+    servers = mcp_settings.without_secrets(settings["mcp"]["servers"])
+    settings["mcp"] = settings["mcp"] | {"servers": servers}
     read_policy(policy_file(home), [tool.name for tool in TOOLS])  # which says what is wrong in it
     if as_json:
         print_json(settings)

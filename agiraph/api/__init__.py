@@ -43,6 +43,7 @@ from agiraph.api.events import EventPage
 from agiraph.api.files import FileContent, FileEntry, Folder, RawFile
 from agiraph.api.memory import MemoryEntry, MemoryHit, MemoryQuery
 from agiraph.api.questions import Answer, QuestionView, Respond
+from agiraph.api.servers import ServedToolView, ToolServerView
 from agiraph.api.system import ConsoleTicket, Health, ModelsView, UsageView
 from agiraph.api.transcript import TranscriptEntry, TranscriptPage
 from agiraph.api.triggers import NewTrigger, TriggerView
@@ -104,10 +105,12 @@ __all__ = [
     "Scope",
     "SendText",
     "Sent",
+    "ServedToolView",
     "SessionView",
     "SetPresence",
     "StageView",
     "TokenView",
+    "ToolServerView",
     "TranscriptEntry",
     "TranscriptPage",
     "TriggerView",

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from agiraph.approvals.policy import PSEUDO_TOOLS, SPEND, Action, Policy, Rule
 from agiraph.config import configs_folder
 from agiraph.errors import InvalidInput, unknown
+from agiraph.mcp.names import is_served
 
 FILE = "approvals.yaml"
 ONLY_KEY = "rules"
@@ -143,7 +144,7 @@ def _rule(number: int, value: Any, tools: Collection[str]) -> Rule:
         raise InvalidInput(f"{at}: {problem['msg']} (got {problem['input']!r})") from None
     known = [*tools, *PSEUDO_TOOLS]
     for wanted in rule.tool:
-        if not any(fnmatchcase(tool, wanted) for tool in known):
+        if not is_served(wanted) and not any(fnmatchcase(tool, wanted) for tool in known):
             raise unknown("tool", wanted, known)
     if SPEND in rule.tool and rule.over_usd is None:
         raise InvalidInput("a rule about `spend` needs `over_usd`, the dollars it begins at")

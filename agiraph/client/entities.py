@@ -7,10 +7,13 @@ from agiraph.api import (
     EntityRow,
     Health,
     ModelsView,
+    ToolServerView,
     UsageView,
 )
-from agiraph.client.call import LONG_SECONDS, Call, Verb, get, named, parts, post
+from agiraph.client.call import LONG_SECONDS, Call, Verb, get, named, parts, post, reader
 from agiraph.turns import UsageBy
+
+SERVERS_SECONDS = 180.0
 
 
 class EntityCalls:
@@ -44,6 +47,17 @@ class EntityCalls:
     def models(self) -> Call[ModelsView]:
         """Return the providers, which of them are usable and why not, and the default model."""
         return get("/models", ModelsView)
+
+    @Verb
+    def servers(self, *, afresh: bool = False) -> Call[list[ToolServerView]]:
+        """Return the servers of tools with what each offers and who may use it.
+
+        As last found out; `afresh` asks them now, and so starts those that do not run.
+        """
+        query = named(afresh=afresh or None)
+        seconds = SERVERS_SECONDS if afresh else None
+        shape = reader(list[ToolServerView])
+        return Call("GET", "/servers", shape, query=query, timeout_seconds=seconds)
 
     @Verb
     def usage(

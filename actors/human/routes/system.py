@@ -10,6 +10,7 @@ from actors.human.entities import entity_rows
 from actors.human.line import ask_for
 from actors.human.metrics import exposition
 from actors.human.routes.asking import Door
+from actors.human.servers import server_views
 from actors.human.spending import usage_view
 from agiraph import __version__
 from agiraph.api import (
@@ -19,6 +20,7 @@ from agiraph.api import (
     EntityRow,
     Health,
     ModelsView,
+    ToolServerView,
     UsageView,
 )
 from agiraph.ids import BROKER, SUPERVISOR
@@ -68,6 +70,12 @@ async def models(door: Door) -> ModelsView:
         door.line, BROKER, ListModels(), ModelCatalog, within_seconds=ANSWER_SECONDS
     )
     return ModelsView(providers=catalog.providers, default=catalog.default)
+
+
+@router.get("/servers")
+async def servers(door: Door, afresh: bool = False) -> list[ToolServerView]:
+    """List the servers of tools, by name, with what each offers; `afresh` asks them now."""
+    return await server_views(door, afresh=afresh)
 
 
 @router.get("/usage")

@@ -1,0 +1,72 @@
+"""Servers of tools as people see them: from what their hosts have written, or asked afresh."""
+
+import asyncio
+
+from actors.human.entities import children
+from actors.human.gateway import Gateway
+from actors.human.line import ask_for
+from agiraph.api import ApiError, ServedToolView, ToolServerView
+from agiraph.config import Config
+from agiraph.ids import tools_address
+from agiraph.mcp.catalog import Catalog, read_catalog
+from agiraph.mcp.settings import fingerprint
+from agiraph.messages import ListTools, ToolsListed
+
+SLACK_SECONDS = 5.0
+
+
+async def server_views(gateway: Gateway, *, afresh: bool) -> list[ToolServerView]:
+    """Return the servers of the settings, by name; `afresh`: each is asked, and so started."""
+    config = gateway.config
+    names = sorted(config.mcp.servers)
+    if afresh:
+        found = await asyncio.gather(*(_asked(gateway, name) for name in names))
+    else:
+        found = [_kept(gateway, name) for name in names]
+    states = {child.address: child.state for child in await children(gateway)} if names else {}
+    return [
+        _view(config, name, str(states.get(tools_address(name), "")), catalog)
+        for name, catalog in zip(names, found, strict=True)
+    ]
+
+
+async def _asked(gateway: Gateway, name: str) -> Catalog:
+    try:
+        listed = await ask_for(
+            gateway.line,
+            tools_address(name),
+            ListTools(afresh=True),
+            ToolsListed,
+            within_seconds=gateway.config.mcp.start_seconds + SLACK_SECONDS,
+        )
+    except ApiError as error:
+        return Catalog(server=name, problem=error.detail)
+    return listed.catalog
+
+
+def _kept(gateway: Gateway, name: str) -> Catalog:
+    kept = read_catalog(gateway.home.system.tools / f"{name}.json")
+    if kept is None or kept.settings != fingerprint(gateway.config.mcp.servers[name]):
+        return Catalog(server=name)
+    return kept
+
+
+def _view(config: Config, name: str, state: str, catalog: Catalog) -> ToolServerView:
+    settings = config.mcp.servers[name]
+    return ToolServerView(
+        name=name,
+        address=tools_address(name),
+        state=state,
+        reached_by="url" if settings.url else "command",
+        grant=settings.grant,
+        lend=settings.lend,
+        tools=tuple(
+            ServedToolView(
+                name=tool.name, description=tool.description, is_repeatable=tool.is_repeatable
+            )
+            for tool in catalog.tools
+        ),
+        title=catalog.title,
+        problem=catalog.problem,
+        found_at=catalog.found_at or None,
+    )

@@ -1,0 +1,30 @@
+"""Servers of tools by the Model Context Protocol: what they offer, and who may use it."""
+
+from agiraph.api.base import View
+
+
+class ServedToolView(View):
+    """One tool. `name` is how models call it; `is_repeatable`: a call may be made twice."""
+
+    name: str
+    description: str = ""
+    is_repeatable: bool = False
+
+
+class ToolServerView(View):
+    """GET /servers: one server of `mcp.servers`; `state` is its host process's.
+
+    `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
+    `problem` is why it cannot be used; `found_at` None: nobody has asked it yet.
+    """
+
+    name: str
+    address: str
+    state: str
+    reached_by: str
+    grant: tuple[str, ...] = ()
+    lend: bool = True
+    tools: tuple[ServedToolView, ...] = ()
+    title: str = ""
+    problem: str = ""
+    found_at: float | None = None

@@ -1,0 +1,161 @@
+"""Agiraph as a server of tools: any MCP client gives a team a goal, talks with it and reads it."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.fakes.model_server import call, say
+from tests.scenarios.house import ROOT
+from tests.scenarios.place import Place
+
+TALK = Callable[["Client"], Awaitable[None]]
+
+
+def over_pipes(place: Place, talk: TALK, **environ: str) -> None:
+    """Talk with `agiraph mcp serve` over its stdin and stdout."""
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-P", "-m", "agiraph", "mcp", "serve", "--home", str(place.home)],
+        env={**place.environ, "PYTHONPATH": str(ROOT), **environ},
+        cwd=place.home,
+    )
+
+    async def main() -> None:
+        async with Client(parameters) as client:
+            await talk(client)
+
+    asyncio.run(main())
+
+
+@pytest.fixture(scope="module")
+def url(place: Place) -> Iterator[str]:
+    """Return where `agiraph mcp serve --http` listens."""
+    words = ("mcp", "serve", "--http", "127.0.0.1:0", "--home", str(place.home))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "agiraph", *words],
+        env={**place.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    assert "agiraph mcp ready: http://127.0.0.1:" in said, said
+    yield said.rpartition(" ")[2].strip()
+    process.terminate()
+    process.communicate(timeout=20)
+
+
+def over_http(url: str, token: str, talk: TALK) -> None:
+    """Talk with the server at `url` with a token."""
+    import httpx2
+
+    async def main() -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+            async with Client(streamable_http_client(url, http_client=http)) as client:
+                await talk(client)
+
+    asyncio.run(main())
+
+
+async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Call a tool and return its structured content."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """Call a tool that must refuse, and return its words."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return str(result.content[0])
+
+
+def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            call("create_work_node", name="facts", task="Write facts.md"),
+            call("ask_human", question="Which tea?", options=["green", "black"]),
+            call("wait"),
+            lambda seen: call("finish", summary=f"Tea: {seen.result('ask_human')}"),
+            say("It was an easy one."),
+        ],
+        **{
+            "worker-1": [
+                call("write_file", path="facts.md", content="hot"),
+                call("publish", summary="ok"),
+            ]
+        },
+    )
+    heard: list[float] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(progress)
+
+    async def talk(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"run", "status", "send", "ask", "questions", "answer", "board", "read"} <= {*tools}
+        assert all(tool.output_schema for tool in tools.values())
+        begun = await told(client, "run", goal="Find tea", name="tea", model="anthropic/fake")
+        agent = begun["agent"]
+        stands = await told(client, "status", agent=agent, wait_seconds=60)
+        [asked] = stands["questions"]
+        assert asked["options"] == ["green", "black"]
+        assert (await told(client, "questions", agent="tea"))["questions"] == [asked]
+        await told(client, "answer", question=asked["question"], text="green")
+        await refused(client, "answer", question=asked["question"], text="black")
+        ended = await client.call_tool(
+            "status", {"agent": agent, "wait_seconds": 60}, progress_callback=progress
+        )
+        assert ended.structured_content is not None
+        assert ended.structured_content["status"] == "completed"
+        assert "green" in ended.structured_content["result"]
+        [node] = (await told(client, "board", agent=agent))["nodes"]
+        assert node["published"] == ["facts.md"]
+        path = f"nodes/{node['folder']}/published/facts.md"
+        assert (await told(client, "read", agent=agent, path=path))["content"] == "hot"
+        folder = await told(client, "read", agent=agent)
+        assert "_output.md" in [entry["path"] for entry in folder["entries"]]
+        reply = await told(client, "ask", agent=agent, text="How was it?", wait_seconds=30)
+        assert reply["reply"] == "It was an easy one."
+        assert "unknown" in await refused(client, "status", agent="no-such-agent")
+        sent = await told(client, "send", agent=agent, text="Thank you", mode="followup")
+        assert sent["to"] == ["coordinator"]
+        assert (await told(client, "stop", agent=agent))["entities"] >= 1
+        assert agent in [one["agent"] for one in (await told(client, "agents"))["agents"]]
+
+    over_pipes(place, talk)
+    assert heard, "progress was told"
+
+
+def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -> None:
+    assert httpx.post(url, json={}).status_code == 401
+    wrong = httpx.post(url, json={}, headers={"Authorization": "Bearer agt_wrong"})
+    assert wrong.status_code == 401
+    token = place.json("tokens", "add", "reader-of-mcp", "--scope", "read")["token"]
+
+    async def talk(client: Client) -> None:
+        assert isinstance((await told(client, "agents"))["agents"], list)
+        assert "read" in await refused(client, "run", goal="Spend money")
+
+    over_http(url, token, talk)
+
+
+def test_without_a_supervisor_the_tools_say_what_to_do(tmp_path: Any, place: Place) -> None:
+    async def talk(client: Client) -> None:
+        assert "no supervisor runs on home" in await refused(client, "agents")
+
+    (tmp_path / "empty").mkdir()
+    lonely = Place.__new__(Place)
+    lonely.home, lonely.environ = tmp_path / "empty", place.environ
+    over_pipes(lonely, talk)

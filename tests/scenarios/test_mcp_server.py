@@ -59,9 +59,11 @@ def over_http(url: str, token: str, talk: TALK) -> None:
 
     async def main() -> None:
         headers = {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
-            async with Client(streamable_http_client(url, http_client=http)) as client:
-                await talk(client)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            await talk(client)
 
     asyncio.run(main())
 

@@ -72,8 +72,9 @@ async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """Call a tool and return its structured content."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
+    found: dict[str, Any] | None = result.structured_content
+    assert found is not None
+    return found
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:

@@ -93,8 +93,9 @@ def secrets_of(
     given = {**environ, **secrets}
     for name, text in (*settings.env.items(), *settings.headers.items()):
         if name in settings.headers or SECRET_NAME.search(name):
-            values |= {text, VARIABLE.sub(lambda match: given.get(match.group(1), ""), text)}
-    secret = (value for value in values if len(value) >= SHORTEST_SECRET and "${" not in value)
+            named_in = VARIABLE.findall(text)
+            values |= {given.get(one, "") for one in named_in} if named_in else {text}
+    secret = (value for value in values if len(value) >= SHORTEST_SECRET)
     return tuple(sorted(secret, key=lambda value: (-len(value), value)))
 
 

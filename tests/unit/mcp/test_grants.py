@@ -1,0 +1,82 @@
+"""Nobody has a tool of a server but by the settings or by the coordinator that made him."""
+
+import pytest
+
+from agiraph.errors import InvalidInput
+from agiraph.mcp.catalog import Catalog, ServedTool
+from agiraph.mcp.grants import check_lent, granted, own_and_served, wanted_servers
+from agiraph.mcp.settings import ServerConfig
+from agiraph.tools.toolbox import Toolbox
+
+SERVERS = {
+    "docs": ServerConfig(command="x", grant=("Researcher", "coordinator")),
+    "git": ServerConfig(command="x"),
+    "open": ServerConfig(command="x", grant=("*",)),
+    "safe": ServerConfig(command="x", lend=False, grant=("ada",)),
+}
+CATALOGS = {
+    name: Catalog(
+        server=name,
+        tools=tuple(
+            ServedTool(name=f"{name}__{t}", server=name, tool=t) for t in ("read", "write")
+        ),
+    )
+    for name in SERVERS
+}
+
+
+def names(allowed: tuple[str, ...] | None, *called: str) -> list[str]:
+    return [tool.name for tool in granted(SERVERS, CATALOGS, allowed, *called)]
+
+
+@pytest.mark.parametrize(
+    ("called", "servers"),
+    [
+        (("bob", "writer"), ("open",)),
+        (("bob", "researcher"), ("docs", "open")),
+        (("ada", ""), ("open", "safe")),
+        (("coordinator",), ("docs", "open")),
+    ],
+)
+def test_the_settings_grant_by_name_and_by_role(
+    called: tuple[str, ...], servers: tuple[str, ...]
+) -> None:
+    assert wanted_servers(SERVERS, None, *called) == servers
+    assert names(None, *called) == [f"{s}__{t}" for s in servers for t in ("read", "write")]
+
+
+def test_a_list_of_tools_alone_counts() -> None:
+    assert names(("git__read", "bash"), "bob") == ["git__read"]
+    assert names(("git__*",), "bob") == ["git__read", "git__write"]
+    assert names(("bash",), "ada") == []
+    assert names(("safe__read",), "bob") == [], "it may not be given away"
+    assert names(("safe__read",), "ada") == ["safe__read"]
+    assert names(("nothing__read",), "ada") == []
+
+
+def test_a_list_of_served_tools_alone_narrows_nothing_else() -> None:
+    assert own_and_served(("git__read",)) == (None, ("git__read",))
+    assert own_and_served(("bash", "git__read")) == (("bash",), ("git__read",))
+    assert own_and_served(()) == ((), ())
+    everything = Toolbox.for_entity("worker").names
+    assert Toolbox.for_entity("worker", ("git__read",)).names == everything
+    assert "write_file" not in Toolbox.for_entity("worker", ("bash", "git__read")).names
+
+
+def test_what_cannot_be_given_is_refused_with_what_could() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown server of tools 'gitt'.*known: docs, git"):
+        check_lent(SERVERS, CATALOGS, ("gitt__read",), "bob")
+    with pytest.raises(InvalidInput, match=r"unknown tool 'git__raed', did you mean 'git__read'"):
+        check_lent(SERVERS, CATALOGS, ("git__raed",), "bob")
+    with pytest.raises(InvalidInput, match="its `lend` is false"):
+        check_lent(SERVERS, CATALOGS, ("safe__read",), "bob")
+    check_lent(SERVERS, {}, ("git__whatever",), "bob")  # it is away, and may come back
+    check_lent(SERVERS, CATALOGS, ("safe__read", "git__*"), "ada")
+
+
+def test_a_toolbox_shows_served_tools_behind_its_own() -> None:
+    box = Toolbox.for_entity("worker").with_served(CATALOGS["git"].tools)
+    assert box.names[-2:] == ("git__read", "git__write")
+    assert not box.is_idempotent("git__write")
+    assert "### `git__...`" in box.guidance()
+    assert "git__" not in Toolbox.for_entity("worker").guidance()

@@ -1,0 +1,114 @@
+"""Names and schemas of served tools are such as every provider takes, whatever a server says."""
+
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.mcp.catalog import make_catalog
+from agiraph.mcp.names import LONGEST, is_served, server_of, tool_names
+from agiraph.mcp.schemas import plain_schema
+from agiraph.mcp.settings import ServerConfig
+
+TAKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@given(st.sets(st.text(max_size=90), max_size=12))
+def test_every_tool_has_a_name_of_its_own_that_providers_take(tools: set[str]) -> None:
+    names = tool_names("files", tools)
+    assert set(names) == tools
+    assert len(set(names.values())) == len(tools)
+    for name in names.values():
+        assert TAKEN_NAME.fullmatch(name)
+        assert is_served(name)
+        assert server_of(name) == "files"
+
+
+def test_a_plain_name_stays_and_the_others_get_a_mark() -> None:
+    assert tool_names("git", ["log", "show"]) == {"log": "git__log", "show": "git__show"}
+    marked = tool_names("git", ["a.b", "a b"])
+    assert marked["a.b"].startswith("git__a_b_")
+    assert marked["a.b"] != marked["a b"]
+    [long] = tool_names("git", ["x" * 100]).values()
+    assert len(long) == LONGEST
+
+
+def test_references_are_put_in_place_and_a_ring_of_them_ends() -> None:
+    tree = {
+        "$defs": {"Tree": {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}},
+        "properties": {"tree": {"$ref": "#/$defs/Tree", "description": "it"}, "title": {}},
+    }
+    plain = plain_schema(tree)
+    assert "$ref" not in str(plain)
+    assert "$defs" not in plain
+    assert plain["properties"]["tree"]["description"] == "it"
+    assert plain["properties"]["tree"]["properties"]["child"]["type"] == "object"
+    assert plain["type"] == "object"
+
+
+def test_a_property_may_be_called_as_a_keyword_is() -> None:
+    said = {"properties": {"definitions": {"type": "string"}, "$id": {"type": "number"}}}
+    assert plain_schema(said)["properties"] == said["properties"]
+
+
+def test_a_choice_at_the_top_is_left_to_the_server() -> None:
+    assert plain_schema({"anyOf": [{"required": ["a"]}], "type": "object"}) == {
+        "type": "object",
+        "properties": {},
+    }
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["$ref", "properties", "items", "anyOf", "type", "x"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), json_values, max_size=5))
+def test_any_schema_becomes_an_object_schema(said: dict[str, Any]) -> None:
+    plain = plain_schema(said)
+    assert plain["type"] == "object"
+    assert isinstance(plain["properties"], dict)
+
+
+def listed(name: str, **hints: bool) -> dict[str, Any]:
+    return {"name": name, "description": "d" * 5000, "inputSchema": {}, "annotations": hints}
+
+
+def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
+    settings = ServerConfig(command="x", only=("read*", "write*"), repeatable=("write_same",))
+    tools = [
+        listed("write", destructiveHint=True),
+        listed("read", readOnlyHint=True),
+        listed("write_same"),
+        listed("drop_all"),
+    ]
+    catalog = make_catalog("db", settings, tools, has_resources=True, has_prompts=False)
+    again = make_catalog("db", settings, tools[::-1], has_resources=True, has_prompts=False)
+    assert catalog == again
+    assert {tool.name: tool.is_repeatable for tool in catalog} == {
+        "db__read": True,
+        "db__read_resource": True,
+        "db__write": False,
+        "db__write_same": True,
+    }
+    assert all(len(tool.description) <= 1024 for tool in catalog)
+
+
+def test_a_servers_own_tool_keeps_its_name_beside_ours() -> None:
+    settings = ServerConfig(command="x")
+    tools = [listed("read_resource")]
+    catalog = make_catalog("db", settings, tools, has_resources=True, has_prompts=False)
+    assert [(tool.name, tool.tool) for tool in catalog] == [
+        ("db__read_resource", "read_resource"),
+        ("db__read_resource_of_server", "@read_resource"),
+    ]

@@ -1,0 +1,130 @@
+"""Servers of tools in the settings: what is wrong is told, and what is secret is not."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from actors.environment import environment_for, naming_settings
+from agiraph.config import load_config
+from agiraph.errors import InvalidInput
+from agiraph.mcp.launching import bare, environment_of, in_docker
+from agiraph.mcp.secrets import MissingVariable, blotted, filled_in, read_secrets, secrets_of
+from agiraph.mcp.settings import ServerConfig, fingerprint, without_secrets
+
+TRACKER = ServerConfig(
+    url="https://mcp.example.org/${TEAM}", headers={"Authorization": "Bearer ${TRACKER_TOKEN}"}
+)
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "agiraph.yaml"
+    file.write_text(f"mcp:\n  servers:\n    {text}\n")
+    with pytest.raises(InvalidInput) as raised:
+        load_config(file)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: {}", "needs either `command` or `url`"),
+        ("a: {command: x, url: 'http://x'}", "needs either `command` or `url`"),
+        ("a: {url: 'http://x', args: [y]}", "a server with a `url` has no `args`"),
+        ("a: {command: x, headers: {A: b}}", "a server with a `command` has no `headers`"),
+        ("a: {command: x, wrap: podman}", "wrap"),
+        ("a: {command: x, writable: [here]}", "'here' in writable or readable is not an absolute"),
+        ("a: {command: x, comand: y}", "possible: args, command, cwd, env, grant"),
+        ("web: {command: x}", "'web' is taken"),
+        ("a__b: {command: x}", "must not hold '__'"),
+        ("A: {command: x}", "mcp.servers.A"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
+    assert told in refused(tmp_path, text)
+
+
+def test_a_mistake_beside_a_secret_does_not_tell_it(tmp_path: Path) -> None:
+    assert "s3cret" not in refused(tmp_path, "a: {url: 'http://x', headers: [s3cret]}")
+
+
+def test_variables_are_filled_in_and_a_missing_one_is_named() -> None:
+    known = {"TEAM": "blue", "TRACKER_TOKEN": "t0k3n-of-blue"}
+    filled = filled_in("tracker", TRACKER, known)
+    assert filled.url == "https://mcp.example.org/blue"
+    assert filled.headers == {"Authorization": "Bearer t0k3n-of-blue"}
+    with pytest.raises(MissingVariable, match="server 'tracker': the variable TRACKER_TOKEN"):
+        filled_in("tracker", TRACKER, {"TEAM": "blue"})
+
+
+def test_only_what_is_secret_is_blotted_out() -> None:
+    environ = {"TEAM": "blue-team-of-many", "TRACKER_TOKEN": "t0k3n-of-blue"}
+    secrets = secrets_of(TRACKER, environ, {})
+    assert secrets == ("t0k3n-of-blue",)
+    said = blotted("t0k3n-of-blue of blue-team-of-many", secrets)
+    assert said == "[redacted] of blue-team-of-many"
+    assert secrets_of(TRACKER, {}, {"TEAM": "all-in-the-file"}) == ("all-in-the-file",)
+
+
+def test_the_file_of_secrets_is_ours_alone(tmp_path: Path) -> None:
+    file = tmp_path / "secrets.env"
+    assert read_secrets(file) == {}
+    file.write_text("# mine\nexport A='b c'\nD=e=f\n\n")
+    file.chmod(0o600)
+    assert read_secrets(file) == {"A": "b c", "D": "e=f"}
+    file.chmod(0o644)
+    with pytest.raises(InvalidInput, match="chmod 600"):
+        read_secrets(file)
+    file.chmod(0o600)
+    file.write_text("what is this")
+    with pytest.raises(InvalidInput, match="1: expected NAME=value"):
+        read_secrets(file)
+
+
+def test_what_people_are_shown_holds_names_and_no_values() -> None:
+    shown = without_secrets({"tracker": {**TRACKER.model_dump(), "env": {"KEY": "literal"}}})
+    assert shown["tracker"]["headers"] == {"Authorization": "Bearer ${TRACKER_TOKEN}"}
+    assert shown["tracker"]["env"] == {"KEY": "[redacted]"}
+
+
+def test_other_settings_have_another_fingerprint() -> None:
+    assert fingerprint(TRACKER) == fingerprint(TRACKER.model_copy())
+    assert fingerprint(TRACKER) != fingerprint(ServerConfig(command="x"))
+
+
+def test_a_host_sees_the_variables_of_its_own_server_alone() -> None:
+    servers = {"tracker": TRACKER.model_dump(), "other": {"env": {"X": "${OTHER_TOKEN}"}}}
+    config = {"mcp": {"servers": servers}}
+    environ = {"PATH": "/bin", "TEAM": "blue", "TRACKER_TOKEN": "t", "OTHER_TOKEN": "o"}
+    settings = naming_settings("tools", "tools/tracker", config)
+    seen = environment_for("tools", environ, settings)
+    assert seen == {"PATH": "/bin", "TEAM": "blue", "TRACKER_TOKEN": "t"}
+    assert environment_for("worker", environ, naming_settings("worker", "a/b", config)) == {
+        "PATH": "/bin"
+    }
+
+
+def test_a_server_in_docker_is_told_its_secrets_by_name() -> None:
+    settings = ServerConfig(
+        command="mcp-git",
+        args=("--verbose",),
+        env={"GIT_TOKEN": "s3cret"},
+        wrap="docker mcp/git:1",
+        writable=("/srv/repo",),
+        readable=("/srv/docs",),
+        network=False,
+        cwd="/srv/repo",
+    )
+    environment = environment_of(settings, {"PATH": os.defpath, "ANTHROPIC_API_KEY": "no"})
+    command = in_docker(settings, environment)
+    words = " ".join(command.words)
+    assert "s3cret" not in words
+    assert "ANTHROPIC_API_KEY" not in command.environment
+    assert command.environment["GIT_TOKEN"] == "s3cret"
+    assert words == (
+        "docker run --rm --interactive --init --network none --env GIT_TOKEN "
+        "--mount type=bind,source=/srv/repo,target=/srv/repo "
+        "--mount type=bind,source=/srv/docs,target=/srv/docs,readonly "
+        "--workdir /srv/repo mcp/git:1 mcp-git --verbose"
+    )
+    assert bare(settings, environment).words == ("mcp-git", "--verbose")

@@ -1,4 +1,4 @@
-"""What a model reads of a server's answer: text within its bound, between marks that it cannot fake."""
+"""What a model reads of a server's answer: text within its bound, between marks."""
 
 from agiraph.mcp.showing import (
     shown_prompt,

@@ -1,0 +1,107 @@
+"""Two reference servers that others wrote, from the npm registry, behind the wall and over HTTP."""
+
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agiraph.sandbox.probe import probe
+from tests.fakes.model_server import SeenRequest, call, calls
+from tests.fakes.npm import npm_program
+from tests.integration.house import until
+from tests.scenarios.place import Place, one_worker, placed
+
+FILES = ("@modelcontextprotocol/server-filesystem@2026.8.31", "mcp-server-filesystem")
+EVERYTHING = ("@modelcontextprotocol/server-everything@2026.8.31", "mcp-server-everything")
+END = (call("write_file", path="facts.md", content="done"), call("publish", summary="done"))
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def everything_url() -> Iterator[str]:
+    """Return where the everything server listens, over HTTP."""
+    program = npm_program(*EVERYTHING)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [program, "streamableHttp"],
+        env={"PATH": str(Path(str(shutil.which("node"))).parent), "PORT": str(port)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: is_listening(port), "the everything server listens")
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "tea.txt").write_text("Green tea is brewed at 80 degrees.")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def place(
+    docs: Path, everything_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("home")
+    program = npm_program(*FILES)
+    modules = str(Path(program).parents[2])
+    files: dict[str, Any] = {"command": program, "args": [str(docs)], "grant": ["*"]}
+    if probe().works:
+        wall = {"wrap": "bwrap", "writable": [str(docs)], "readable": [modules], "network": False}
+        files |= wall
+    everything = {"url": everything_url, "grant": ["*"], "headers": {"X-Team": "blue"}}
+    settings = {"mcp": {"servers": {"files": files, "all": everything}}}
+    (home / "agiraph.yaml").write_text(json.dumps(settings))
+    with placed(home) as made:
+        yield made
+
+
+def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> None:
+    def look(seen: SeenRequest) -> Any:
+        assert "80 degrees" in seen.results("files__read_text_file")[0]
+        assert "Access denied" in seen.results("files__read_text_file")[1]
+        assert "hello" in seen.result("all__echo")
+        assert "5" in seen.result("all__get-sum")
+        assert "image" in seen.result("all__get-tiny-image")
+        return calls(*END)
+
+    place.plays(
+        coordinator=one_worker("olga"),
+        olga=[
+            calls(
+                call("files__write_file", path=str(docs / "new.txt"), content="by a team"),
+                call("files__read_text_file", path=str(docs / "tea.txt")),
+                call("files__read_text_file", path="/etc/passwd"),
+                call("all__echo", message="hello"),
+                call("all__get-sum", a=2, b=3),
+                call("all__get-tiny-image"),
+                call("all__read_resource"),
+                call("all__get_prompt"),
+            ),
+            look,
+        ],
+    )
+    outcome = place.lead("Use what others wrote")
+    assert outcome.result["status"] == "completed", outcome.result
+    assert (docs / "new.txt").read_text() == "by a team"
+    rows = {row["name"]: row for row in place.json("mcp", "list")}
+    assert rows["files"]["state"] == "ready"
+    assert rows["files"]["grant"] == ["*"]
+    assert "files__read_text_file" in [tool["name"] for tool in rows["files"]["tools"]]
+    assert "all__echo" in place.command("mcp", "list", "--afresh", "--json").stdout
+    shown = place.command("mcp", "list").stdout
+    assert "read_text_file" in shown

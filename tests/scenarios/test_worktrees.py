@@ -11,6 +11,7 @@ from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
 from tests.scenarios.by_node import Plays, by_node
 from tests.scenarios.place import Place, placed
+from tests.scenarios.test_outside import program
 from tests.unit.worktrees.checkout import Checkout, needs_git
 
 pytestmark = needs_git
@@ -111,6 +112,60 @@ def test_two_workers_change_one_file_and_the_second_to_publish_solves_the_confli
     assert outcome.published("ada").keys() == {"changes.patch"}
     assert "+ONE" in outcome.published("ada")["changes.patch"]
     assert not list(outcome.run.glob("nodes/*/scratch/repo"))
+    assert_consistent(project)
+
+
+AGENT = """\
+#!/bin/sh
+set -e
+grep -q 'is a git worktree' _task.md
+cd repo
+git log -1 > /dev/null
+until test -e GO; do sleep 0.05; done
+if grep -q '<<<<<<<' a.txt
+then sed -i '/^[<=>]\\{7\\}/d' a.txt
+else sed -i s/one/NAME/ a.txt
+fi
+echo "Changed a.txt" > ../_result.md
+"""
+
+
+def test_two_outside_agents_change_one_line_and_the_later_one_is_started_again_to_solve_it(
+    place: Place, project: Checkout, tmp_path: Path
+) -> None:
+    go = project.path / ".git" / "go"
+    script = AGENT.replace("GO", str(go))
+    hired = [
+        call(
+            "spawn_worker",
+            name=name,
+            type="autonomous",
+            agent_command=program(tmp_path, script.replace("NAME", name), name),
+        )
+        for name in ("ann", "ben")
+    ]
+    nodes = [
+        call("create_work_node", name=f"{name}-node", task="Change a.txt", worker=name)
+        for name in ("ann", "ben")
+    ]
+    finish = call("finish", summary="Both have changed it.")
+    place.plays(coordinator=[calls(*hired), calls(*nodes), call("wait"), finish])
+
+    def meanwhile() -> None:
+        made = "repositories/*.git/worktrees/*/agiraph-ready"
+        agent = place.agent("outside")
+        until(lambda: len(list(agent.glob(made))) == 2, "both worktrees")
+        go.touch()
+
+    outcome = place.lead("Change it", "--name", "outside", "--input", str(project.path),
+                         meanwhile=meanwhile)  # fmt: skip
+    assert outcome.result["status"] == "completed", outcome.progress
+    result = f"agiraph/{outcome.result['run']}/result"
+    assert set(project.show(result, "a.txt").split()) == {"ann", "ben", "two", "three"}
+    assert len(outcome.events("worktree.conflict")) == 1
+    assert len(outcome.events("outside.started")) == 3
+    for name in ("ann", "ben"):
+        assert outcome.published(f"{name}-node").keys() == {"_result.md", "changes.patch"}
     assert_consistent(project)
 
 

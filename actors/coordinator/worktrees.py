@@ -166,6 +166,9 @@ class Worktrees:
         """Return a line for each node whose changes were not merged: its branch keeps them."""
         lost = [n for n in board.nodes.values() if n.status in ("failed", "cancelled")]
         saved = [(node, await self._save(node)) for node in lost]
+        for node in lost:
+            if node.status == "failed" and self._repository is not None:
+                await self._tree(node, self._repository).remove()
         return [
             f"Not merged: what node {node.name}, which has {node.status}, had changed "
             f"(branch {branch})."
@@ -210,6 +213,7 @@ class Worktrees:
                 except (GitFailed, OSError) as error:
                     why = str(error)
                     self._runtime.log.warning("a worktree stays", path=str(tree.path), why=why)
+            self._repository.forget_worktrees()
 
     def _report(
         self, kind: str, data: JsonObject, about: str, node: WorkNode | None = None

@@ -3,9 +3,27 @@
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+STALE_SECONDS = 10.0
+
+
+def remove_stale_lock(lock: Path) -> bool:
+    """Remove what a git that was killed has left; return whether there was such a lock.
+
+    Only for references that nobody else writes. One that is not old may be held by a git that has
+    outlived its process by a breath.
+    """
+    try:
+        if time.time() - lock.stat().st_mtime < STALE_SECONDS:
+            return False
+        lock.unlink()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def remove_tree(path: Path) -> None:

@@ -7,7 +7,6 @@ is there whole or not at all. A reference is only ever moved from the value it w
 import asyncio
 import json
 import shutil
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,11 +15,10 @@ from agiraph.ids import RunId
 from agiraph.worktrees.git import Git
 from agiraph.worktrees.merging import MergeConflict, Way, read_trial, way_to
 from agiraph.worktrees.names import ref, result_branch
-from agiraph.worktrees.removing import remove_tree
+from agiraph.worktrees.removing import remove_stale_lock, remove_tree
 from agiraph.worktrees.source import Found, Source
 
 ABOUT = "agiraph.json"
-STALE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class RunRepository:
         Again for a commit that was merged does nothing. Raises MergeConflict, and then nothing
         has changed; GitFailed.
         """
-        self._forget_stale_lock()
+        remove_stale_lock(self.path / f"{ref(self.result)}.lock")
         tip = await self.tip()
         bases = await self._git.run("merge-base", "--all", tip, commit, may_end=(0, 1))
         match way_to(tip, commit, tuple(bases.text.split())):
@@ -166,11 +164,6 @@ class RunRepository:
         ahead = await self._git.text("rev-list", "--count", f"{self.result}..{branch}")
         return int(ahead) > 0
 
-    def _forget_stale_lock(self) -> None:
-        """Remove what a process that was killed while it moved the result has left."""
-        lock = self.path / f"{ref(self.result)}.lock"
-        try:
-            if time.time() - lock.stat().st_mtime > STALE_SECONDS:
-                lock.unlink()
-        except FileNotFoundError:
-            pass
+    def forget_worktrees(self) -> None:
+        """Forget every worktree, those too whose making was cut off before they had a place."""
+        remove_tree(self.path / "worktrees")

@@ -12,6 +12,7 @@ from pathlib import Path
 from agiraph.errors import Refused
 from agiraph.worktrees.git import Git, GitFailed
 from agiraph.worktrees.names import ref
+from agiraph.worktrees.removing import remove_stale_lock
 
 NOBODY = ("Agiraph", "agiraph@localhost")
 OLDEST_GIT = (2, 38)
@@ -130,6 +131,8 @@ class Source:
             return
         if old is not None and not await self._is_behind(old, commit):
             raise NotUsable(f"its branch '{branch}' has been changed there")
+        lock = await self._git.text("rev-parse", "--git-path", f"{ref(branch)}.lock")
+        remove_stale_lock(self.path / lock)
         await self._git.run("update-ref", "--no-deref", ref(branch), commit, old or "")
 
     async def _is_behind(self, old: str, new: str) -> bool:

@@ -22,7 +22,7 @@ from agiraph.models import WorktreeOrder
 from agiraph.worktrees.git import Answer, Git
 from agiraph.worktrees.merging import conflict_text, has_markers, read_trial
 from agiraph.worktrees.names import FOLDER, PATCH, ref
-from agiraph.worktrees.removing import remove_tree
+from agiraph.worktrees.removing import remove_stale_lock, remove_tree
 
 READY = "agiraph-ready"
 INDEX = "agiraph-index"
@@ -127,6 +127,7 @@ class Worktree:
         else:
             parents = ["-p", head, *(("-p", folded.tip) if folded else ())]
             commit = await git.text("commit-tree", tree, *parents, stdin=message.encode())
+        remove_stale_lock(self._repository / f"{ref(self.order.branch)}.lock")
         await git.run("update-ref", ref(self.order.branch), commit)
         (admin / FOLDED).unlink(missing_ok=True)
         shutil.copyfile(admin / INDEX, admin / "index")

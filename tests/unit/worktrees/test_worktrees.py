@@ -1,6 +1,7 @@
 """Worktrees with real git: made, mended, committed, merged, handed over, and never tricked."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -392,6 +393,30 @@ def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None:
             await Git((), 0.1, path=f"{tmp_path}:/usr/bin:/bin").run("version")
         with pytest.raises(GitFailed, match="cannot be started"):
             await Git((), 5, path=str(tmp_path / "nothing")).run("version")
+
+    run(work)
+
+
+def test_what_a_killed_git_has_locked_is_freed_once_it_is_old(checkout: Checkout) -> None:
+    async def work() -> None:
+        tree = await checkout.worktree("ada")
+        await tree.make()
+        (tree.path / "a.txt").write_text("ada\n")
+        repository = checkout.repository()
+        places = [
+            repository.path / f"refs/heads/{tree.order.branch}.lock",
+            repository.path / f"refs/heads/{RESULT}.lock",
+            checkout.path / f".git/refs/heads/{RESULT}.lock",
+        ]
+        for lock in places:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            lock.touch()
+            os.utime(lock, (1, 1))
+        await repository.merge(committed(await tree.commit("ada")), tree.order.branch, "m")
+        await repository.hand_over()
+        assert checkout.show(RESULT, "a.txt") == "ada"
+        repository.forget_worktrees()
+        assert not repository.has_worktrees
 
     run(work)
 

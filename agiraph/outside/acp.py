@@ -183,7 +183,8 @@ class AcpDriver:
 
     def _begin_session(self) -> bytes:
         """Return what takes up the conversation, if the agent can do that, else begins one."""
-        where: JsonObject = {"cwd": str(self._job.folder), "mcpServers": []}
+        servers = updates.servers_for(self._job.agent.preset.mcp, self._can)
+        where: JsonObject = {"cwd": str(self._job.folder), "mcpServers": servers}
         if self._session:
             named = {"sessionId": self._session, **where}
             if "resume" in (self._can.get("sessionCapabilities") or {}):

@@ -4,9 +4,11 @@ A tool call is told of in steps: first often without its input, then with it, th
 It is told on as begun once its input is known, or when it runs.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from agiraph.outside.happenings import Happening, ToolBegan, ToolEnded
+from agiraph.outside.preset import ToolServer
 from agiraph.outside.text import text_of
 from agiraph.turns import JsonObject, Usage
 
@@ -120,6 +122,25 @@ def plan_in(update: JsonObject) -> str:
     rows = [row for row in update.get("entries") or [] if isinstance(row, dict)]
     lines = [f"- [{MARKS.get(str(r.get('status')), ' ')}] {r.get('content', '')}" for r in rows]
     return "\n".join(["Plan:", *lines]) if lines else ""
+
+
+def servers_for(servers: Mapping[str, ToolServer], can: JsonObject) -> list[JsonObject]:
+    """Return the tool servers as a session is told of them; addresses if the agent can use any."""
+    speaks_http = bool((can.get("mcpCapabilities") or {}).get("http"))
+    told: list[JsonObject] = []
+    for name, server in servers.items():
+        if server.command:
+            command, *args = server.command
+            env = _pairs(server.environment)
+            told.append({"name": name, "command": command, "args": args, "env": env})
+        elif speaks_http:
+            headers = _pairs(server.headers)
+            told.append({"type": "http", "name": name, "url": server.url, "headers": headers})
+    return told
+
+
+def _pairs(values: Mapping[str, str]) -> list[JsonObject]:
+    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 def choice_of(options: list[JsonObject], *, is_allowed: bool) -> str | None:

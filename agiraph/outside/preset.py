@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from agiraph.config import Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
@@ -22,13 +22,29 @@ DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"
 
 
+class ToolServer(Section):
+    """An MCP server that an agent is told of: a command that it starts itself, or an address."""
+
+    command: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    url: str = Field(default="", pattern=r"^(https?://\S+)?$")
+    headers: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "ToolServer":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("name a command or a url, and not both")
+        return self
+
+
 class AgentPreset(Section):
     """One outside agent. What stands in braces in its words is filled in (`launching`).
 
     `driver`: how it is spoken with. `account`: `door`, it is served by Agiraph's broker and holds
     no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
     `authenticate`, `mode` and `walled_mode` are of the driver `acp`: the method by which it logs
-    in, and the mode that its session is put into. `carried`: where in site-packages a Python
+    in, the mode that its session is put into; so is `mcp`: tool servers that it is told of, by
+    their names. `carried`: where in site-packages a Python
     package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
     further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
     folders that it needs inside of one; `folders`: those of its HOME that must be there when it
@@ -45,6 +61,7 @@ class AgentPreset(Section):
     authenticate: str = ""
     mode: str = ""
     walled_mode: str = ""
+    mcp: dict[str, ToolServer] = Field(default_factory=dict)
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()

@@ -232,6 +232,23 @@ def test_it_logs_in_and_takes_the_mode_it_is_told_if_there_is_one(tmp_path: Path
     assert other.last["method"] == "session/prompt"
 
 
+def test_it_is_told_of_its_tool_servers_as_far_as_it_can_use_them(tmp_path: Path) -> None:
+    servers = {
+        "files": {"command": ["npx", "server", "/x"], "environment": {"A": "1"}},
+        "far": {"url": "http://127.0.0.1:1/mcp", "headers": {"X": "y"}},
+    }
+    files = {"name": "files", "command": "npx", "args": ["server", "/x"],
+             "env": [{"name": "A", "value": "1"}]}  # fmt: skip
+    far = {"type": "http", "name": "far", "url": "http://127.0.0.1:1/mcp",
+           "headers": [{"name": "X", "value": "y"}]}  # fmt: skip
+    for can, told in (({}, [files]), ({"mcpCapabilities": {"http": True}}, [files, far])):
+        talk = Talk(tmp_path, mcp=servers)
+        talk.answers(protocolVersion=1, agentCapabilities=can)
+        assert talk.last["params"]["mcpServers"] == told
+    with pytest.raises(ValueError, match="a command or a url"):
+        Talk(tmp_path, mcp={"none": {}})
+
+
 def test_what_cannot_go_on_is_a_problem_with_the_agents_own_words(tmp_path: Path) -> None:
     old = Talk(tmp_path)
     problem = "it speaks version 0 of the protocol, not 1"

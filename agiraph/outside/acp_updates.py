@@ -39,7 +39,7 @@ class Tools:
         known = self._known.setdefault(id, {})
         known |= {key: value for key, value in update.items() if value not in (None, {}, [])}
         status, found = known.get("status"), list[Happening]()
-        if id not in self._begun and (known.get("rawInput") or status not in (None, "pending")):
+        if id not in self._begun and _is_clear(known):
             self._begun.add(id)
             found.append(ToolBegan(id, self.name_of(known), arguments_of(known)))
         if status in ("completed", "failed"):
@@ -58,6 +58,16 @@ class Tools:
         return KINDS.get(str(known.get("kind")), title.split("\n")[0][:80] or "tool")
 
 
+def _is_clear(known: JsonObject) -> bool:
+    """Whether it is known what a call is about to do; when it is over, whatever is known is all."""
+    if known.get("status") in ("completed", "failed"):
+        return True
+    raw = known.get("rawInput")
+    if known.get("kind") == "execute":
+        return isinstance(raw, dict) and bool(raw.get("command") or raw.get("cmd"))
+    return bool(raw) or known.get("status") == "in_progress"
+
+
 def arguments_of(known: JsonObject) -> JsonObject:
     """Return a call's input, with its command and path under the names that rules look at."""
     raw = known.get("rawInput")
@@ -69,7 +79,7 @@ def arguments_of(known: JsonObject) -> JsonObject:
         arguments["command"] = command
     elif known.get("kind") == "execute":
         arguments["command"] = str(known.get("title") or "")
-    if path := _path_of(known, arguments):
+    if known.get("kind") != "execute" and (path := _path_of(known, arguments)):
         arguments["path"] = path
     if not arguments and known.get("title"):
         arguments["title"] = str(known["title"])

@@ -25,14 +25,14 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
                 raise BadBody(f"tool_call_id {message['tool_call_id']} answers no call")
             open_calls.remove(message["tool_call_id"])
             id = message["tool_call_id"]
-            turns.append(ToolTurn(call_id=id, name=names[id], content=message["content"]))
+            turns.append(ToolTurn(call_id=id, name=names[id], content=_text(message["content"])))
             continue
         if open_calls:
             raise BadBody(f"tool_call_ids did not have response messages: {open_calls}")
         if role in ("system", "developer"):
-            system.append(message["content"])
+            system.append(_text(message["content"]))
         elif role == "user":
-            turns.append(UserTurn(content=message["content"]))
+            turns.append(UserTurn(content=_text(message["content"])))
         else:
             turn = _assistant(message)
             open_calls = [c.id for c in turn.tool_calls]
@@ -52,12 +52,17 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
     )
 
 
+def _text(content: str | list[JsonObject]) -> str:
+    """Return a content, also one in parts, as the API takes them."""
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content)
+
+
 def _assistant(message: JsonObject) -> AssistantTurn:
     made = message.get("tool_calls") or ()
     if message.get("content") is None and not made:
         raise BadBody("an assistant message needs content or tool_calls")
     return AssistantTurn(
-        text=message.get("content"),
+        text=_text(message["content"]) if message.get("content") else None,
         tool_calls=tuple(
             ToolCall(
                 id=one["id"],

@@ -4,6 +4,7 @@ A tool call is told of in steps: first often without its input, then with it, th
 It is told on as begun once its input is known, or when it runs.
 """
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,7 +75,7 @@ def arguments_of(known: JsonObject) -> JsonObject:
     arguments: JsonObject = dict(raw) if isinstance(raw, dict) else {}
     command = arguments.get("command", arguments.get("cmd"))
     if isinstance(command, list):
-        arguments["command"] = " ".join(map(str, command))
+        arguments["command"] = _as_typed([str(word) for word in command])
     elif isinstance(command, str):
         arguments["command"] = command
     elif known.get("kind") == "execute":
@@ -84,6 +85,12 @@ def arguments_of(known: JsonObject) -> JsonObject:
     if not arguments and known.get("title"):
         arguments["title"] = str(known["title"])
     return arguments
+
+
+def _as_typed(words: list[str]) -> str:
+    """Return a command as a person would type it: what a shell is handed, else its words."""
+    is_shells = len(words) == 3 and words[1] in ("-c", "-lc")
+    return words[2] if is_shells else shlex.join(words)
 
 
 def _path_of(known: JsonObject, arguments: JsonObject) -> str:

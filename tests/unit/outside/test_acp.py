@@ -306,6 +306,17 @@ def test_a_folder_that_may_be_read_besides_is_not_written(tmp_path: Path) -> Non
         files.read(str(tmp_path / "work/none"))
 
 
+def test_a_command_is_told_as_it_was_meant_once_it_is_known(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    shell = {"toolCallId": "t", "kind": "execute", "title": "bash"}
+    assert talk.updates("tool_call", **shell, status="in_progress", rawInput={"cwd": "/w"}) == []
+    command = ["/bin/bash", "-lc", "rm -r 'a b'"]
+    [began] = talk.updates("tool_call_update", toolCallId="t", rawInput={"command": command})
+    assert began == ToolBegan("t", "bash", {"command": "rm -r 'a b'"})
+    [began] = talk.updates("tool_call", toolCallId="u", kind="execute", rawInput={"cmd": ["a b"]})
+    assert began == ToolBegan("u", "bash", {"cmd": ["a b"], "command": "'a b'"})
+
+
 def test_a_plan_is_told_when_it_changes(tmp_path: Path) -> None:
     talk = Talk(tmp_path).begin()
     rows = [{"content": "look", "status": "completed"}, {"content": "write", "status": "pending"}]

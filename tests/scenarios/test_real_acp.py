@@ -12,8 +12,8 @@ from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.npm_agents import CLAUDE_ACP, npm_program
 from tests.integration.house import until
 from tests.scenarios.house import words_of
+from tests.scenarios.outside import led
 from tests.scenarios.place import Place, placed
-from tests.scenarios.test_outside import led
 
 NAME = "claude-agent-acp"
 

@@ -10,8 +10,8 @@ import pytest
 from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
 from tests.scenarios.by_node import Plays, by_node
+from tests.scenarios.outside import program
 from tests.scenarios.place import Place, placed
-from tests.scenarios.test_outside import program
 from tests.unit.worktrees.checkout import Checkout, needs_git
 
 pytestmark = needs_git

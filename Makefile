@@ -15,11 +15,12 @@ GOAL ?= Survey this folder and report what is in it
 ARGS ?=
 export GOAL INPUT
 
-.PHONY: setup run test check format bench pictures clean help
+.PHONY: setup run test slow check format bench pictures clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir GOAL=text ARGS=options)"
 	@echo "make test    every test"
+	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make check   format, lint, types, layers"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
@@ -59,6 +60,10 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 test: $(DEVELOPS)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+slow: $(DEVELOPS)
+	$(BIN)/agiraph local install
+	$(BIN)/python -m pytest -m weights $(ARGS)
 
 check: $(DEVELOPS)
 	$(BIN)/ruff format --check .

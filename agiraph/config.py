@@ -39,6 +39,7 @@ class ModelsConfig(Section):
 
     default: str
     worker: str
+    offline: bool
     max_tokens: int = Field(ge=1)
     temperature: float | None = Field(ge=0)
     context_tokens: int | None = Field(ge=1000)

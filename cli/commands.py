@@ -60,6 +60,7 @@ COMMANDS: dict[str, Entry] = {
         SET_UP, "cli.outside:outside", "List the outside agents that a worker can be."
     ),
     "mcp": Entry(SET_UP, "cli.mcp:mcp", "Serve Agiraph over MCP; list servers of tools."),
+    "local": Entry(SET_UP, "cli.local:local", "Fetch or try the model that runs on this machine."),
     "chaos": Entry(
         SET_UP, "cli.chaos:chaos", "Kill processes at random and see that nothing is lost."
     ),

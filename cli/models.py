@@ -67,4 +67,5 @@ def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
     own = Home(home).config
     config = load_config(*([own] if own.is_file() else []))
     presets, environ = load_presets(home / "providers.yaml"), dict(os.environ)
-    return list(usable(presets, environ)), pick_default(config, presets, environ)[0]
+    rows = list(usable(presets, environ, offline=config.models.offline))
+    return rows, pick_default(config, presets, environ)[0]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agiraph.client import Client
 
 PLAN_LIMIT: Final = 1_000_000
+SMALL_MODEL: Final = "local/smollm2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,10 @@ def _run_to_the_end(wish: Wish) -> int:
             raise
         screen.note(f"agent {agent.id}")
         screen.note(f"model {agent.model}: {_why(place.client, wish, agent)}")
+        if agent.model == SMALL_MODEL:
+            from agiraph.providers.weights import HONESTLY
+
+            screen.note(HONESTLY)
         watch = place.watch(agent)
         try:
             ending = watch.until_the_end(started_at, wish.timeout_seconds)

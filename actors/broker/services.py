@@ -13,8 +13,10 @@ from agiraph.providers.base import Provider, ProviderError
 from agiraph.providers.connect import connect, first_of_each, module_of, place_of
 from agiraph.providers.playbook import load_playbook
 from agiraph.providers.registry import (
+    OFFLINE,
     ModelName,
     Preset,
+    is_out_of_reach,
     parse_model,
     pick_default,
     usable,
@@ -22,6 +24,7 @@ from agiraph.providers.registry import (
 )
 from agiraph.providers.structured import SchemaInWords
 from agiraph.providers.text_tools import TextTools
+from agiraph.providers.weights import file_of
 
 JsonObject = dict[str, Any]
 
@@ -50,6 +53,7 @@ class Services:
 
     def place(self, provider: str) -> tuple[str, str | None]:
         """Return a service's URL and key; ProviderError if it has no place or needs a key."""
+        self._refuse_out_of_reach(provider)
         return place_of(provider, self._presets[provider], self._environ)
 
     def window(self, model: ModelName) -> int:
@@ -77,6 +81,7 @@ class Services:
 
     async def _service(self, name: ModelName) -> Provider:
         """Return the connected service of a model; it has one for each wire format it speaks."""
+        self._refuse_out_of_reach(name.provider)
         key = (name.provider, self._presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
@@ -90,6 +95,15 @@ class Services:
                     model=name.name,
                 )
             return self._open[key]
+
+    def _is_out_of_reach(self, provider: str) -> bool:
+        offline = self._config.models.offline
+        return is_out_of_reach(self._presets[provider], self._environ, offline)
+
+    def _refuse_out_of_reach(self, provider: str) -> None:
+        if provider in self._presets and self._is_out_of_reach(provider):
+            # The kind with which a call goes on to the next model of its chain at once.
+            raise ProviderError("unknown_model", f"{provider} is not asked: {OFFLINE}")
 
     async def warm_up(self) -> None:
         """Connect a provider of each SDK that will be needed: the first call need not wait for it.
@@ -105,7 +119,7 @@ class Services:
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, as `registry.usable` makes them."""
-        return usable(self._presets, self._environ)
+        return usable(self._presets, self._environ, offline=self._config.models.offline)
 
     def default(self) -> tuple[str, str]:
         """Return the model taken when none is named, and why."""
@@ -115,6 +129,10 @@ class Services:
         """Return what `model` names if it could be called now; InvalidInput with the reason."""
         name = self.name(model)
         preset = self._presets[name.provider]
+        if self._is_out_of_reach(name.provider):
+            raise InvalidInput(f"model {name} cannot be called: {OFFLINE}")
+        if preset.api == "local":
+            file_of(name.name, preset.model)
         if (missing := why_unusable(preset, self._environ)) is not None:
             raise InvalidInput(f"model {name} cannot be called: {missing}")
         if preset.api == "script":

@@ -134,6 +134,8 @@ class WebActor:
             return ToolResult(content=told, is_error=True)
 
     async def _content(self, body: CallTool) -> str:
+        if self._runtime.config.models.offline:
+            raise Refused("models.offline is set: nothing is asked of the web")
         word = secrets.token_hex(WORD_BYTES)
         try:
             match body.tool:

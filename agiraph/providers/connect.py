@@ -1,11 +1,12 @@
 """Connecting: from a provider's name to a Provider that can be called, or why it cannot."""
 
+import os
 from collections.abc import Mapping
 
 from agiraph.config import configs_folder
 from agiraph.errors import unknown
 from agiraph.providers.base import Provider, ProviderError
-from agiraph.providers.registry import Preset, why_unusable
+from agiraph.providers.registry import UNKNOWN_WINDOW, Preset, why_unusable
 
 # What is imported to speak a wire format: by far the longest of what stands before a first call.
 MODULES: Mapping[str, str] = {
@@ -38,6 +39,18 @@ def connect(
         from agiraph.providers.script import ScriptProvider
 
         return ScriptProvider(configs_folder() / "playbooks")
+    if api == "local":
+        from agiraph.providers.local.provider import LocalProvider
+
+        return LocalProvider(
+            name,
+            own=preset.model,
+            context=preset.context or UNKNOWN_WINDOW,
+            threads=preset.threads or max(1, (os.cpu_count() or 2) // 2),
+            idle_seconds=preset.idle_seconds,
+            timeout_seconds=timeout_seconds,
+            environ=environ,
+        )
     url, key = place_of(name, preset, environ)
     if api == "anthropic":
         from agiraph.providers.anthropic import AnthropicProvider

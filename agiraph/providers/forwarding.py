@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.providers.failures import explain
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
+from agiraph.providers.service_errors import ServiceRefused, beginning_of
 from agiraph.providers.sse import EventCutter, RawEvent
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response
 
 PASSED_BACK = ("content-type", "request-id", "x-request-id", "retry-after")
-ERROR_BYTES = 1 << 16
 EVENT_STREAM = "text/event-stream"
 
 
@@ -58,20 +58,6 @@ class BrokeOff(ProviderError):
     def is_retryable(self) -> bool:
         """Never: what was sent cannot be taken back."""
         return False
-
-
-class ServiceRefused(Exception):
-    """The service answered with an error; shaped like the SDKs' own, for `failures.explain`."""
-
-    def __init__(self, response: "Response", data: bytes) -> None:
-        """Keep the answer."""
-        super().__init__(f"HTTP {response.status_code}")
-        self.response = response
-        self.status_code = response.status_code
-        try:
-            self.body: object = json.loads(data)
-        except (ValueError, RecursionError):
-            self.body = {"message": data[:500].decode("utf-8", "replace") or str(self)}
 
 
 class Service:
@@ -118,21 +104,12 @@ class Service:
             "POST", url, content=data, headers=self.headers(headers)
         ) as response:
             if response.status_code >= 400:
-                raise ServiceRefused(response, await _beginning(response))
+                raise ServiceRefused(response, await beginning_of(response))
             await take(response)
 
     async def close(self) -> None:
         """Let connections go."""
         await self._client.aclose()
-
-
-async def _beginning(response: "Response") -> bytes:
-    data = b""
-    async for piece in response.aiter_raw():
-        data += piece
-        if len(data) >= ERROR_BYTES:
-            break
-    return data
 
 
 class Forwarding:

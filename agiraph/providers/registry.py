@@ -15,11 +15,14 @@ from pydantic import Field, ValidationError, field_validator
 
 from agiraph.config import Config, Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
+from agiraph.providers.network import is_loopback
+from agiraph.providers.weights import HONESTLY, own_name, why_not
 from agiraph.yaml_text import read_yaml
 
 JsonObject = dict[str, Any]
 FALLBACK_MODEL = "script/survey"
 TEXT_PREFIX = "text:"
+OFFLINE = "models.offline is set, and this is not on this machine"
 UNKNOWN_WINDOW = 32_768
 BUILT_IN = ("script", "local")  # answered in the broker itself: no place, no key
 DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
@@ -50,6 +53,7 @@ class Traits(Section):
 class Preset(Traits):
     """One model service. `key_env` and `base_url_env` name variables; nothing here is secret.
 
+    `model` (a file), `threads` and `idle_seconds` are of the local model alone.
     `models` holds what is different of single ones: by name, by name without its date, or by a
     pattern (`gpt-5*`).
     """
@@ -62,6 +66,9 @@ class Preset(Traits):
     local: bool = False
     headers: dict[str, str] = Field(default_factory=dict)
     contexts: dict[str, int] = Field(default_factory=dict)
+    model: str | None = None
+    threads: int | None = Field(default=None, ge=1)
+    idle_seconds: float = Field(default=300, gt=0)
     models: dict[str, JsonObject] = Field(default_factory=dict)
 
     @field_validator("models")
@@ -105,6 +112,17 @@ class Preset(Traits):
         """Whether a call could be made: the service has a place, and a key if it needs one."""
         return why_unusable(self, environ) is None
 
+    def is_on_this_machine(self, environ: Mapping[str, str]) -> bool:
+        """Whether its calls leave this machine by no means."""
+        if self.api in BUILT_IN:
+            return True
+        return self.local and is_loopback(self.url(environ) or "")
+
+    @property
+    def usual_model(self) -> str | None:
+        """The model that is meant when only the provider is named: a file of one's own first."""
+        return own_name(self.model) if self.api == "local" and self.model else self.default_model
+
 
 def undated(model: str) -> str:
     """Return a model's name without the date at its end."""
@@ -113,6 +131,8 @@ def undated(model: str) -> str:
 
 def why_unusable(preset: Preset, environ: Mapping[str, str]) -> str | None:
     """Return what is missing before a service can be called, None if nothing is."""
+    if preset.api == "local":
+        return why_not(preset.model)
     if preset.api in BUILT_IN:
         return None
     if preset.url(environ) is None:
@@ -200,21 +220,25 @@ def parse_model(text: str, presets: Mapping[str, Preset]) -> ModelName:
         hint = f" in model '{text}' (a model is named provider/name)" if provider != full else ""
         error = unknown("provider", provider, list(presets))
         raise InvalidInput(f"{error}{hint}")
-    name = name or presets[provider].default_model or ""
+    name = name or presets[provider].usual_model or ""
     if not name:
         raise InvalidInput(f"model '{text}': which one? write {provider}/NAME")
     in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api not in BUILT_IN
     return ModelName(provider, name, in_text)
 
 
-def usable(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> tuple[JsonObject, ...]:
+def usable(
+    presets: Mapping[str, Preset], environ: Mapping[str, str], *, offline: bool = False
+) -> tuple[JsonObject, ...]:
     """Return a row per provider: what it is, whether it is usable and why (`ModelCatalog`)."""
     return tuple(
         {
             "name": name,
-            "usable": preset.is_usable(environ),
-            "reason": _reason(preset, environ),
-            "default_model": f"{name}/{preset.default_model}" if preset.default_model else None,
+            "usable": preset.is_usable(environ) and not is_out_of_reach(preset, environ, offline),
+            "reason": OFFLINE
+            if is_out_of_reach(preset, environ, offline)
+            else _reason(preset, environ),
+            "default_model": f"{name}/{preset.usual_model}" if preset.usual_model else None,
             "base_url": preset.url(environ),
             "api": preset.of(preset.default_model or "").api,
             "local": preset.local,
@@ -226,14 +250,28 @@ def usable(presets: Mapping[str, Preset], environ: Mapping[str, str]) -> tuple[J
     )
 
 
+def is_out_of_reach(preset: Preset, environ: Mapping[str, str], offline: bool) -> bool:
+    """Whether a service is not asked because nothing may leave this machine."""
+    return offline and not preset.is_on_this_machine(environ)
+
+
 def _reason(preset: Preset, environ: Mapping[str, str]) -> str:
     if (missing := why_unusable(preset, environ)) is not None:
         return missing
     if preset.api == "script":
         return "built in: plays a playbook, needs no key and no network"
+    if preset.api == "local":
+        return _told_of_local(preset)
     if preset.key(environ) is not None:
         return f"{preset.key_env} is set"
     return "needs no key; whether it runs is seen at the first call"
+
+
+def _told_of_local(preset: Preset) -> str:
+    """Return what a local model is, in honest words."""
+    if preset.model:
+        return f"runs {preset.model} on this machine"
+    return f"runs on this machine; {HONESTLY}"
 
 
 def pick_default(
@@ -247,7 +285,11 @@ def pick_default(
     if config.models.default:
         return str(parse_model(config.models.default, presets)), "models.default in the settings"
     for name, preset in presets.items():
+        if is_out_of_reach(preset, environ, config.models.offline):
+            continue
         is_meant = preset.key(environ) is not None and not preset.local
         if preset.default_model and is_meant and preset.is_usable(environ):
             return f"{name}/{preset.default_model}", f"{preset.key_env} is set"
+    if config.models.offline:
+        return FALLBACK_MODEL, "models.offline is set; the embedded script needs no network"
     return FALLBACK_MODEL, "no provider's key is set; the embedded script needs none"

@@ -24,7 +24,8 @@ def test_the_shipped_presets_are_whole() -> None:
     assert {"anthropic", "openai", "openrouter", "moonshot", "minimax"} < set(presets)
     assert {"ollama", "llamacpp", "localai", "script"} < set(presets)
     for name, preset in presets.items():
-        assert preset.api == "script" or preset.base_url or preset.base_url_env, name
+        has_place = preset.base_url or preset.base_url_env
+        assert preset.api in ("script", "local") or has_place, name
         assert preset.local or preset.key_env, name
         assert preset.default_model or not preset.base_url, name
 
@@ -105,3 +106,25 @@ def test_the_default_is_the_settings_then_the_first_key_then_the_script(config: 
     assert pick_default(config, presets, {})[0] == "script/survey"
     with pytest.raises(InvalidInput, match="unknown provider"):
         pick_default(with_default(config, "nobody/x"), presets, keys)
+
+
+def test_offline_only_what_is_on_this_machine_is_usable() -> None:
+    keys = {"OPENAI_API_KEY": "k", "OLLAMA_BASE_URL": "http://models.example/v1"}
+    rows = {row["name"]: row for row in usable(load_presets(), keys, offline=True)}
+    assert not rows["openai"]["usable"]
+    assert "models.offline" in rows["openai"]["reason"]
+    assert not rows["ollama"]["usable"]
+    assert rows["llamacpp"]["usable"]
+    assert rows["script"]["usable"]
+    config = load_config()
+    offline = config.models.model_copy(update={"offline": True})
+    config = config.model_copy(update={"models": offline})
+    assert pick_default(config, load_presets(), keys)[0] == "script/survey"
+
+
+def test_a_file_of_ones_own_is_the_local_model_that_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "providers.yaml").write_text("local: {model: ~/models/qwen.gguf}")
+    presets = load_presets(tmp_path / "providers.yaml")
+    assert str(parse_model("local", presets)) == "local/qwen"
+    assert str(parse_model("local/smollm2", presets)) == "local/smollm2"
+    assert str(parse_model("local", load_presets())) == "local/smollm2"

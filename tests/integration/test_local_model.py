@@ -1,0 +1,45 @@
+"""A real language model on this machine's processor calls a tool; nothing leaves the machine."""
+
+import asyncio
+import os
+
+import psutil
+import pytest
+
+from agiraph.providers.connect import connect
+from agiraph.providers.local.provider import LocalProvider
+from agiraph.providers.registry import load_presets
+from agiraph.providers.weights import why_not
+from agiraph.turns import UserTurn
+from tests.unit.providers.requests import BASH, ask
+
+pytestmark = pytest.mark.weights
+MODEL = "local/smollm2"
+
+
+def test_it_calls_a_tool_as_the_grammar_has_it_and_speaks() -> None:
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+
+    async def scene() -> None:
+        provider = connect("local", load_presets(), dict(os.environ), timeout_seconds=300)
+        assert isinstance(provider, LocalProvider)
+        try:
+            only_bash = ask(UserTurn(content="List the files with bash."), model=MODEL)
+            called = await provider.generate(only_bash, lambda text: None)
+            assert called.usage.output_tokens > 0
+            for call in called.tool_calls:
+                assert call.name == BASH.name
+                assert set(call.arguments) <= {"command"}
+            assert called.tool_calls or called.text
+            said: list[str] = []
+            plain = ask(UserTurn(content="Say hello."), model=MODEL, tools=(), max_tokens=20)
+            spoken = await provider.generate(plain, said.append)
+            assert "".join(said) == spoken.text
+            pid = provider.process("smollm2").pid
+            assert pid is not None
+        finally:
+            await provider.close()
+        assert not psutil.pid_exists(pid)
+
+    asyncio.run(scene())

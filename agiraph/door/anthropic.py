@@ -14,6 +14,7 @@ from agiraph.door.wire import (
     asked_model,
     number_of,
     request_of,
+    schema_in,
     text_of,
     waits,
 )
@@ -48,6 +49,7 @@ TYPES: dict[FailureKind, tuple[int, str]] = {
     "bad_request": (400, "invalid_request_error"),
     "context_too_long": (400, "invalid_request_error"),
     "out_of_budget": (402, "billing_error"),
+    "no_credit": (402, "billing_error"),
     "rate_limited": (429, "rate_limit_error"),
     "overloaded": (529, "overloaded_error"),
     "unreachable": (502, "api_error"),
@@ -82,6 +84,7 @@ class AnthropicDoor:
             max_tokens=body.get("max_tokens"),
             tools=() if choice.get("type") == "none" else tuple(_tools(body.get("tools") or ())),
             temperature=number_of(body.get("temperature")),
+            response_schema=schema_in(body, "output_config", "format", "schema"),
         )
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:

@@ -14,6 +14,7 @@ from agiraph.door.wire import (
     asked_model,
     number_of,
     request_of,
+    schema_in,
     text_of,
 )
 from agiraph.errors import InvalidInput
@@ -65,6 +66,7 @@ class ChatDoor:
             max_tokens=next((bound for bound in bounds if bound), None),
             tools=tools,
             temperature=number_of(body.get("temperature")),
+            response_schema=schema_in(body, "response_format", "json_schema", "schema"),
         )
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:

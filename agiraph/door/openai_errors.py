@@ -9,6 +9,7 @@ CODES: dict[FailureKind, tuple[int, str, str | None]] = {
     "bad_request": (400, "invalid_request_error", None),
     "context_too_long": (400, "invalid_request_error", "context_length_exceeded"),
     "out_of_budget": (402, "insufficient_quota", "insufficient_quota"),
+    "no_credit": (402, "insufficient_quota", "insufficient_quota"),
     "rate_limited": (429, "rate_limit_error", "rate_limit_exceeded"),
     "overloaded": (503, "server_error", "server_is_overloaded"),
     "unreachable": (502, "server_error", None),

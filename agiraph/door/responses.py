@@ -7,7 +7,15 @@ from typing import Any
 from agiraph.door.grants import Grant
 from agiraph.door.openai_errors import denied, failure
 from agiraph.door.responses_telling import ResponsesTelling, ToolKind, ToolKinds, finished
-from agiraph.door.wire import Failure, Telling, asked_model, number_of, request_of, text_of
+from agiraph.door.wire import (
+    Failure,
+    Telling,
+    asked_model,
+    number_of,
+    request_of,
+    schema_in,
+    text_of,
+)
 from agiraph.errors import InvalidInput
 from agiraph.providers.base import FailureKind, ProviderError
 from agiraph.providers.transcript import read_call, unique_calls
@@ -59,6 +67,7 @@ class ResponsesDoor:
             max_tokens=body.get("max_output_tokens"),
             tools=tools,
             temperature=number_of(body.get("temperature")),
+            response_schema=schema_in(body, "text", "format", "schema"),
         )
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:

@@ -191,6 +191,14 @@ def text_of(content: Any) -> str:
     )
 
 
+def schema_in(body: JsonObject, *path: str) -> JsonObject | None:
+    """Return the JSON Schema that the answer must satisfy, which stands at `path`, if any does."""
+    found: Any = body
+    for step in path:
+        found = found.get(step) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None
+
+
 def waits(retry_after: float | None) -> dict[str, str]:
     """Return the headers that ask a client to come again, after a time if one is known."""
     wish = {} if retry_after is None else {"retry-after": f"{retry_after:.0f}"}

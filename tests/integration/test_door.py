@@ -334,6 +334,46 @@ def test_responses_are_translated_with_freeform_and_namespaced_tools(
     play(scene())
 
 
+def test_responses_are_handed_on_to_a_service_that_speaks_them(
+    house: House, server: FakeModelServer
+) -> None:
+    server.brain = lambda seen: calls(call("look", path="a.txt"), text="Let me look.")
+    schema = {"type": "object", "properties": {}}
+    tool: Any = {"type": "function", "name": "look", "parameters": schema, "strict": False}
+
+    async def scene() -> None:
+        async with worker(house, "openai-responses/fake") as ada:
+            asked: Any = {"model": "gpt-5-codex", "input": "Begin.", "tools": [tool]}
+            stream = await ada.openai.responses.create(stream=True, truncation="auto", **asked)
+            events = [event async for event in stream]
+            assert events[-1].type == "response.completed"
+            whole = await ada.openai.responses.create(**asked)
+            assert whole.output_text == "Let me look."
+            assert whole.usage is not None
+            assert (await ada.spent()).total.tokens >= 2 * whole.usage.total_tokens
+
+    play(scene())
+    assert server.requests[-1].api == "responses"
+    assert server.requests[-2].body["truncation"] == "auto"
+    assert server.requests[-1].model == "fake"
+
+
+def test_a_shape_that_is_wanted_is_asked_of_another_wire_too(
+    house: House, server: FakeModelServer
+) -> None:
+    server.brain = lambda seen: say('{"n": 1}')
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+    async def scene() -> None:
+        async with worker(house, "openai/fake") as ada:
+            config = {"format": {"type": "json_schema", "schema": schema}}
+            await ada.post("/anthropic/v1/messages", QUESTION | {"output_config": config})
+
+    play(scene())
+    asked = server.requests[-1].body["response_format"]["json_schema"]
+    assert asked["schema"] == schema
+
+
 def test_the_embedded_model_answers_claude_codes_format(house: House) -> None:
     async def scene() -> None:
         async with worker(house, "script/survey") as ada:

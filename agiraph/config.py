@@ -455,7 +455,7 @@ def _explain_one(problem: dict[str, Any], lines: dict[tuple[str, ...], str]) -> 
     key = ".".join(path)
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
-    if path[0] in ("channels", "mcp"):  # what was given there may be a secret
+    if path[:1] in (("channels",), ("mcp",)):  # what was given there may be a secret
         return f"{place}: {key}: {problem['msg'].removeprefix('Value error, ')}"
     return f"{place}: {key}: {problem['msg']} (got {problem['input']!r})"
 

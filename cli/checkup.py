@@ -199,6 +199,23 @@ def check_channels(patient: Patient) -> Check:
     return Check("channels", "ok", ", ".join(sorted(channels)))
 
 
+def check_servers(patient: Patient) -> Check:
+    """The servers of tools can be started."""
+    from agiraph.mcp.checking import why_unusable
+    from agiraph.mcp.secrets import read_secrets
+
+    servers = load_config(*_own(patient)).mcp.servers
+    if not servers:
+        return Check("tool servers", "ok", "none is configured (docs/mcp.md)")
+    if importlib.util.find_spec("mcp") is None:
+        return Check("tool servers", "fail", "no MCP SDK", "pip install 'agiraph[mcp]'")
+    known = {**read_secrets(patient.home.system.secrets), **patient.environ}
+    problems = [why_unusable(name, servers[name], known) for name in sorted(servers)]
+    if told := "; ".join(filter(None, problems)):
+        return Check("tool servers", "warn", told, "set it, or install it; see docs/mcp.md")
+    return Check("tool servers", "ok", ", ".join(sorted(servers)))
+
+
 def check_traces(patient: Patient) -> Check:
     """Traces can be sent, if they should be."""
     endpoint = load_config(*_own(patient)).telemetry.otlp_endpoint
@@ -277,6 +294,7 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     check_search,
     check_pages,
     check_channels,
+    check_servers,
     check_traces,
     check_sandbox,
     check_launcher,

@@ -24,8 +24,8 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     names = [check["name"] for check in told["checks"]]
     assert names == [
         "python", "packages", "home", "settings", "approvals", "supervisor", "socket path",
-        "models", "outside agents", "web search", "web pages", "channels", "traces", "bwrap",
-        "launcher", "disk",
+        "models", "outside agents", "web search", "web pages", "channels", "tool servers",
+        "traces", "bwrap", "launcher", "disk",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 

@@ -28,6 +28,9 @@ MAX_BACKOFF_SECONDS = 30.0
 NEXT_SPAWNER_SECONDS = 5.0
 
 
+SPAWNER_KIND = "spawner"
+
+
 class SpawnerDown(Unavailable):
     """The spawner died before it could answer."""
 
@@ -48,6 +51,13 @@ def environment_of(launch: Launch, environ: Mapping[str, str]) -> dict[str, str]
     """Return what of `environ` the process of a launch may see."""
     naming = naming_settings(launch.kind, launch.address, launch.config)
     return environment_for(launch.kind, environ, naming)
+
+
+def further_variables(launch: Launch, environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of what the process of a launch may see and the spawner may not."""
+    return frozenset(environment_of(launch, environ)) - frozenset(
+        environment_for(SPAWNER_KIND, environ)
+    )
 
 
 class Launcher(Protocol):
@@ -206,7 +216,7 @@ class ForkLauncher:
         return was_ready
 
     def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[Exit]"]:
-        environ = environment_for("spawner", self._environ)
+        environ = environment_for(SPAWNER_KIND, self._environ)
         spawner = start_spawner(environ, log_file(self._home, "spawner"))
         return spawner, self._reaper.watch(spawner.pid)
 

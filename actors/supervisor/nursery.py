@@ -13,7 +13,7 @@ from actors.supervisor.causes import Trouble, own_fault
 from actors.supervisor.groups import GroupKey, affected, group_of, members_of
 from actors.supervisor.house import socket_url
 from actors.supervisor.keeper import Budget, Keeper, Process
-from actors.supervisor.launcher import ExecLauncher, ForkLauncher, Spawned
+from actors.supervisor.launcher import ExecLauncher, ForkLauncher, Spawned, further_variables
 from actors.supervisor.options import SERVICES, SPAWNER, Options
 from actors.supervisor.pulses import Bounds, Hung, Pulses, Suspect
 from actors.supervisor.reaper import Reaper
@@ -160,10 +160,12 @@ class Nursery:
     async def launch(self, spec: ChildSpec, incarnation: int) -> Spawned:
         """Start the process of a child; the router always gets a fresh interpreter of its own.
 
-        So does whoever has one that waits for its launch already.
+        So does whoever has one that waits for its launch already, and whoever is given a secret:
+        what passes through the spawner would stay in the memory that all its children share.
         """
         launch = self._launch_of(spec, incarnation)
-        is_fresh = spec.kind == ROUTER or self._exec.is_ahead(spec.kind)
+        has_secrets = bool(further_variables(launch, self.options.environ))
+        is_fresh = spec.kind == ROUTER or self._exec.is_ahead(spec.kind) or has_secrets
         launcher = self._exec if is_fresh or self.fork is None else self.fork
         spawned = await launcher.spawn(launch)
         self.log.info("started", child=spec.address, incarnation=incarnation, pid=spawned.pid)

@@ -157,9 +157,9 @@ class Place(House):
 
 
 @contextlib.contextmanager
-def placed(home: Path) -> Iterator[Place]:
+def placed(home: Path, kind: type[Place] = Place) -> Iterator[Place]:
     """Keep a place for as long as the block runs."""
-    place = Place(home)
+    place = kind(home)
     try:
         yield place
     finally:

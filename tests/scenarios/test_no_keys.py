@@ -1,0 +1,128 @@
+"""No process that runs what a model says holds a provider's key: seen by looking into all of them.
+
+Every process of a house at work is looked at, its environment and all of its memory that can be
+written: coordinator, worker, its command, an outside agent, spawner and services. The broker has
+the key, and the supervisor, who gives it to the next broker; nobody else. A house whose broker was
+killed and came back is looked at, for then the key has travelled.
+"""
+
+import os
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.fakes.model_server import call
+from tests.integration.house import until
+from tests.scenarios.house import title_of
+from tests.scenarios.place import Place, placed
+
+LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+KEY = f"sk-ant-{secrets.token_hex(16)}"
+MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw")
+MAY_HOLD = ("agiraph: broker", "agiraph: supervisor")
+CHUNK = 1 << 22
+AT_WORK = "touch begun; until test -e go; do sleep 0.05; done"
+AGENT = f"#!/bin/bash\n{AT_WORK}\necho It is done. > _result.md\n"
+
+
+class KeyedPlace(Place):
+    """A place whose provider has a key that nothing else in the world contains."""
+
+    def start_supervisor(self) -> "subprocess.Popen[str]":
+        self.server.key = KEY
+        self.environ |= self.server.env() | {"BRAVE_API_KEY": f"{KEY}-search"}
+        return super().start_supervisor()
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Iterator[Place]:
+    with placed(tmp_path, KeyedPlace) as place:
+        yield place
+
+
+def holds(pid: int, wanted: bytes) -> bool:
+    """Whether the environment or the writable memory of a process contains some bytes."""
+    if wanted in Path(f"/proc/{pid}/environ").read_bytes():
+        return True
+    mappings = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
+    found = (MAPPING.match(line) for line in mappings)
+    ranges = [(int(one[1], 16), int(one[2], 16)) for one in found if one]
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        return any(_is_in(memory.fileno(), start, end, wanted) for start, end in ranges)
+
+
+def _is_in(memory: int, start: int, end: int, wanted: bytes) -> bool:
+    """Whether a range of memory contains some bytes; what cannot be read there is passed over."""
+    for at in range(start, end, CHUNK):
+        try:
+            if wanted in os.pread(memory, min(CHUNK + len(wanted), end - at), at):
+                return True
+        except OSError:
+            return False
+    return False
+
+
+def holders(place: Place) -> tuple[dict[str, bool], list[str]]:
+    """Return, of each process of a house, whether it holds the key, and who would not be read."""
+    supervisor = psutil.Process(place.supervisor.pid)
+    seen: dict[str, bool] = {}
+    hidden = []
+    for process in [supervisor, *supervisor.children(recursive=True)]:
+        title = title_of(process)
+        try:
+            seen[f"{title} ({process.pid})"] = holds(process.pid, KEY.encode())
+        except PermissionError:
+            hidden.append(title)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended meanwhile
+    return seen, hidden
+
+
+@LINUX_ONLY
+def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text(AGENT)
+    agent.chmod(0o755)
+    command = call("spawn_worker", name="ann", type="autonomous", agent_command=str(agent))
+    keyed.plays(
+        coordinator=[
+            call("spawn_worker", name="ada"),
+            command,
+            call("create_work_node", name="shell", task="Wait", worker="ada"),
+            call("create_work_node", name="agent", task="Wait", worker="ann"),
+            call("wait"),
+            call("finish", summary="done"),
+        ],
+        ada=[call("bash", command=AT_WORK), call("publish", summary="done")],
+    )
+    keyed.kill("agiraph: broker")
+    looked: list[tuple[dict[str, bool], list[str]]] = []
+
+    def meanwhile() -> None:
+        def begun() -> list[Path]:
+            return sorted((keyed.home / "agents").glob("*/runs/*/nodes/*/scratch/begun"))
+
+        until(lambda: len(begun()) == 2, "both are at work")
+        looked.append(holders(keyed))
+        for file in begun():
+            (file.parent / "go").touch()
+
+    outcome = keyed.lead("Hold no key", "--name", "keyless", meanwhile=meanwhile)
+    assert outcome.code == 0, outcome.progress
+    seen, hidden = looked[0]
+    titles = "\n".join(seen)
+    for kind in ("coordinator keyless", "worker ada", "worker ann", "spawner", "recorder", "bash"):
+        assert kind in titles, f"{kind} was not looked at: {titles}"
+    guilty = [title for title, has_key in seen.items() if has_key]
+    assert all(title.startswith(MAY_HOLD) for title in guilty), guilty
+    assert all(title.startswith(MAY_HOLD) for title in hidden), f"cannot be read: {hidden}"
+    assert any("broker" in title for title in [*guilty, *hidden]), "else this test sees nothing"
+    for path in keyed.home.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            assert KEY.encode() not in path.read_bytes(), path

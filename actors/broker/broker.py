@@ -119,6 +119,8 @@ class Broker:
             case ListenIn(agent=agent) if received.header.sender.startswith(CONSOLES):
                 now = self._runtime.clock.monotonic()
                 self._listeners.listen(agent, received.header.sender, now)
+            case Overheard() as heard if heard.entity == received.header.sender:
+                self._let_hear(heard)
             case ListModels():
                 default, _ = self._services.default()
                 catalog = ModelCatalog(providers=self._services.catalog(), default=default)
@@ -272,9 +274,13 @@ class Broker:
     def _post_delta(self, id: bytes, call: CallInFlight, delta: Delta, entity: str) -> None:
         body = ModelDelta(call=id, text=delta.text, restarted=delta.restarted)
         self._runtime.post(call.asked.header.sender, body)
+        heard = Overheard(entity=entity, call=id, text=delta.text, restarted=delta.restarted)
+        self._let_hear(heard)
+
+    def _let_hear(self, heard: Overheard) -> None:
+        """Pass on what an entity says to the consoles that listen."""
         now = self._runtime.clock.monotonic()
-        for console in self._listeners.of(agent_of(entity), now):
-            heard = Overheard(entity=entity, call=id, text=delta.text, restarted=delta.restarted)
+        for console in self._listeners.of(agent_of(heard.entity), now):
             self._runtime.post(console, heard)
 
     def _note_retry(self, request: ModelRequest, retry: Retry, deltas: Deltas) -> None:

@@ -48,7 +48,7 @@ class Limits:
                 seen = warn.record("your node fails", now())
                 worker.conversation.append(seen)
                 worker.report(*circled(seen, worker.transcript.position).told)
-        self._tell_of_deadline()
+        self.tell_of_deadline(TIME_NEAR)
         is_used_up = self.is_context_used_up()
         contract = worker.assignment.contract
         match judge(worker.transcript, contract, is_context_used_up=is_used_up):
@@ -57,17 +57,20 @@ class Limits:
             case LastTurn() as last:
                 worker.conversation.append(last.record(now()))
 
-    def _tell_of_deadline(self) -> None:
-        """Tell the model once that its node's time is nearly over."""
+    def tell_of_deadline(self, words: str) -> bool:
+        """Tell the model, in these words, that its node's time is nearly over; whether it was told.
+
+        It is told once, and not before it has had a turn.
+        """
         worker, deadline = self._worker, self.deadline
         if deadline is None or deadline.was_told:
-            return
-        left = deadline.remaining_seconds
-        if is_time_near(
-            worker.transcript, left, worker.runtime.config.run.deadline_warning_seconds
-        ):
-            deadline.was_told = True
-            seconds = worker.assignment.contract.node_timeout_seconds
-            text = TIME_NEAR.format(left=max(0.0, left), all=seconds)
-            now = worker.runtime.clock.now()
-            worker.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
+            return False
+        left, near = deadline.remaining_seconds, worker.runtime.config.run.deadline_warning_seconds
+        if not is_time_near(worker.transcript, left, near):
+            return False
+        deadline.was_told = True
+        seconds = worker.assignment.contract.node_timeout_seconds
+        text = words.format(left=max(0.0, left), all=seconds)
+        now = worker.runtime.clock.now()
+        worker.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
+        return True

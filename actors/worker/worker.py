@@ -108,7 +108,7 @@ class WorkerActor:
             self._toolbox = Toolbox(())
         self.clearance = worker_clearance(self, self._talk, self.gate).of
         self._compactor = Compactor(self, self._mind, self._toolbox)
-        self._limits = Limits(self, self._compactor)
+        self.limits = Limits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
         self._system = self._system_prompt()
         if self.transcript.is_paused:
@@ -225,7 +225,7 @@ class WorkerActor:
         await tell_started(self.runtime, self.agent, assignment)
         status, reason = "completed", ""
         try:
-            self._limits.deadline = deadline = self._deadline_of(assignment)
+            self.limits.deadline = deadline = self._deadline_of(assignment)
             async with deadline.timer:
                 self._refuse_poison()
                 await self.checkout.make(assignment)
@@ -238,7 +238,7 @@ class WorkerActor:
         except GiveUp as giving_up:
             status, reason = "failed", str(giving_up)
         finally:
-            self._limits.deadline = None
+            self.limits.deadline = None
         if self._cancelled.is_set() and not self.transcript.is_published:
             status, reason = "cancelled", self._cancel_reason
         await self._close(assignment, status, reason)
@@ -398,7 +398,7 @@ class WorkerActor:
 
     async def make_room(self, *, was_refused: bool) -> bool:
         """Keep the conversation within the model's window, as often as the contract allows."""
-        if self._one_shot or (not was_refused and self._limits.is_context_used_up()):
+        if self._one_shot or (not was_refused and self.limits.is_context_used_up()):
             return False
         return await self._compactor.make_room(was_refused=was_refused)
 
@@ -406,7 +406,7 @@ class WorkerActor:
         """Warn the model of a loop and before its last turn; give the node up after that."""
         if self._one_shot:
             return await self._may_answer(self._one_shot)
-        self._limits.look()
+        self.limits.look()
         return True
 
     async def _may_answer(self, one_shot: OneShot) -> bool:
@@ -453,7 +453,7 @@ class WorkerActor:
 
     def standing_still(self) -> AbstractContextManager[None]:
         """Stop the node's clock inside this block."""
-        deadline = self._limits.deadline
+        deadline = self.limits.deadline
         return deadline.standing_still() if deadline else nullcontext()
 
     # --- small things ----------------------------------------------------------------------------

@@ -59,7 +59,8 @@ class ListenIn(Body):
 class Overheard(Body):
     """A piece of text as it streams in for `entity`. Broker to the consoles that listen.
 
-    `call` tells answers apart; `restarted`: what streamed of it before is void.
+    A worker tells the broker what its outside agent says. `call` tells answers apart; `restarted`:
+    what streamed of it before is void.
     """
 
     TYPE = "model.overheard"

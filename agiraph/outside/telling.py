@@ -8,6 +8,11 @@ from agiraph.models import Assignment, Worker
 from agiraph.turns import JsonObject
 
 SAFE_ARGUMENT_CHARACTERS = 30_000
+TIME_NEAR = (
+    "[Runtime]: {left:.0f} seconds of this task's {all:g} are left. Come to an end: write "
+    "`_result.md`, and say in it what is not done and how to go on. You are stopped after that, "
+    "and what has no `_result.md` is lost to the others."
+)
 POINTER = "Read _task.md in this folder and do what it says."
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 from actors.entity.args import WorkerArgs
 from actors.worker.bench import Holder
 from actors.worker.files import WorkerFiles
+from actors.worker.limits import Limits
 from actors.worker.reach import Reach
 from agiraph.agent.loop import Asking, Gate
 from agiraph.agent.transcript import OpenCall
@@ -19,6 +20,7 @@ class Hand(Holder, Protocol):
     files: WorkerFiles
     gate: Gate
     reach: Reach
+    limits: Limits
 
     def clearance(self, opened: OpenCall | None) -> Asking | None:
         """Return what has to be asked before something is done, None: nothing."""

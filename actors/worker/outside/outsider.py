@@ -76,6 +76,7 @@ class OutsideWork:
             while not self._worker.transcript.is_published:
                 await self._next()
         finally:
+            await self._leave.withdraw_all()
             if self._door is not None:
                 await close_door(self._worker, self._door, f"{self._key}.{self._outside.starts}")
 

@@ -76,7 +76,11 @@ class AgentProcess:
         finally:
             os.close(read_fd)
         self = cls(process, folder, write_fd)
-        await self._begun()
+        try:
+            await self._begun()
+        except BaseException:
+            await self._end()
+            raise
         self.write(opening)
         if not keeps_listening:
             self.close_stdin()

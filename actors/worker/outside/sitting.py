@@ -15,6 +15,8 @@ from agiraph.agent.doing import step_of
 from agiraph.agent.inbox import Incoming
 from agiraph.agent.records import OutsideSession, Said
 from agiraph.agent.retelling import answered
+from agiraph.ids import BROKER, derived_message_id
+from agiraph.messages import Overheard
 from agiraph.outside.driver import Driver
 from agiraph.outside.exchange import RESULT, Exchange
 from agiraph.outside.happenings import (
@@ -30,6 +32,7 @@ from agiraph.outside.happenings import (
     TurnEnded,
 )
 from agiraph.outside.launching import Job
+from agiraph.outside.telling import TIME_NEAR
 from agiraph.turns import JsonObject, ToolCall, Usage
 
 TICK_SECONDS = 0.2
@@ -81,6 +84,7 @@ class Sitting:
         self._over = asyncio.Event()
         self._ended_by_us: str | None = None
         self._was_interrupted = self._has_spoken = False
+        self._streamed = ""
         self._turn: TurnEnded | None = None
         self._usage = Usage()
         self._told = len(worker.transcript.outside.heard)
@@ -150,8 +154,8 @@ class Sitting:
             case SessionKnown(session=session):
                 if session != self._worker.transcript.outside.session:
                     self._conversation.append(OutsideSession(session=session, ts=self._clock.now()))
-            case Streamed():
-                pass
+            case Streamed(text=text):
+                self._streamed += text
             case SaidText():
                 self._said(happening)
             case ToolBegan():
@@ -168,8 +172,19 @@ class Sitting:
                 self._turn = happening
                 self._turn_ended()
 
+    def _let_hear(self) -> None:
+        """Let the consoles that listen hear what it is writing."""
+        if self._streamed:
+            address = self._worker.runtime.address
+            place = f"outside.{self._worker.transcript.position}"
+            call = derived_message_id(address, place)
+            heard = Overheard(entity=address, call=call, text=self._streamed)
+            self._worker.runtime.post(BROKER, heard)
+            self._streamed = ""
+
     def _said(self, said: SaidText) -> None:
         self._has_spoken = True
+        self._let_hear()
         model = said.model or self._job.agent.name
         record = Said(text=said.text, model=model, ts=self._clock.now())
         self._conversation.append(record)
@@ -225,8 +240,13 @@ class Sitting:
                 await asyncio.sleep(TICK_SECONDS)
                 continue
             self._hand_in(self._bridge.take_in())
-            if await self._bridge.carry_out():
+            was_refused = await self._bridge.carry_out()
+            if self._worker.limits.tell_of_deadline(TIME_NEAR):
+                self._bridge.show_inbox()
+                was_refused = True
+            if was_refused:
                 self._say_what_is_untold()
+            self._let_hear()
             self._look_at_the_clock()
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK_SECONDS):

@@ -290,6 +290,10 @@ class SystemHome:
         """What was spent. Written by the broker."""
         return self.path / "usage.db"
 
+    def recording(self, run: str) -> Path:
+        """Return where a run's model calls are recorded. Written by the broker."""
+        return self.path / "recordings" / f"{run}.jsonl"
+
     @property
     def doors(self) -> Path:
         """Which doors outside agents have, mode 0600. Written by the broker."""

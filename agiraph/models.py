@@ -1,6 +1,6 @@
 """The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -31,7 +31,10 @@ Mode = Literal["finite", "infinite"]
 DeliveryMode = Literal["steer", "interrupt", "followup"]
 
 Urgency = Literal["normal", "urgent"]
-QuestionKind = Literal["question", "approval"]
+QuestionKind = Literal["question", "approval", "budget"]
+BUDGET: Final = "budget"
+"""A question whether more may be spent."""
+
 QuestionStatus = Literal["open", "answered", "expired", "withdrawn"]
 Outcome = Literal["answered", "expired", "withdrawn"]
 """What can become of a question."""
@@ -239,8 +242,9 @@ class Event(Record):
 class Deed(Record):
     """An action that needs the human's word: what would be done, and by which rule it is asked.
 
-    `tool` is a tool's name or `stage` or `spend`, `subject` what of it the rule's pattern looks at
-    (a command, a path, an address), `remember` the pattern that "allow always" will allow.
+    `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
+    that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
+    address), `remember` the pattern that "allow always" will allow.
     """
 
     tool: str

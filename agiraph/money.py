@@ -42,6 +42,19 @@ class Budget(Record):
     period: Period = "total"
 
 
+class RunTerms(Record):
+    """What a run was begun on, besides its budget in dollars.
+
+    `tokens` is what it may take, `when_spent` what its entities do then (None: as the settings
+    say), `record` whether its calls are recorded, `trigger` the trigger that began it.
+    """
+
+    tokens: int | None = Field(default=None, ge=1)
+    when_spent: WhenSpent | None = None
+    record: bool = False
+    trigger: str = ""
+
+
 class BudgetState(Record):
     """A budget as it stands: its limits with all raises, what is spent, how often it was raised.
 
@@ -99,6 +112,13 @@ class Raised(Record):
     def is_stop(self) -> bool:
         """Whether no more may be spent."""
         return self.usd is None and self.tokens is None
+
+    @property
+    def text(self) -> str:
+        """The answer in its one written form."""
+        if self.tokens is not None:
+            return f"raise by {exact(self.tokens, 'tokens')}"
+        return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
 
 
 def whose(budget: BudgetState) -> str:

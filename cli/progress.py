@@ -18,7 +18,7 @@ TOLD_OTHERWISE: Final = frozenset(
         *("publish", "reconvene", "finish"),
     }
 )
-BUDGET_KIND: Final = "out_of_budget"
+BUDGET_KINDS: Final = ("out_of_budget", "no_credit")
 ENDINGS: Final[dict[str, Literal["completed", "failed", "stopped"]]] = {
     "agent.completed": "completed",
     "agent.failed": "failed",
@@ -56,7 +56,8 @@ class Progress:
             self.ended_as = ENDINGS[event.type]
             self.failure = text_of(event.data, "reason")
         if event.type in ("agent.failed", "node.failed"):
-            self.is_out_of_budget |= BUDGET_KIND in text_of(event.data, "reason")
+            reason = text_of(event.data, "reason")
+            self.is_out_of_budget |= any(kind in reason for kind in BUDGET_KINDS)
 
     def _follow_work(self, event: Event) -> None:
         teller = self.narrator

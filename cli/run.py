@@ -15,6 +15,7 @@ from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.home import Home
 from agiraph.ids import new_run_id
 from agiraph.models import Mode
+from agiraph.money import WhenSpent
 from agiraph.turns import Usage
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.listing import print_json
@@ -31,7 +32,8 @@ from cli.outcome import Outcome, outcome_of
 from cli.own_supervisor import sigterm_interrupts
 from cli.place import Place, supervised
 from cli.progress import told_seconds, told_usage
-from cli.screen import Screen
+from cli.recordings import keep_recording
+from cli.screen import Screen, can_prompt
 from cli.watch import Ending, Watch
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
+REPLAY: Final = "replay/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Wish:
     agent: str | None
     timeout_seconds: float | None
     as_json: bool
+    record: Path | None = None
 
 
 @click.command(
@@ -62,6 +66,8 @@ class Wish:
         "agiraph run 'Find the bug' --input src --budget 2 --timeout 900 > report.md",
         "agiraph run 'Survey it at leisure' --input . --detach",
         "agiraph run 'Now write it up for beginners' --agent survey-it-at-leisure",
+        "agiraph run 'Survey this folder' --input . --record calls.jsonl",
+        "agiraph run 'Survey this folder' --input . --model replay/calls.jsonl",
         "agiraph run 'Watch this folder, report news' --input . --mode infinite --cycle 1h",
     )
 )
@@ -86,6 +92,17 @@ class Wish:
     help="A file with a plan that the coordinator follows.",
 )
 @click.option("--budget", type=Positive(), help="What it may cost, in US dollars.")
+@click.option("--tokens", type=click.IntRange(min=1), help="What it may take, in tokens.")
+@click.option(
+    "--when-spent",
+    type=click.Choice(get_args(WhenSpent)),
+    help="Ask you for more, or stop with exit code 3 [default: ask if you can answer here].",
+)
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write all model calls to this file; `--model replay/FILE` plays them again.",
+)
 @click.option("--timeout", type=Positive(), help="Stop the team after so many seconds and exit 1.")
 @click.option("--name", help="What the agent is called.")
 @click.option("--agent", help="Give the goal to this agent, which remembers its earlier runs.")
@@ -103,6 +120,9 @@ def run(
     folder: Path | None,
     plan: Path | None,
     budget: float | None,
+    tokens: int | None,
+    when_spent: WhenSpent | None,
+    record: Path | None,
     timeout: float | None,
     name: str | None,
     agent: str | None,
@@ -122,22 +142,39 @@ def run(
         raise click.UsageError("--timeout needs someone who watches: it does not go with --detach")
     if cycle is not None and mode != "infinite":
         raise click.UsageError("--cycle goes with --mode infinite: a finite run has no cycles")
+    if detach and record is not None:
+        raise click.UsageError("--record waits for the run's end: it does not go with --detach")
     if agent is not None and name is not None:
         raise click.UsageError("--name is for a new agent: it does not go with --agent")
+    is_attended = can_prompt() and not as_json
     orders = NewRun(
         goal=text_argument(goal, "GOAL"),
-        model=model,
-        worker_model=worker_model,
+        model=_absolute(model),
+        worker_model=_absolute(worker_model or (model if _is_replay(model) else None)),
         mode=mode,
         cycle_seconds=cycle,
         input=str(folder.resolve()) if folder else None,
         plan=_plan_text(plan) if plan else None,
         budget_usd=budget,
+        budget_tokens=tokens,
+        when_spent=when_spent or (None if detach or is_attended else "stop"),
+        record=record is not None,
         run=new_run_id(time.time()),
     )
     request = orders if agent else _of_new_agent(orders, _checked_name(name))
-    wish = Wish(home, request, agent, timeout, as_json)
+    wish = Wish(home, request, agent, timeout, as_json, record)
     ctx.exit(_start_only(wish) if detach else _run_to_the_end(wish))
+
+
+def _is_replay(model: str | None) -> bool:
+    return model is not None and model.startswith(REPLAY)
+
+
+def _absolute(model: str | None) -> str | None:
+    """Return a model with the file that it plays again named so that any process finds it."""
+    if model is None or not _is_replay(model):
+        return model
+    return f"{REPLAY}{Path(model.removeprefix(REPLAY)).resolve()}"
 
 
 def _of_new_agent(orders: NewRun, name: str | None) -> CreateAgent:
@@ -272,6 +309,8 @@ def _conclude(
     if is_ours and ending.how == "ended":
         _stop_agent(client, agent)
     _show(wish, outcome, screen)
+    if wish.record is not None and agent.run is not None:
+        keep_recording(Home(wish.home).system.recording(agent.run), wish.record, screen)
     if ending.how == "timed_out":
         screen.note(f"stopped: not done within {wish.timeout_seconds:g} seconds (--timeout)", "bad")
         return FAILED

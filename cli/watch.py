@@ -1,7 +1,7 @@
 """Watching one run from its start to its end: events shown, questions answered, the end seen."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -169,11 +169,17 @@ class Watch:
 
     def _show_question(self, question: QuestionView) -> None:
         self._screen.note(f"\n{question.sender} asks: {question.question}", "ask")
+        for number, option in enumerate(question.options, start=1):
+            self._screen.note(f"  {number}: {option}", "ask")
         if self._can_prompt:
             self._asked = question.id
             self._screen.prompt("your answer> ")
         else:
             self._screen.note(f"answer with: {self._answer_command.format(question=question.id)}")
+
+    def _meant(self, question: str, typed: str) -> str:
+        found = self._questions.get(question)
+        return ready_answer(found.options if found is not None else (), typed)
 
     def _take_answer(self) -> None:
         if self._asked is None:
@@ -190,7 +196,7 @@ class Watch:
             return
         self._asked = None
         try:
-            self.client.answer(question, answer)
+            self.client.answer(question, self._meant(question, answer))
             self._questions.pop(question, None)
         except ApiError as error:
             self._screen.note(str(error), "bad")
@@ -198,6 +204,13 @@ class Watch:
             self._shown.discard(question)
             self._screen.note(f"not delivered: {error}", "bad")
         self._looked_at = float("-inf")
+
+
+def ready_answer(options: Sequence[str], typed: str) -> str:
+    """Return the ready answer that a number means, else what was typed."""
+    number = typed.strip()
+    is_one = number.isdecimal() and 1 <= int(number) <= len(options)
+    return options[int(number) - 1] if is_one else typed
 
 
 def answer_command(home: Path, default: Path) -> str:

@@ -17,12 +17,13 @@ from pydantic import ValidationError
 from actors.broker.calls import Calls, HandedOn, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
+from actors.broker.limits import is_of
 from actors.broker.listeners import Listeners
 from actors.broker.services import Services
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import InvalidInput, Refused
-from agiraph.ids import NodeId, RunId, agent_of
+from agiraph.ids import HUMAN, NodeId, RunId, agent_of
 from agiraph.messages import (
     AskUsage,
     Body,
@@ -40,7 +41,9 @@ from agiraph.messages import (
     Ok,
     OpenDoor,
     Overheard,
+    RaiseBudget,
     RefusedReply,
+    SetBudget,
     UsageTable,
 )
 from agiraph.models import Event
@@ -127,19 +130,37 @@ class Broker:
                 self._side.start(self._reply(received, catalog))
             case CheckModel(model=model):
                 self._side.start(self._reply(received, self._checked(model)))
-            case AskUsage(run_id=run_id, agent=agent, by=by):
+            case AskUsage(run_id=run_id, agent=agent, by=by, budgets_of=whose):
                 by_entity = self._ledger.by_entity(run_id, agent)
                 total = sum(by_entity.values(), Usage())
                 rows = self._ledger.rows(by, run_id, agent) if by else ()
-                table = UsageTable(by_entity=by_entity, total=total, rows=rows)
+                budgets = tuple(self._calls.budgets_about(whose or agent, run_id))
+                table = UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
                 self._side.start(self._reply(received, table))
             case OpenDoor():
                 self._side.start(self._open_door(received, received.body))
             case CloseDoor(token=token):
                 if self._runtime.home.system.doors.exists():
                     self._the_door().close(received.header.sender, token)
+            case RaiseBudget() | SetBudget() as order:
+                self._side.start(self._change_budget(received, order))
             case other:
                 self._runtime.log.warning("not for the broker", type=type(other).__name__)
+
+    async def _change_budget(self, received: Received, order: RaiseBudget | SetBudget) -> None:
+        """Let a budget be another, for the human or (a raise) for an entity of its own agent."""
+        sender = received.header.sender
+        match order:
+            case SetBudget(budget=budget) if sender == HUMAN:
+                self._calls.limits.set(budget)
+            case RaiseBudget(budget=state) if sender == HUMAN or is_of(state, agent_of(sender)):
+                self._calls.limits.raise_by(state, order.usd, order.tokens, order.cause)
+            case _:
+                refused = RefusedReply(reason="this budget is not yours", kind="Refused")
+                await self._reply(received, refused)
+                return
+        await self._ledger.kept()
+        await self._reply(received, Ok())
 
     def _checked(self, model: str) -> Ok | RefusedReply:
         try:

@@ -11,6 +11,7 @@ from actors.broker.budgets import Budgets
 from actors.broker.lanes import Lanes
 from actors.broker.ledger import Ledger
 from actors.broker.own_data import OwnData, marked
+from actors.broker.recorder import CallRecorder
 from actors.broker.services import Services
 from agiraph.clock import Clock
 from agiraph.config import Config
@@ -45,6 +46,7 @@ class Calls:
         prices: Mapping[str, Price],
         ledger: Ledger,
         clock: Clock,
+        recorder: CallRecorder | None = None,
     ) -> None:
         """Make calls through `services` and write what they took to `ledger`.
 
@@ -59,6 +61,7 @@ class Calls:
         self.attempts = Attempts(config.broker, ledger, clock)
         self._fallbacks = _checked(config.models.fallbacks, services)
         self._own_data = OwnData()
+        self._recorder = recorder
         self._too_long: dict[tuple[str, str], int] = {}
 
     async def answer(
@@ -74,6 +77,24 @@ class Calls:
 
         `via` may name another way to a model than its provider.
         """
+        try:
+            response = await self._answer(request, on_text, on_retry, on_handed_on, via)
+        except ProviderError as error:
+            if self._recorder is not None:
+                self._recorder.failed(request, error)
+            raise
+        if self._recorder is not None:
+            self._recorder.answered(request, response)
+        return response
+
+    async def _answer(
+        self,
+        request: ModelRequest,
+        on_text: OnText,
+        on_retry: OnRetry,
+        on_handed_on: OnHandedOn,
+        via: Via | None,
+    ) -> ModelResponse:
         asked = self.named(request.model)
         name, *following = self._chain(asked, request)
         first: ProviderError | None = None
@@ -164,7 +185,8 @@ class Calls:
         asked: ModelName,
         first: ProviderError | None,
     ) -> ModelResponse:
-        found = {"window": self._services.window(name), "model": response.model or str(name)}
+        window = response.window or self._services.window(name)
+        found = {"window": window, "model": response.model or str(name)}
         if name != asked:
             why = "it is too small for this conversation" if first is None else str(first)
             found |= {"model": str(name), "instead_of": str(asked), "why": why}

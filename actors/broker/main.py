@@ -5,6 +5,7 @@ import os
 from actors.broker.broker import Broker
 from actors.broker.calls import Calls
 from actors.broker.ledger import Ledger
+from actors.broker.recorder import CallRecorder
 from actors.broker.services import Services
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
@@ -19,12 +20,15 @@ async def serve(runtime: Runtime) -> None:
     prices = load_prices(home.path / "prices.yaml")
     services = Services(runtime.config, presets, dict(os.environ))
     with Ledger(home.system.usage) as ledger:
-        calls = Calls(runtime.config, services, prices, ledger, runtime.clock)
+        is_on = runtime.config.broker.record
+        recorder = CallRecorder(home.system, services.secrets(), runtime.clock, is_on=is_on)
+        calls = Calls(runtime.config, services, prices, ledger, runtime.clock, recorder)
         broker = Broker(runtime, services, calls, ledger)
         try:
             await broker.serve()
         finally:
             await broker.close()
+            recorder.close()
 
 
 def main(launch: Launch) -> int:

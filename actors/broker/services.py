@@ -22,6 +22,7 @@ from agiraph.providers.registry import (
     usable,
     why_unusable,
 )
+from agiraph.providers.replay import load
 from agiraph.providers.structured import SchemaInWords
 from agiraph.providers.text_tools import TextTools
 from agiraph.providers.weights import file_of
@@ -63,6 +64,11 @@ class Services:
     def answer_tokens(self, model: ModelName, wanted: int) -> int:
         """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
         return self._presets[model.provider].answer_tokens(model.name, wanted)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the keys that are at hand: they must stand nowhere."""
+        keys = (preset.key(self._environ) for preset in self._presets.values())
+        return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
 
     def is_free(self, provider: str) -> bool:
         """Whether calls of this provider cost nothing."""
@@ -135,6 +141,11 @@ class Services:
             file_of(name.name, preset.model)
         if (missing := why_unusable(preset, self._environ)) is not None:
             raise InvalidInput(f"model {name} cannot be called: {missing}")
+        if preset.api == "replay":
+            try:
+                load(name.name)
+            except ProviderError as error:
+                raise InvalidInput(str(error)) from None
         if preset.api == "script":
             try:
                 load_playbook(configs_folder() / "playbooks", name.name)

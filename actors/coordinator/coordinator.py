@@ -25,7 +25,7 @@ from actors.coordinator.stage_clock import StageClock
 from actors.coordinator.succession import NextRun, Succession
 from actors.coordinator.tellings import tell
 from actors.coordinator.triggered import Triggered
-from actors.entity.args import CoordinatorArgs
+from actors.entity.args import CoordinatorArgs, billing
 from actors.entity.compactor import Compactor
 from actors.entity.elsewhere import ToolProcesses
 from actors.entity.fatal import answer_open_calls, fatal_step
@@ -37,6 +37,7 @@ from actors.entity.reception import Reception
 from actors.entity.retelling import tell_again
 from actors.entity.talk import NOTHING, Talk
 from actors.entity.wall import tell_of_missing_wall
+from actors.entity.treasurer import Treasurer
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from agiraph.agent.compaction import Belongings
@@ -106,6 +107,7 @@ class CoordinatorActor:
             args.budget_usd,
             self._on_board_event,
             environment,
+            args.terms,
         )
         given = {"AGIRAPH_INPUT": args.agent.input_dir} if args.agent.input_dir else {}
         self._environment = environment | given
@@ -129,6 +131,9 @@ class CoordinatorActor:
         is_infinite = args.agent.mode == "infinite"
         self._toolbox = toolbox if is_infinite else toolbox.without(END_CYCLE.name)
         self.clearance = lead_clearance(self, self.office, self._talk, self._gate).of
+        self._mind.treasurer = Treasurer(
+            self, self._talk, self._gate, self.waiting_for_human, args.terms
+        )
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self._bulletin = Bulletin(self.office, self.transcript, runtime.clock)
         self._skills = find_skills(runtime.home.path, args.agent.input_dir)
@@ -290,7 +295,7 @@ class CoordinatorActor:
 
     def request(self) -> ModelRequest:
         """Return the next question to the model."""
-        models = self.runtime.config.models
+        models, args = self.runtime.config.models, self.args
         return ModelRequest(
             model=self.args.agent.model,
             system=self._system,
@@ -304,8 +309,7 @@ class CoordinatorActor:
             ),
             temperature=models.temperature,
             entity=self.runtime.address,
-            run_id=self.args.run,
-            budget_usd=self.args.budget_usd,
+            **billing(args.run, args.budget_usd, args.terms, self.transcript.woken_by),
         )
 
     def context(self, key: str) -> ToolContext:

@@ -44,6 +44,7 @@ from agiraph.messages import (
     StopChild,
 )
 from agiraph.models import Agent, Assignment, Worker, WorkNode
+from agiraph.money import RunTerms
 from agiraph.shared.context import Bounds
 from agiraph.shared.store import SharedStore
 
@@ -65,6 +66,7 @@ class Office:
         budget_usd: float | None,
         on_event: OnEvent,
         environ: Mapping[str, str],
+        terms: RunTerms | None = None,
     ) -> None:
         """Open the run's journal; `on_event` hears of every change once it stands."""
         self._runtime = runtime
@@ -73,6 +75,7 @@ class Office:
         self._files = files
         self._today = today
         self._budget_usd = budget_usd
+        self._terms = terms or RunTerms()
         self._on_event = on_event
         self._store = BoardStore(files.run.journal)
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
@@ -263,6 +266,7 @@ class Office:
             today=self._today,
             input_dir=self._agent.input_dir,
             budget_usd=self._budget_usd,
+            terms=self._terms,
         )
         spec = ChildSpec(
             address=worker_address(self._agent.id, worker.id),

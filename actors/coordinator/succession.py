@@ -105,6 +105,7 @@ class Succession:
             input_dir=input_dir,
             plan=body.plan,
             budget_usd=body.budget_usd,
+            terms=body.terms.model_copy(update={"trigger": body.trigger}),
             cause=body.cause,
             trigger=body.trigger,
             cycle_seconds=body.cycle_seconds or agent.cycle_seconds,

@@ -142,6 +142,7 @@ class Triggered:
             goal=str(fired.payload.get("task")),
             mode="finite",
             budget_usd=self._coordinator.args.budget_usd,
+            terms=self._coordinator.args.terms,
             cause=f"trigger '{fired.name}'" + (f": {fired.about}" if fired.about else ""),
             trigger=fired.trigger_id,
         )

@@ -3,7 +3,9 @@
 from agiraph.agent.records import RunBegan
 from agiraph.ids import AgentId, RunId
 from agiraph.models import Agent, Worker
+from agiraph.money import Budget, RunTerms
 from agiraph.record import Record
+from agiraph.turns import JsonObject
 
 
 class CoordinatorArgs(Record):
@@ -15,6 +17,7 @@ class CoordinatorArgs(Record):
     agent: Agent
     run: RunId
     budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
     plan: str | None = None
     tools: tuple[str, ...] | None = None
     began_at: float | None = None
@@ -32,6 +35,7 @@ class CoordinatorArgs(Record):
             agent=self.agent.model_copy(update=of_agent),
             run=began.run,
             budget_usd=began.budget_usd,
+            terms=began.terms,
             plan=began.plan,
             tools=self.tools,
             began_at=began.ts,
@@ -49,3 +53,19 @@ class WorkerArgs(Record):
     today: str
     input_dir: str | None = None
     budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
+
+
+def billing(run: RunId, budget_usd: float | None, terms: RunTerms, trigger: str = "") -> JsonObject:
+    """Return the fields of a model request that say to whose account it goes.
+
+    `trigger` is the one that the asker acts on just now, if any.
+    """
+    tokens = (Budget(scope="run", key=run, tokens=terms.tokens),) if terms.tokens else ()
+    return {
+        "run_id": run,
+        "budget_usd": budget_usd,
+        "budgets": tokens,
+        "trigger": trigger or terms.trigger,
+        "record": terms.record,
+    }

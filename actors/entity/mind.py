@@ -1,6 +1,9 @@
 """BrokerMind: thinks by asking the broker, and asks again when the broker or the router died."""
 
 import asyncio
+from typing import Protocol
+
+from pydantic import BaseModel
 
 from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
@@ -9,8 +12,17 @@ from agiraph.agent.transcript import Transcript
 from agiraph.errors import ModelFailure, Unavailable
 from agiraph.ids import BROKER, derived_message_id
 from agiraph.messages import CallModel, CancelCall, ModelAnswer, ModelDelta, ModelFailed
+from agiraph.money import Shortage
 from agiraph.packing import Packer
 from agiraph.turns import ModelRequest, ModelResponse
+
+
+class Treasury(Protocol):
+    """Whoever can ask for more money."""
+
+    async def has_raised(self, shortage: Shortage) -> bool:
+        """Return whether more may be spent now, however long that takes to be known."""
+        ...
 
 
 class BrokerMind:
@@ -23,6 +35,7 @@ class BrokerMind:
         self._packer = Packer()
         self._interruptions = 0
         self._partials: dict[bytes, Partial] = {}
+        self.treasurer: Treasury | None = None
 
     def hear_delta(self, delta: ModelDelta) -> None:
         """Add a piece of streamed text to the answer that is being waited for."""
@@ -38,10 +51,29 @@ class BrokerMind:
     ) -> ModelResponse:
         """Return the model's answer; raise ModelFailure when it cannot be had.
 
-        The call's id follows from the place in the conversation, so a caller that comes back
-        after a crash is given the answer that the broker already has; `about` tells questions at
-        one place apart. Cancelling drops the call.
+        Who is out of budget waits until its `treasurer` has more, if that can be. The call's id
+        follows from the place in the conversation, so a caller that comes back after a crash is
+        given the answer that the broker already has; `about` tells questions at one place apart.
+        Cancelling drops the call.
         """
+        while True:
+            match await self._asked(request, partial, about):
+                case ModelAnswer(response=response):
+                    return response
+                case ModelFailed(shortage=Shortage() as shortage) as failed:
+                    may_go_on = self.treasurer is not None and (
+                        await self.treasurer.has_raised(shortage)
+                    )
+                    if not may_go_on:
+                        raise ModelFailure(failed.kind, failed.message)
+                case ModelFailed(kind=kind, message=message):
+                    raise ModelFailure(kind, message)
+                case other:
+                    told = f"the broker answered with {type(other).__name__}"
+                    raise ModelFailure("internal", told)
+
+    async def _asked(self, request: ModelRequest, partial: Partial, about: str) -> BaseModel:
+        """Return what the broker answers."""
         position = f"{about}.{self._transcript.position}"
         call = derived_message_id(self._runtime.address, position, self._interruptions)
         self._partials[call] = partial
@@ -57,10 +89,4 @@ class BrokerMind:
             raise
         finally:
             del self._partials[call]
-        match answer.body:
-            case ModelAnswer(response=response):
-                return response
-            case ModelFailed(kind=kind, message=message):
-                raise ModelFailure(kind, message)
-            case other:
-                raise ModelFailure("internal", f"the broker answered with {type(other).__name__}")
+        return answer.body

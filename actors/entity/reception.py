@@ -22,6 +22,7 @@ from agiraph.messages import (
     Text,
     ToolProgress,
 )
+from agiraph.models import BUDGET
 from transport.endpoint import Received
 
 Handler = Callable[[Received], Awaitable[None]]
@@ -90,7 +91,7 @@ class Reception:
         if self._answers.is_awaited(id) or self._is_waited_for(id):
             self._answers.put(Arrived(answered, message, lambda: self._runtime.done(received)))
             return
-        if answered.kind == "approval" or answered.outcome == "withdrawn":
+        if answered.kind in ("approval", BUDGET) or answered.outcome == "withdrawn":
             now = self._runtime.clock.now()
             self._speaker.conversation.append(Noted(what="dropped", message=message, ts=now))
             self._runtime.done(received)

@@ -120,7 +120,7 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
 def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
     """Return how long a question waits that does not say so itself; None: for ever."""
     policy = gateway.config.questions
-    if body.kind == "approval":
+    if body.kind != "question":
         return policy.approval_deadline_seconds
     if body.urgency == "urgent":
         return policy.urgent_deadline_seconds or policy.deadline_seconds

@@ -6,12 +6,13 @@ Labels are kinds, states, channels and living agents: never as many as there are
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from actors.human.entities import entity_rows
 from actors.human.gateway import Gateway
 from agiraph.api import ApiError, EntityRow
 from agiraph.ids import agent_of
+from agiraph.models import QuestionKind
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -109,7 +110,7 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
         "gauge",
         "agiraph_questions_open",
         "Questions that wait for a person.",
-        [({"kind": kind}, float(kinds[kind])) for kind in ("question", "approval")],
+        [({"kind": kind}, float(kinds[kind])) for kind in get_args(QuestionKind)],
     )
     yield (
         "gauge",

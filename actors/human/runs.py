@@ -54,6 +54,7 @@ async def begin_run(gateway: Gateway, agent: Agent, request: NewRun, cause: Caus
         cycle_seconds=request.cycle_seconds,
         plan=request.plan,
         budget_usd=request.budget_usd,
+        terms=request.terms,
         abandon=is_down,
     )
     if child is None:

@@ -17,7 +17,8 @@ from agiraph.ids import (
     worker_address,
 )
 from agiraph.messages import Text
-from agiraph.models import Agent, DeliveryMode, Question
+from agiraph.models import BUDGET, Agent, DeliveryMode, Question
+from agiraph.money import Unit, parse_raise
 
 EVERYONE = "*"
 DEFAULT_CHANNEL = "api"
@@ -78,6 +79,8 @@ def answer(
             text = parse_verdict(text).text
         except InvalidInput as error:
             raise ApiError(422, str(error)) from None
+    if asked is not None and asked.kind == BUDGET:
+        text = _raise_in_words(asked, text)
     try:
         question = gateway.questions.answer(
             question_id, text, by or HUMAN_NAME, now, via or DEFAULT_CHANNEL, known_as
@@ -86,6 +89,15 @@ def answer(
         gateway.postman.ring()
     write_outcome(gateway.thread, question)
     return question
+
+
+def _raise_in_words(asked: Question, text: str) -> str:
+    """Return an answer to a spent budget in its one written form; ApiError 422."""
+    unit: Unit = "tokens" if asked.about and asked.about.subject == "tokens" else "usd"
+    try:
+        return parse_raise(text, unit).text
+    except InvalidInput as error:
+        raise ApiError(422, str(error)) from None
 
 
 def only_open_question(gateway: Gateway, agent: Agent, cause: Cause) -> str:

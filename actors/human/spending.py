@@ -6,9 +6,10 @@ from actors.human.gateway import Gateway
 from actors.human.line import ask_for
 from agiraph.api import ApiError, UsageView
 from agiraph.errors import AgiraphError
-from agiraph.ids import BROKER, COORDINATOR_NAME
+from agiraph.ids import BROKER, COORDINATOR_NAME, AgentId
 from agiraph.messages import AskUsage, UsageTable
 from agiraph.models import Agent
+from agiraph.money import BudgetState
 from agiraph.turns import UsageBy, UsageRow
 
 ANSWER_SECONDS = 10.0
@@ -30,7 +31,15 @@ async def usage_view(
     table = await ask_for(gateway.line, BROKER, asked, UsageTable, within_seconds=ANSWER_SECONDS)
     names = _names(gateway, table.rows) if by in ("entity", "node") else {}
     rows = [row.model_copy(update={"name": _name_of(row, names)}) for row in table.rows]
-    return UsageView(by_entity=table.by_entity, total=table.total, by=by, rows=tuple(rows))
+    budgets = tuple(_budget_named(gateway, state) for state in table.budgets)
+    return UsageView(
+        by_entity=table.by_entity, total=table.total, by=by, rows=tuple(rows), budgets=budgets
+    )
+
+
+def _budget_named(gateway: Gateway, state: BudgetState) -> BudgetState:
+    names = {agent.id: agent.name for agent in gateway.agents.all()}
+    return state.model_copy(update={"name": names.get(AgentId(state.key), "")})
 
 
 def _name_of(row: UsageRow, names: dict[tuple[str, str], str]) -> str:
@@ -41,7 +50,9 @@ def _of_agent(gateway: Gateway, agent: Agent, run: str | None, by: UsageBy) -> A
     if run == ALL_RUNS:
         return AskUsage(agent=agent.id, by=by)
     found = gateway.agents.run_of(agent, run)
-    return AskUsage(run_id=found.path.name if found is not None else NO_RUN, by=by)
+    return AskUsage(
+        run_id=found.path.name if found is not None else NO_RUN, budgets_of=agent.id, by=by
+    )
 
 
 def _names(gateway: Gateway, rows: Sequence[UsageRow]) -> dict[tuple[str, str], str]:

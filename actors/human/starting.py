@@ -170,6 +170,7 @@ def coordinator_spec(agent: Agent, request: CreateAgent | None = None) -> ChildS
             "agent": agent.model_dump(mode="json"),
             "run": agent.run,
             "budget_usd": asked.budget_usd,
+            "terms": asked.terms.model_dump(mode="json"),
             "plan": asked.plan,
             "tools": list(asked.tools) if asked.tools is not None else None,
         },

@@ -8,7 +8,7 @@ crash between the two tells it again, under the same message id.
 import asyncio
 from contextlib import AbstractContextManager, nullcontext
 
-from actors.entity.args import WorkerArgs
+from actors.entity.args import WorkerArgs, billing
 from actors.entity.asking import ask_until_answered
 from actors.entity.compactor import Compactor
 from actors.entity.deadline import Deadline
@@ -21,6 +21,7 @@ from actors.entity.reception import Reception
 from actors.entity.retelling import tell_again
 from actors.entity.talk import Talk
 from actors.entity.wall import guidance_of
+from actors.entity.treasurer import Treasurer
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from actors.worker.approving import worker_clearance
@@ -107,6 +108,7 @@ class WorkerActor:
             self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
             self._toolbox = Toolbox(())
         self.clearance = worker_clearance(self, self._talk, self.gate).of
+        self._mind.treasurer = Treasurer(self, self._talk, self.gate, nullcontext, args.terms)
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self.limits = Limits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
@@ -351,9 +353,8 @@ class WorkerActor:
             ),
             temperature=models.temperature,
             entity=self.runtime.address,
-            run_id=self.args.run,
             node_id=self.assignment.node.id,
-            budget_usd=self.args.budget_usd,
+            **billing(self.args.run, self.args.budget_usd, self.args.terms),
         )
 
     def context(self, key: str) -> ToolContext:

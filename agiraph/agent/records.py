@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from agiraph.ids import NodeId, RunId
 from agiraph.models import Assignment, Mode
+from agiraph.money import RunTerms
 from agiraph.record import Record
 from agiraph.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 
@@ -259,6 +260,7 @@ class RunBegan(Record):
     input_dir: str | None = None
     plan: str | None = None
     budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
     cause: str = ""
     trigger: str = ""
     cycle_seconds: float | None = None

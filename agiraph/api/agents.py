@@ -5,12 +5,16 @@ from pydantic import Field, field_validator
 from agiraph.api.base import Request, View
 from agiraph.ids import AgentId, RunId
 from agiraph.models import Mode
+from agiraph.money import RunTerms, WhenSpent
 
 
 class RunRequest(Request):
     """What any run is asked for. Models are `provider/name`; `input` is an absolute path.
 
     `cycle_seconds` is for infinite mode: from the end of a cycle to the next one.
+    `budget_tokens` bounds tokens in and out; `when_spent` says what becomes of a run whose budget
+    is spent (ask: its human is asked for more; stop: it fails; by default as the settings say).
+    `record`: its model calls are recorded, to be replayed.
     `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.ids.new_run_id` makes
     them): asked again with it, it is the same run, so a caller who got no answer may ask again.
     """
@@ -22,8 +26,16 @@ class RunRequest(Request):
     input: str | None = None
     plan: str | None = None
     budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    budget_tokens: int | None = Field(default=None, ge=1)
+    when_spent: WhenSpent | None = None
+    record: bool = False
     cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
     run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
+
+    @property
+    def terms(self) -> RunTerms:
+        """What the run is begun on, besides its budget in dollars."""
+        return RunTerms(tokens=self.budget_tokens, when_spent=self.when_spent, record=self.record)
 
 
 class NewRun(RunRequest):

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from agiraph.api.base import JsonObject, View
+from agiraph.money import BudgetState
 from agiraph.turns import Usage, UsageBy, UsageRow
 
 
@@ -14,12 +15,17 @@ class ModelsView(View):
 
 
 class UsageView(View):
-    """GET /usage: tokens and money by entity address, in all, and in rows `by` what was asked."""
+    """GET /usage: tokens and money by entity address, in all, and in rows `by` what was asked.
+
+    `budgets` are those of the agent, its triggers and its run, or, without an agent, all that are
+    known, each with what is spent of it.
+    """
 
     by_entity: dict[str, Usage]
     total: Usage
     by: UsageBy = "entity"
     rows: tuple[UsageRow, ...] = ()
+    budgets: tuple[BudgetState, ...] = ()
 
 
 class ConsoleTicket(View):

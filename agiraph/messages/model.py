@@ -1,8 +1,10 @@
 """Model: calls through the broker."""
 
+from pydantic import Field
+
 from agiraph.ids import AgentId
 from agiraph.messages.body import Body
-from agiraph.money import Shortage
+from agiraph.money import Budget, BudgetState, Shortage
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
 
 
@@ -98,22 +100,52 @@ class CheckModel(Body):
     model: str
 
 
+class RaiseBudget(Body):
+    """So much more may be spent of this budget. To the broker; `control.ok` when it stands.
+
+    An entity may raise what is its own agent's, once the human has allowed it; the human gateway
+    any. `cause` is the id of the human's word: asked again under it, it is the same raise.
+    """
+
+    TYPE = "model.raise"
+    budget: BudgetState
+    usd: float = Field(default=0.0, ge=0)
+    tokens: int = Field(default=0, ge=0)
+    cause: str
+
+
+class SetBudget(Body):
+    """Let this budget hold from now on. Human gateway to the broker; `control.ok` when it stands.
+
+    One without any limit bounds nothing, also where the settings have one.
+    """
+
+    TYPE = "model.set_budget"
+    budget: Budget
+
+
 class AskUsage(Body):
     """What was spent, by this run or this agent (all if both are empty)? To the broker.
 
-    `by` is what the rows of the answer are of, besides the usage of each entity.
+    `by` is what the rows of the answer are of, besides the usage of each entity. `budgets_of` is
+    the agent whose budgets are told besides those of the run (by default `agent`).
     """
 
     TYPE = "model.ask_usage"
     run_id: str = ""
     agent: str = ""
+    budgets_of: str = ""
     by: UsageBy | None = None
 
 
 class UsageTable(Body):
-    """Usage by entity address, and in rows if some were asked for. Broker to the one who asked."""
+    """Usage by entity address, and in rows if some were asked for. Broker to the one who asked.
+
+    `budgets` are those of what was asked about, with what is spent of them.
+    """
 
     TYPE = "model.usage"
     by_entity: dict[str, Usage]
     total: Usage
     rows: tuple[UsageRow, ...] = ()
+    budgets: tuple[BudgetState, ...] = ()

@@ -3,6 +3,7 @@
 from agiraph.ids import RunId
 from agiraph.messages.body import Body
 from agiraph.models import Mode
+from agiraph.money import RunTerms
 
 
 class BeginRun(Body):
@@ -23,6 +24,7 @@ class BeginRun(Body):
     input_dir: str | None = None
     plan: str | None = None
     budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
     cause: str = ""
     trigger: str = ""
     cycle_seconds: float | None = None

@@ -9,7 +9,8 @@ from agiraph.turns import ModelRequest, ModelResponse
 
 FailureKind = Literal[
     "bad_key", "unknown_model", "bad_request", "rate_limited", "overloaded", "unreachable",
-    "timed_out", "context_too_long", "out_of_budget", "no_credit", "internal",
+    "timed_out", "context_too_long", "out_of_budget", "no_credit", "diverged",
+    "internal",
 ]  # fmt: skip
 
 RETRYABLE: frozenset[FailureKind] = frozenset(

@@ -51,6 +51,10 @@ def connect(
             timeout_seconds=timeout_seconds,
             environ=environ,
         )
+    if preset.api == "replay":
+        from agiraph.providers.replay import ReplayProvider
+
+        return ReplayProvider()
     url, key = place_of(name, preset, environ)
     if api == "anthropic":
         from agiraph.providers.anthropic import AnthropicProvider

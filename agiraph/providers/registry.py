@@ -24,11 +24,11 @@ FALLBACK_MODEL = "script/survey"
 TEXT_PREFIX = "text:"
 OFFLINE = "models.offline is set, and this is not on this machine"
 UNKNOWN_WINDOW = 32_768
-BUILT_IN = ("script", "local")  # answered in the broker itself: no place, no key
+BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no place, no key
 DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 
 
-Api = Literal["anthropic", "openai", "responses", "google", "script", "local"]
+Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "replay"]
 
 
 class Traits(Section):
@@ -258,6 +258,8 @@ def is_out_of_reach(preset: Preset, environ: Mapping[str, str], offline: bool) -
 def _reason(preset: Preset, environ: Mapping[str, str]) -> str:
     if (missing := why_unusable(preset, environ)) is not None:
         return missing
+    if preset.api == "replay":
+        return "built in: plays a recorded run again: replay/FILE"
     if preset.api == "script":
         return "built in: plays a playbook, needs no key and no network"
     if preset.api == "local":

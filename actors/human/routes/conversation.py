@@ -129,11 +129,12 @@ def _answerer(caller: Caller, door: Gateway, question_id: str, named: str | None
     """Return by whom a question is answered; None is the person whose home this is.
 
     A token that may not control speaks for itself alone, and approves nothing: an approval opens
-    what the rules have closed. Raises ApiError 403.
+    what the rules have closed, and money is the person's. Raises ApiError 403.
     """
     question = door.questions.get(question_id)
     may_control = caller.may("control")
-    if question is not None and question.kind == "approval" and not may_control:
-        raise ApiError(403, f"an approval needs the scope 'control', not '{caller.scope}'")
+    if question is not None and question.kind != "question" and not may_control:
+        what = "an approval" if question.kind == "approval" else "more money"
+        raise ApiError(403, f"{what} needs the scope 'control', not '{caller.scope}'")
     own = None if caller.name == HOME_TOKEN else caller.name
     return (named or own) if may_control else own

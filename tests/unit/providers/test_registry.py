@@ -25,7 +25,7 @@ def test_the_shipped_presets_are_whole() -> None:
     assert {"ollama", "llamacpp", "localai", "script"} < set(presets)
     for name, preset in presets.items():
         has_place = preset.base_url or preset.base_url_env
-        assert preset.api in ("script", "local") or has_place, name
+        assert preset.api in ("script", "local", "replay") or has_place, name
         assert preset.local or preset.key_env, name
         assert preset.default_model or not preset.base_url, name
 

@@ -1,0 +1,83 @@
+"""Recorder: writes down the model calls of the runs that are recorded, a file each."""
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from agiraph.clock import Clock
+from agiraph.home import SystemHome
+from agiraph.providers.base import RETRYABLE, ProviderError
+from agiraph.providers.recording import Scribe
+from agiraph.turns import ModelRequest, ModelResponse
+
+OPEN_FILES = 32
+NOT_PLAYED = RETRYABLE | {"out_of_budget", "diverged"}
+"""Failures that are no part of the conversation: what was tried again, or may go on."""
+
+
+@dataclass(slots=True)
+class Tape:
+    """One run's file, and who makes its lines."""
+
+    file: BinaryIO
+    scribe: Scribe
+
+
+class CallRecorder:
+    """Records what `is_on` for all, or for a run that asked for it."""
+
+    def __init__(
+        self, system: SystemHome, secrets: tuple[str, ...], clock: Clock, *, is_on: bool
+    ) -> None:
+        """Write below `system`; `secrets` never stand in a file."""
+        self._system = system
+        self._secrets = secrets
+        self._clock = clock
+        self._is_on = is_on
+        self._tapes: OrderedDict[str, Tape] = OrderedDict()
+
+    def answered(self, request: ModelRequest, response: ModelResponse) -> None:
+        """Record an answer, if calls like this one are recorded."""
+        if self._is_recorded(request):
+            tape = self._tape(request.run_id)
+            self._write(tape, tape.scribe.line(request, self._clock.now(), response))
+
+    def failed(self, request: ModelRequest, error: ProviderError) -> None:
+        """Record a failure that would come again."""
+        if self._is_recorded(request) and error.kind not in NOT_PLAYED:
+            tape = self._tape(request.run_id)
+            failed = error.kind, str(error)
+            self._write(tape, tape.scribe.line(request, self._clock.now(), failed=failed))
+
+    def close(self) -> None:
+        """Close all files."""
+        for tape in self._tapes.values():
+            tape.file.close()
+        self._tapes.clear()
+
+    def _is_recorded(self, request: ModelRequest) -> bool:
+        return (request.record or self._is_on) and bool(request.run_id)
+
+    def _tape(self, run: str) -> Tape:
+        tape = self._tapes.pop(run, None) or self._opened(self._system.recording(run))
+        self._tapes[run] = tape
+        if len(self._tapes) > OPEN_FILES:
+            self._tapes.popitem(last=False)[1].file.close()
+        return tape
+
+    def _opened(self, path: Path) -> Tape:
+        """Open a run's file to add to it; a line that a death has torn is ended."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        file = open(descriptor, "r+b", buffering=0)  # noqa: SIM115
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        return Tape(file, Scribe(self._secrets))
+
+    def _write(self, tape: Tape, line: str) -> None:
+        tape.file.write(line.encode("utf-8", "replace"))

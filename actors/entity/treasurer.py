@@ -1,0 +1,68 @@
+"""Treasurer: who is out of budget asks the human for more, and goes on exactly where it was.
+
+The question's id follows from what is short and how often that was raised, so all entities that
+lack the same thing ask one question, and whoever comes back after a crash asks it again and finds
+its answer. The raise has that id too: the broker takes it in once. Only then is the call made.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from actors.entity.asking import ask_until_answered
+from actors.entity.talk import Speaker, Talk
+from agiraph.agent.loop import Gate
+from agiraph.ids import BROKER, HUMAN, QuestionId, derived_id, message_id
+from agiraph.messages import AskQuestion, RaiseBudget
+from agiraph.models import BUDGET, Deed
+from agiraph.money import RunTerms, Shortage, options_of, parse_raise, question_of
+
+Waiting = Callable[[], AbstractContextManager[None]]
+
+
+class Treasurer:
+    """Asks for one entity; `waiting` is entered while the human is waited for."""
+
+    def __init__(
+        self, speaker: Speaker, talk: Talk, gate: Gate, waiting: Waiting, terms: RunTerms
+    ) -> None:
+        """Ask through `talk`, or, if the run's terms or the settings say so, never."""
+        self._speaker = speaker
+        self._talk = talk
+        self._gate = gate
+        self._waiting = waiting
+        self._when_spent = terms.when_spent or speaker.runtime.config.budgets.when_spent
+
+    async def has_raised(self, shortage: Shortage) -> bool:
+        """Return whether the human lets more be spent, however long that takes to be known."""
+        if self._when_spent == "stop":
+            return False
+        runtime, agent = self._speaker.runtime, self._speaker.agent
+        identity = QuestionId(f"b-{derived_id(agent, shortage.identity, 'budget')}")
+        body = AskQuestion(
+            question_id=identity,
+            agent=agent,
+            from_name=self._speaker.name,
+            question=question_of(shortage),
+            options=options_of(shortage),
+            kind=BUDGET,
+            about=Deed(tool=BUDGET, subject=shortage.unit),
+            shared=True,
+        )
+        await runtime.send(HUMAN, body, id=message_id())
+        with self._waiting():
+            answered = await self._talk.answer_to(identity, f"out of budget: {shortage.told()}")
+        await self._gate.passed()
+        if answered.outcome != "answered":
+            return False
+        raised = parse_raise(answered.answer, shortage.unit)
+        if raised.is_stop:
+            return False
+        more = RaiseBudget(
+            budget=shortage.budget,
+            usd=raised.usd or 0.0,
+            tokens=raised.tokens or 0,
+            cause=identity,
+        )
+        done = await ask_until_answered(runtime, BROKER, more)
+        runtime.done(done)
+        return True

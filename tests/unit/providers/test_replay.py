@@ -1,4 +1,4 @@
-"""A recorded run played again: alike but for names, dates and folders; and where it is not, where."""
+"""A recorded run played again: alike but for names, dates and folders; else it says where."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,6 @@ from agiraph.providers.likeness import masked, names_in, renamed, unnumbered
 from agiraph.providers.recording import Scribe, read_recording
 from agiraph.providers.replay import ReplayProvider
 from agiraph.turns import (
-    AssistantTurn,
     ModelRequest,
     ModelResponse,
     ToolCall,
@@ -100,8 +99,8 @@ def test_a_divergence_is_told_with_its_call_and_what_differs(tmp_path: Path) -> 
     told = str(caught.value)
     assert "at call 2 of shop-111111/coordinator (line 2 of the file)" in told
     assert "turn 3, the result of bash, differs: recorded '5 files', now '6 files'" in told
+    third = asked(*second.turns, said("two").turn(), other)
     with pytest.raises(ProviderError, match="call 3 of coordinator: the recording has one less"):
-        third = asked(*second.turns, said("two").turn(), other)
         play(file, asked(GO), second, third)
 
 

@@ -36,8 +36,8 @@ from actors.entity.questions import Answers
 from actors.entity.reception import Reception
 from actors.entity.retelling import tell_again
 from actors.entity.talk import NOTHING, Talk
-from actors.entity.wall import tell_of_missing_wall
 from actors.entity.treasurer import Treasurer
+from actors.entity.wall import tell_of_missing_wall
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from agiraph.agent.compaction import Belongings

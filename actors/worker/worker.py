@@ -20,8 +20,8 @@ from actors.entity.questions import Answers
 from actors.entity.reception import Reception
 from actors.entity.retelling import tell_again
 from actors.entity.talk import Talk
-from actors.entity.wall import guidance_of
 from actors.entity.treasurer import Treasurer
+from actors.entity.wall import guidance_of
 from actors.runtime import Runtime
 from actors.side_work import first_to_end
 from actors.worker.approving import worker_clearance

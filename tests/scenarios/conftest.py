@@ -35,7 +35,8 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("drowsy")
-    (home / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0.2\n")
+    falls_back = "models:\n  fallbacks: {anthropic/weak: [openai/other]}\n"
+    (home / "agiraph.yaml").write_text(f"run:\n  park_after_seconds: 0.2\n{falls_back}")
     with placed(home) as place:
         yield place
 
@@ -61,7 +62,10 @@ def place(_common: Place) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def drowsy_place(_drowsy: Place) -> Iterator[Place]:
-    """Return a place like `place`, whose entities park as soon as they have nothing to do."""
+    """Return a place like `place`, whose entities park as soon as they have nothing to do.
+
+    The model anthropic/weak has a fallback there, openai/other.
+    """
     yield _drowsy
     assert "Traceback" not in _drowsy.traces()
 

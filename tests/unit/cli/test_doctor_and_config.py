@@ -2,6 +2,9 @@
 
 import fcntl
 import os
+import re
+import socket
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,10 @@ import yaml
 
 from agiraph.home import Home
 from cli.checkup import Check, Patient, check_up
+from cli.checkup.machine import PACKAGES, extras_in
 from tests.unit.cli.fakes import command, json_of
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def checks(home: Path, environ: dict[str, str] | None = None) -> dict[str, Check]:
@@ -23,9 +29,9 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert told["home"] == str(tmp_path)
     names = [check["name"] for check in told["checks"]]
     assert names == [
-        "python", "packages", "home", "settings", "approvals", "supervisor", "socket path",
-        "models", "outside agents", "web search", "web pages", "channels", "tool servers",
-        "traces", "bwrap", "launcher", "disk",
+        "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
+        "home", "privacy", "settings", "approvals", "supervisor", "socket path", "sandbox",
+        "models", "outside agents", "tool servers", "web search", "web pages", "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 
@@ -47,6 +53,73 @@ def test_doctor_tells_of_a_channel_whose_variable_is_not_set(tmp_path: Path) -> 
     [check] = [check for check in told["checks"] if check["name"] == "channels"]
     assert (check["status"], check["detail"]) == ("warn", "not set: NO_SUCH_HOOK")
     assert check["advice"].startswith("export NO_SUCH_HOOK=...")
+
+
+def test_doctor_fits_eighty_columns(tmp_path: Path) -> None:
+    lines = command(None, "doctor", "--home", str(tmp_path)).stdout.splitlines()
+    assert not [line for line in lines if len(line) > 80 and " " in line[40:].strip()]
+
+
+def test_all_that_is_required_is_looked_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = {re.split(r"[<>=!;\[ ]", line)[0] for line in project["dependencies"]}
+    assert set(PACKAGES) == required
+
+
+def test_an_extra_is_installed_when_all_of_it_is() -> None:
+    required = [
+        "pyzmq<28,>=26",
+        "click<9,>=8.1; extra == 'small'",
+        "click<9,>=8.1; extra == 'large'",
+        "no-such-package>=1; (sys_platform == 'linux') and extra == 'large'",
+    ]
+    assert extras_in(required) == {"small": True, "large": False}
+
+
+def test_the_sandbox_that_is_required_and_missing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agiraph.sandbox.probe.find_program", lambda: None)
+    check = checks(tmp_path)["sandbox"]
+    assert (check.status, "apt install bubblewrap" in check.advice) == ("warn", True)
+    (tmp_path / "agiraph.yaml").write_text("sandbox: {required: true}\n")
+    assert checks(tmp_path)["sandbox"].status == "fail"
+    (tmp_path / "agiraph.yaml").write_text("sandbox: {mode: none}\n")
+    assert "sandbox.mode is none" in checks(tmp_path)["sandbox"].detail
+
+
+def test_what_others_can_read_of_a_home_is_named(tmp_path: Path) -> None:
+    system = tmp_path / "system"
+    system.mkdir(mode=0o755)
+    check = checks(tmp_path)["privacy"]
+    assert (check.status, check.advice) == ("fail", f"chmod go-rwx {system}")
+    system.chmod(0o700)
+    assert checks(tmp_path)["privacy"].status == "ok"
+
+
+def test_a_tool_server_says_why_it_cannot_be_started(tmp_path: Path) -> None:
+    (tmp_path / "agiraph.yaml").write_text(
+        'mcp: {servers: {files: {command: no-such-program}, wiki: {url: "${NO_SUCH_URL}"}}}\n'
+    )
+    check = checks(tmp_path)["tool servers"]
+    assert check.status == "warn"
+    assert "'no-such-program' is not installed" in check.detail
+    assert "NO_SUCH_URL is not set" in check.detail
+
+
+def test_outside_agents_are_found_on_the_path(tmp_path: Path) -> None:
+    (tmp_path / "claude").write_text("#!/bin/sh\n")
+    (tmp_path / "claude").chmod(0o755)
+    found = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].detail
+    assert found.startswith("installed: claude")
+    assert "codex" in found.partition("not installed: ")[2]
+
+
+def test_a_port_that_is_taken_fails(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "agiraph.yaml").write_text(f"http: {{port: {port}}}\n")
+        assert checks(tmp_path)["loopback"].status == "fail"
 
 
 def test_doctor_changes_nothing(tmp_path: Path) -> None:
@@ -97,7 +170,7 @@ def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     class Usage:
         free = 1_000_000
 
-    monkeypatch.setattr("cli.checkup.shutil.disk_usage", lambda _path: Usage)
+    monkeypatch.setattr("cli.checkup.machine.shutil.disk_usage", lambda _path: Usage)
     assert checks(tmp_path)["disk"].status == "fail"
 
 

@@ -1,0 +1,113 @@
+"""The home: its folder and who may read it, its settings and rules, who holds it."""
+
+import json
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from agiraph.client.door import is_held
+from agiraph.config import load_config
+from agiraph.errors import AgiraphError, InvalidInput
+from cli.checkup.check import Check, Patient, other_home
+
+LONGEST_SOCKET_PATH: Final = 107 if sys.platform == "linux" else 103
+
+
+def check_home(patient: Patient) -> Check:
+    """The home can be written to, or made."""
+    home = patient.home.path
+    if home.exists() and not home.is_dir():
+        return Check("home", "fail", f"{home} is not a folder", other_home())
+    standing = patient.standing
+    try:
+        with tempfile.TemporaryFile(dir=standing):
+            pass
+    except OSError as error:
+        detail = f"{standing} cannot be written to ({error.strerror})"
+        return Check("home", "fail", detail, other_home())
+    if standing == home:
+        return Check("home", "ok", f"{home} can be written to")
+    return Check("home", "ok", f"{home} does not exist yet; it can be made")
+
+
+def check_privacy(patient: Patient) -> Check:
+    """Nobody else can read what is private in the home."""
+    home = patient.home
+    private = (home.system.path, home.human.path, home.system.token, home.system.secrets)
+    open_to_all = [path for path in private if path.exists() and _is_open(path)]
+    if not open_to_all:
+        return Check("privacy", "ok", "nobody else can read its keys, tokens and logs")
+    shown = ", ".join(str(path) for path in open_to_all)
+    words = " ".join(str(path) for path in open_to_all)
+    return Check("privacy", "fail", f"others can read {shown}", f"chmod go-rwx {words}")
+
+
+def _is_open(path: Path) -> bool:
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def check_settings(patient: Patient) -> Check:
+    """The home's own settings can be read."""
+    own = patient.home.config
+    if not own.exists():
+        return Check("settings", "ok", f"the defaults ({own} does not exist)")
+    try:
+        load_config(own)
+    except AgiraphError as error:
+        return Check("settings", "fail", str(error), "mend the line; `agiraph config schema` helps")
+    return Check("settings", "ok", f"{own}")
+
+
+def check_approvals(patient: Patient) -> Check:
+    """The rules on what needs the human's word can be read."""
+    from agiraph.approvals.reading import FILE, policy_file, read_policy
+    from agiraph.tools.table import TOOLS
+
+    file = policy_file(patient.home.path)
+    try:
+        rules = read_policy(file, [tool.name for tool in TOOLS]).rules
+    except InvalidInput as error:
+        return Check("approvals", "fail", str(error), f"mend {FILE}; until then all is asked for")
+    if not rules:
+        return Check("approvals", "ok", f"no rules ({FILE}): everything is allowed")
+    return Check("approvals", "ok", f"{len(rules)} rules in {file}")
+
+
+def check_supervisor(patient: Patient) -> Check:
+    """Who holds the home, and can it be reached?"""
+    home = patient.home
+    if not is_held(home.path):
+        detail = "none runs on this home; `agiraph run` starts its own"
+        return Check("supervisor", "ok", detail, "agiraph-supervisor keeps one running")
+    holder = _holder(home.system.lock)
+    try:
+        address = json.loads(home.human.address.read_text(encoding="utf-8"))
+        detail = f"{holder} holds the home; its API is {address['url']}"
+        return Check("supervisor", "ok", detail)
+    except (OSError, ValueError, KeyError, TypeError):
+        detail = f"{holder} holds the home, but its API has no address yet"
+        return Check("supervisor", "warn", detail, f"see the logs in {home.system.logs}")
+
+
+def check_socket(patient: Patient) -> Check:
+    """The router's socket has a path that the system takes."""
+    path = patient.home.system.sockets / "router.sock"
+    length = len(os.fsencode(path))
+    if length <= LONGEST_SOCKET_PATH:
+        return Check("socket path", "ok", f"{length} of {LONGEST_SOCKET_PATH} bytes")
+    detail = f"{length} bytes, the system takes {LONGEST_SOCKET_PATH}"
+    return Check("socket path", "warn", detail, "a temporary folder is used instead")
+
+
+def _holder(lock: Path) -> str:
+    written = lock.read_text(encoding="utf-8", errors="replace").strip()
+    pid: Any = written
+    try:
+        value = json.loads(written)
+        pid = value["pid"] if isinstance(value, dict) else value
+    except (ValueError, KeyError):
+        pid = written.split("\n")[0][:40]
+    return f"supervisor pid {pid}" if pid else "a supervisor"

@@ -1,0 +1,58 @@
+"""What runs beside Agiraph's own processes: the sandbox, outside agents, servers of tools."""
+
+import importlib.util
+
+from agiraph.errors import InvalidInput
+from agiraph.sandbox.wall import Wall, standing_wall
+from cli.checkup.check import Check, Patient
+
+
+def check_sandbox(patient: Patient) -> Check:
+    """Whether models' commands are shut in, found out by shutting one in."""
+    config = patient.settings().sandbox
+    wall = standing_wall(config)
+    if wall.is_up:
+        network = "the network" if config.network else "no network"
+        detail = f"commands run behind {wall.found.program}, with {network}"
+        return Check("sandbox", "ok", f"{detail} (mode {config.mode})")
+    if wall.is_required:
+        detail = f"required, but there is none, so commands are refused: {wall.why_down}"
+        return Check("sandbox", "fail", detail, _mending(wall))
+    detail = f"none, so commands see what you see: {wall.why_down}"
+    return Check("sandbox", "warn", detail, _mending(wall))
+
+
+def _mending(wall: Wall) -> str:
+    return wall.advice or "docs/sandbox.md tells what is possible here"
+
+
+def check_agents(patient: Patient) -> Check:
+    """Which outside agents can be given work; none is needed."""
+    from agiraph.outside.preset import find_program, load_agents
+
+    try:
+        presets = load_agents(patient.home.path)
+    except InvalidInput as error:
+        return Check("outside agents", "fail", str(error), "mend the line of agents.yaml")
+    found = {name: find_program(preset, patient.environ) for name, preset in presets.items()}
+    there = ", ".join(name for name, program in found.items() if program) or "none"
+    missing = ", ".join(name for name, program in found.items() if not program)
+    more = f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
+    return Check("outside agents", "ok", f"installed: {there}{more}")
+
+
+def check_servers(patient: Patient) -> Check:
+    """The servers of tools can be started."""
+    from agiraph.mcp.checking import why_unusable
+    from agiraph.mcp.secrets import read_secrets
+
+    servers = patient.settings().mcp.servers
+    if not servers:
+        return Check("tool servers", "ok", "none is configured (docs/mcp.md)")
+    if importlib.util.find_spec("mcp") is None:
+        return Check("tool servers", "fail", "no MCP SDK", "pip install 'agiraph[mcp]'")
+    known = {**read_secrets(patient.home.system.secrets), **patient.environ}
+    problems = [why_unusable(name, servers[name], known) for name in sorted(servers)]
+    if told := "; ".join(filter(None, problems)):
+        return Check("tool servers", "warn", told, "set it, or install it; see docs/mcp.md")
+    return Check("tool servers", "ok", ", ".join(sorted(servers)))

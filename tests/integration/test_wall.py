@@ -18,6 +18,7 @@ from agiraph.sandbox.wall import standing_wall
 from agiraph.scopes.scope import Scope
 from agiraph.tools.command import Finished, Limits, run_command
 from tests.unit.scopes.house import OTHER, House, build
+from tests.unit.tools.desk import Desk
 
 FOUND = probe()
 pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
@@ -166,3 +167,16 @@ def test_it_stands_for_an_unprivileged_user_too() -> None:
         finally:
             os._exit(99)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_where_it_is_required_and_missing_bash_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agiraph.sandbox.probe.find_program", lambda: None)
+    desk = Desk(tmp_path)
+    desk.environment = {"PATH": os.defpath}
+    desk.limited("sandbox", required=True)
+    result = asyncio.run(desk.call("bash", command="touch done"))
+    assert result.is_error
+    assert "bubblewrap is not installed (apt install bubblewrap" in result.content
+    assert not (desk.node.scratch / "done").exists()

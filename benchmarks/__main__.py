@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import zmq
 
-from benchmarks import bus, deaths, first_call, followers, recovery, spawn, teams, turns
+from benchmarks import bus, deaths, first_call, followers, recovery, spawn, teams, turns, walls
 from benchmarks.figures import Figure
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
@@ -60,6 +60,8 @@ TAIL = """\
 - **Stops** (`benchmarks/stopping.py`): a real team whose model never answers, or whose worker runs
   a shell command with a child in a session of its own; from the order over HTTP until every one
   of these processes is gone.
+- **Sandbox** (`benchmarks/walls.py`): `true` as a worker's `bash` runs it, from the wish until its
+  outcome is on disk, behind bubblewrap with the scope table as folders and without it, in turns.
 - **Parking** (`benchmarks/parking.py`): agents made over HTTP that have nothing more to do. Memory
   is the growth of supervisor and router (resident) per parked agent; a wake lasts from the HTTP
   request until the text stands, synced, in the agent's journal.
@@ -96,6 +98,7 @@ python -m benchmarks.bus      # the brokers alone, all columns
 python -m benchmarks.spawn    # the workers alone, all figures
 python -m benchmarks.deaths   # simulated deaths alone (--kills, --seed)
 python -m benchmarks.teams    # teams alone (sizes may be named)
+python -m benchmarks.walls    # the sandbox alone
 python -m benchmarks.first_call # the way to the first call alone
 python -m benchmarks.turns    # model turns alone (--quick)
 python -m benchmarks.followers # the crowd alone (--quick)
@@ -121,6 +124,8 @@ def main(quick: bool, full: bool, write: bool) -> None:
     figures += spawn.figures(result := spawn.run(is_quick=quick))
     click.echo("measuring deaths, stops and parking ...", err=True)
     figures += recovery.figures(recovery.run(is_quick=quick, is_full=full))
+    click.echo("measuring the sandbox ...", err=True)
+    figures += walls.figures(walls.run(is_quick=quick))
     click.echo("measuring teams and the way to the first call ...", err=True)
     figures += teams.figures(teams.run(is_quick=quick))
     figures += first_call.figures(first_call.run(is_quick=quick))

@@ -14,6 +14,14 @@ ALONE = (
 """Own process numbers, and its end is theirs: whoever kills bubblewrap kills all inside."""
 
 OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
+KERNEL_FILES = (
+    *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver"),
+    *("mtrr", "pressure", "latency_stats", "timer_list"),
+)
+"""Under /proc, what root may write though it has no privilege: a command that could set the
+kernel's core_pattern would be out. Bubblewrap covers some of it, but looks with access(2) at
+folders that nobody may write."""
+
 NO_NETWORK = "--unshare-net"
 
 
@@ -41,6 +49,8 @@ def words_before(program: str, inside: Inside) -> list[str]:
     for place, target in inside.toolchain.links:
         words += ["--symlink", target, place]
     words += OWN_FOLDERS
+    for name in KERNEL_FILES:
+        words += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     words += _shown([Mount(path) for path in inside.toolchain.readable])
     within = [path for path in inside.around if _is_in(path, inside.home)]
     words += _shown([Mount(path) for path in inside.around if path not in within])
@@ -56,8 +66,9 @@ def _is_in(path: Path | None, folder: Path | None) -> bool:
 
 
 def _shown(mounts: Sequence[Mount]) -> list[str]:
+    """Return the words for some mounts; what has gone since somebody looked is left out."""
     words: list[str] = []
     for mount in mounts:
-        way = "--bind" if mount.is_writable else "--ro-bind"
+        way = "--bind-try" if mount.is_writable else "--ro-bind-try"
         words += [way, str(mount.path), str(mount.path)]
     return words

@@ -32,7 +32,9 @@ def mounts_of(scope: Scope) -> list[Mount]:
 
 
 def _of_worker(rules: WorkerRules) -> Iterator[Mount]:
-    yield from (Mount(path) for path in _entries(rules.run) if rules.may_read(path))
+    for path in _entries(rules.run):
+        if rules.may_read(path) and not path.name.startswith("."):
+            yield Mount(path)
     for node in _entries(rules.run / "nodes"):
         if node != rules.node:
             yield Mount(node / "published")

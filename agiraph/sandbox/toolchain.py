@@ -49,7 +49,7 @@ def toolchain(path: str) -> Toolchain:
 
 def _of_entry(entry: Path) -> Iterator[Path]:
     """Return what one folder on PATH needs to work: the program folders of its prefix."""
-    if not entry.is_absolute() or not entry.is_dir() or entry == Path("/"):
+    if not entry.is_absolute() or not entry.is_dir() or _is_too_wide(entry):
         return
     yield entry
     prefix = entry.parent
@@ -60,6 +60,12 @@ def _of_entry(entry: Path) -> Iterator[Path]:
     if settings.is_file():
         yield settings
         yield from _base_of(settings)
+
+
+def _is_too_wide(entry: Path) -> bool:
+    """Whether a folder on PATH holds more than programs: a person's home, or what homes are in."""
+    entry = entry.resolve()
+    return Path.home().resolve().is_relative_to(entry) or entry in (Path("/etc"), Path("/tmp"))
 
 
 def _base_of(settings: Path) -> Iterator[Path]:

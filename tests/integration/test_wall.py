@@ -103,6 +103,12 @@ def test_no_other_process_and_no_foreign_environment_is_in_sight(
     assert len([line for line in finished.output.splitlines() if line.startswith("/proc/")]) < 6
 
 
+def test_no_file_of_the_kernel_can_be_written(house: House, tmp_path: Path) -> None:
+    """Root could, though without any privilege; by core_pattern alone a command would be out."""
+    command = "find /proc -path '/proc/[0-9]*' -prune -o -type f -writable -print; echo looked"
+    assert inside(house.worker(), command, tmp_path / "call").output == "looked\n"
+
+
 def test_it_can_neither_reach_nor_kill_its_runner(house: House, tmp_path: Path) -> None:
     finished = inside(house.worker(), "kill -9 -1; kill -9 $PPID; echo alive", tmp_path / "call")
     assert finished.exit_code == 0 or finished.exit_code == 137

@@ -73,7 +73,7 @@ def test_a_home_inside_the_input_is_covered(house: House) -> None:
     scope = house.worker()
     around = type(scope)(scope.rules, scope.cwd, house.root.parent, scope.home)
     words = Wall(settings(input="write"), WORKS).around(["true"], around)
-    assert shown(words, "--bind")[0] == house.node.scratch, "nor may it be written"
+    assert shown(words, "--bind-try")[0] == house.node.scratch, "nor may it be written"
     cover = words.index("--tmpfs", words.index("--tmpfs") + 1)
     assert words[cover + 1] == str(house.root)
     assert words.index(str(house.root.parent)) < cover < words.index(str(house.node.path))
@@ -81,9 +81,11 @@ def test_a_home_inside_the_input_is_covered(house: House) -> None:
 
 def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
     scope = house.worker()
-    assert house.input_dir in shown(Wall(settings(), WORKS).around(["true"], scope), "--ro-bind")
+    assert house.input_dir in shown(
+        Wall(settings(), WORKS).around(["true"], scope), "--ro-bind-try"
+    )
     words = Wall(settings(input="write"), WORKS).around(["true"], scope)
-    assert house.input_dir in shown(words, "--bind")
+    assert house.input_dir in shown(words, "--bind-try")
 
 
 def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
@@ -129,6 +131,13 @@ def test_of_a_prefix_on_the_path_its_program_folders_alone_are_shown(tmp_path: P
     folders = toolchain(f"{prefix}/bin:relative:/nowhere:/usr/bin").readable
     assert {prefix / "bin", prefix / "lib"} <= set(folders)
     assert prefix not in folders
+
+
+def test_a_home_on_the_path_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    (tmp_path / "person").mkdir()
+    folders = toolchain(f"{tmp_path}/person:{tmp_path}:/etc").readable
+    assert not {tmp_path, tmp_path / "person", Path("/etc")} & set(folders)
 
 
 def test_a_virtual_environment_on_the_path_comes_with_its_python(tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agiraph.sandbox.probe import probe
 from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import title_of
 from tests.scenarios.place import Place, placed
 
+FOUND = probe()
 LINUX_ONLY = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 KEY = f"sk-ant-{secrets.token_hex(16)}"
 MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw")
@@ -40,9 +42,9 @@ class KeyedPlace(Place):
         return super().start_supervisor()
 
 
-@pytest.fixture
-def keyed(tmp_path: Path) -> Iterator[Place]:
-    with placed(tmp_path, KeyedPlace) as place:
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("keyed"), KeyedPlace) as place:
         yield place
 
 
@@ -126,3 +128,55 @@ def test_nobody_but_broker_and_supervisor_holds_a_key(keyed: Place, tmp_path: Pa
     for path in keyed.home.rglob("*"):
         if path.is_file() and not path.is_symlink():
             assert KEY.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
+def test_a_shell_in_a_run_sees_nothing_of_others(keyed: Place) -> None:
+    """A worker looks for all files of the home that it can see; another one has worked before."""
+    look = f"find {keyed.home} -type f; cat {keyed.home}/system/token {keyed.home}/human/*.json"
+    mark = "only-mine-4711"
+    keyed.plays(
+        coordinator=[
+            call("spawn_worker", name="amy"),
+            call("spawn_worker", name="ben"),
+            call("create_work_node", name="first", task="Write", worker="amy"),
+            call("wait"),
+            call("create_work_node", name="second", task="Look", worker="ben"),
+            call("wait", nodes=["second"]),
+            call("finish", summary="done"),
+        ],
+        amy=[
+            call("bash", command=f"echo {mark} >> ../../../workers/amy-*/notebook.md; echo a > a"),
+            call("publish", summary="done"),
+        ],
+        ben=[
+            call("bash", command=f"{look}; grep -rl {mark} {keyed.home}"),
+            call("write_file", path="b.md", content="b"),
+            call("publish", summary="done"),
+        ],
+    )
+    outcome = keyed.lead("Look about", "--name", "curious")
+    assert outcome.code == 0, outcome.progress
+    assert outcome.published("first") == {"a": "a\n"}
+    notebook = next(outcome.run.glob("workers/amy-*/notebook.md"))
+    assert mark in notebook.read_text(), "amy's own shell reaches her notebook"
+    seen = keyed.server.seen_by("ben")[1].result("bash")
+    paths = [line for line in seen.splitlines() if line.startswith(f"{keyed.home}/")]
+    run = f"{outcome.run}/"
+    allowed = (
+        "workers/ben-",
+        "nodes/second-",
+        "nodes/first-",
+        "_plan.md",
+        "_messages/",
+        "_context",
+    )
+    assert paths
+    assert all(path.startswith(run) for path in paths), seen
+    inside = [path.removeprefix(run) for path in paths]
+    assert all(path.startswith(allowed) for path in inside), inside
+    assert {path.split("/")[2] for path in inside if path.startswith("nodes/first-")} == {
+        "published"
+    }
+    assert "notebook.md" not in "".join(path for path in inside if "amy" in path)
+    assert "system/token: No such file" in seen

@@ -49,6 +49,14 @@ def in_words(wall: Wall, *, has_network: bool) -> str:
     return (REFUSED if wall.is_required else BARE).format(why=wall.why_down)
 
 
+def effect_of(wall: Wall) -> str:
+    """Return what it means that no wall stands."""
+    if wall.is_required:
+        return "commands are refused"
+    keeps_from_network = not wall.config.network or bool(wall.config.no_network_for)
+    return "commands run without" + (", and with the network" if keeps_from_network else "")
+
+
 async def tell_of_missing_wall(teller: Teller, config: SandboxConfig, run: str) -> None:
     """Report, once a run, that commands run without the sandbox that they should have; stay."""
     if config.mode != "none":
@@ -57,7 +65,7 @@ async def tell_of_missing_wall(teller: Teller, config: SandboxConfig, run: str) 
             data = {
                 "why": wall.why_down,
                 "advice": wall.advice,
-                "effect": "commands are refused" if wall.is_required else "commands run without",
+                "effect": effect_of(wall),
             }
             teller.report("sandbox.missing", data, key=f"{run}:sandbox")
     await asyncio.get_running_loop().create_future()

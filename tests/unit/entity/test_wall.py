@@ -71,6 +71,8 @@ def test_the_person_is_told_once_a_run_that_there_is_none(monkeypatch: pytest.Mo
     assert line.tone == "bad"
     [(_, strict, _)] = told(monkeypatch, MISSING, settings(required=True))
     assert strict["effect"] == "commands are refused"
+    [(_, open_, _)] = told(monkeypatch, MISSING, settings(network=False))
+    assert open_["effect"] == "commands run without, and with the network"
 
 
 def test_what_was_asked_for_or_stands_is_no_news(monkeypatch: pytest.MonkeyPatch) -> None:

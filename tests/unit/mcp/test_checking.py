@@ -8,7 +8,8 @@ from agiraph.approvals.reading import policy_file, read_policy
 from agiraph.home import Home
 from agiraph.mcp.checking import why_unusable
 from agiraph.mcp.settings import ServerConfig
-from cli.checkup import Patient, check_servers
+from cli.checkup import Patient
+from cli.checkup.others import check_servers
 
 
 def test_a_missing_variable_or_program_is_named() -> None:

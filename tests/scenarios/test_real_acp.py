@@ -47,6 +47,7 @@ def adapter_of(place: Place) -> psutil.Process | None:
     return None
 
 
+@pytest.mark.slow
 def test_claude_code_tells_its_tools_and_is_taken_up_after_a_kill(place: Place) -> None:
     gate = threading.Event()
 

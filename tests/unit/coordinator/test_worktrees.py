@@ -1,0 +1,192 @@
+"""The coordinator's side of worktrees: who gets one, what is merged, what the person is told."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import pytest
+
+from actors.coordinator.worktrees import Worktrees
+from actors.runtime import Runtime
+from agiraph.board.board import Board
+from agiraph.ids import AgentId, NodeId, RunId, WorkerId
+from agiraph.models import Agent, Worker, WorkNode
+from agiraph.worktrees.merging import MergeConflict
+from agiraph.worktrees.worktree import Worktree
+from tests.fakes.line import FakeLine
+from tests.unit.worktrees.checkout import PATH, RUN, Checkout, needs_git
+
+pytestmark = needs_git
+AGENT = AgentId("shop-1")
+RESULT = f"agiraph/{RUN}/result"
+ANN = Worker(id=WorkerId("ann-1"), name="ann", type="autonomous")
+BOB = Worker(id=WorkerId("bob-1"), name="bob")
+ONE_SHOT = ANN.model_copy(update={"mode": "single_inference"})
+
+
+class Place:
+    """A coordinator's worktrees over a person's checkout."""
+
+    def __init__(
+        self,
+        folder: Path,
+        workers: Literal["autonomous", "all", "none"] = "autonomous",
+        merge: Literal["branch", "checkout"] = "branch",
+    ) -> None:
+        self.checkout = Checkout(folder, {"a.txt": "one\n", "b.txt": "b\n"})
+        self.line = FakeLine(folder / "home")
+        settings = self.line.config.worktrees.model_copy(
+            update={"workers": workers, "merge": merge}
+        )
+        self.line.config = self.line.config.model_copy(update={"worktrees": settings})
+        self.nodes: dict[NodeId, WorkNode] = {}
+
+    def worktrees(self) -> Worktrees:
+        """Return them as another incarnation has them: from disk alone."""
+        agent = Agent(
+            id=AGENT,
+            name="shop",
+            goal="g",
+            model="a/b",
+            worker_model="a/b",
+            input_dir=str(self.checkout.path),
+            created_at=0,
+            updated_at=0,
+        )
+        runtime = cast(Runtime, self.line)
+        return Worktrees(runtime, agent, RunId(RUN), self.checkout.environ)
+
+    @property
+    def board(self) -> Board:
+        return Board(nodes=self.nodes)
+
+    def node(self, name: str, status: str = "running", **facts: Any) -> WorkNode:
+        values = {"id": f"{name}-id", "name": name, "task": "t", "folder": name, "status": status}
+        node = WorkNode.model_validate(values | facts)
+        self.nodes[node.id] = node
+        return node
+
+    async def made(self, node: WorkNode) -> Worktree:
+        """Have a node's worktree made, as its worker would."""
+        order = await self.worktrees().order_for(node, ANN)
+        assert order is not None
+        scratch = self.line.home.agent(AGENT).run(RUN).node(node.folder).scratch
+        scratch.mkdir(parents=True, exist_ok=True)
+        tree = Worktree(order, scratch, 30, PATH)
+        await tree.make()
+        return tree
+
+    async def merged(self, name: str, file: str, text: str) -> None:
+        """Have a node change a file, and merge that."""
+        node = self.node(name)
+        tree = await self.made(node)
+        (tree.path / file).write_text(text)
+        committed = await tree.commit(name)
+        assert committed is not None
+        await self.worktrees().merge(node, committed.commit)
+
+    def told(self) -> list[str]:
+        return [event.type for event in self.line.reported]
+
+
+@pytest.mark.parametrize(
+    ("workers", "worker", "gets_one"),
+    [
+        ("autonomous", ANN, True),
+        ("autonomous", BOB, False),
+        ("autonomous", ONE_SHOT, False),
+        ("all", BOB, True),
+        ("none", ANN, False),
+    ],
+)
+def test_who_works_in_a_worktree(
+    tmp_path: Path, workers: Any, worker: Worker, gets_one: bool
+) -> None:
+    place = Place(tmp_path, workers)
+    order = asyncio.run(place.worktrees().order_for(place.node("n"), worker))
+    assert (order is not None) is gets_one
+    assert place.told() == []
+
+
+def test_why_there_are_none_is_told_once(tmp_path: Path) -> None:
+    async def work() -> None:
+        place = Place(tmp_path)
+        place.checkout.git("update-ref", "-d", "refs/heads/main")
+        worktrees = place.worktrees()
+        assert await worktrees.order_for(place.node("n"), ANN) is None
+        assert await worktrees.order_for(place.node("m"), ANN) is None
+        assert place.told() == ["worktree.off"]
+        assert "nothing has been committed" in place.line.reported[0].data["reason"]
+        assert await worktrees.closing_words(place.board) == ""
+
+    asyncio.run(work())
+
+
+def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(tmp_path: Path) -> None:
+    async def work() -> None:
+        place = Place(tmp_path)
+        await place.merged("ada", "a.txt", "ONE\n")
+        await place.merged("bob", "b.txt", "B\n")
+        lost = place.node("eve", status="failed", reason="no time")
+        tree = await place.made(lost)
+        (tree.path / "c.txt").write_text("half\n")
+        words = await place.worktrees().closing_words(place.board)
+        path = place.checkout.path
+        assert f"(2 commits) stand on the branch {RESULT} in {path}." in words
+        assert f"git -C {path} merge {RESULT}" in words
+        branch = f"agiraph/{RUN}/eve-eve-id"
+        assert f"what node eve, which has failed, had changed (branch {branch})" in words
+        assert place.checkout.show(branch, "c.txt") == "half"
+        assert not tree.path.exists()
+        assert place.checkout.git("rev-parse", "main") != place.checkout.git("rev-parse", RESULT)
+        await place.worktrees().clear(place.board)
+        assert not list(place.line.home.agent(AGENT).repository(RUN).glob("worktrees/*"))
+        assert place.told() == ["worktree.merged", "worktree.merged"]
+
+    asyncio.run(work())
+
+
+def test_with_the_word_for_it_the_checkout_is_moved_forward(tmp_path: Path) -> None:
+    async def work() -> None:
+        place = Place(tmp_path, merge="checkout")
+        await place.merged("ada", "a.txt", "ONE\n")
+        place.checkout.write({"a.txt": "mine\n"})
+        words = await place.worktrees().closing_words(place.board)
+        assert "Its checkout was left as it is: its checkout cannot be moved forward" in words
+        place.checkout.git("checkout", "-q", "a.txt")
+        words = await place.worktrees().closing_words(place.board)
+        assert "The branch main, checked out there, was moved forward to it." in words
+        assert (place.checkout.path / "a.txt").read_text() == "ONE\n"
+
+    asyncio.run(work())
+
+
+def test_what_a_person_holds_is_not_moved_and_they_are_told_how_to_fetch(tmp_path: Path) -> None:
+    async def work() -> None:
+        place = Place(tmp_path)
+        await place.merged("ada", "a.txt", "ONE\n")
+        place.checkout.git("checkout", "-q", RESULT)
+        await place.merged("bob", "b.txt", "B\n")
+        words = await place.worktrees().closing_words(place.board)
+        assert "they were not copied into" in words
+        assert "is checked out in" in words
+        assert f"fetch {place.line.home.agent(AGENT).repository(RUN)} {RESULT}" in words
+        assert (place.checkout.path / "b.txt").read_text() == "b\n"
+
+    asyncio.run(work())
+
+
+def test_a_conflict_is_told_and_refused(tmp_path: Path) -> None:
+    async def work() -> None:
+        place = Place(tmp_path)
+        late = place.node("late")
+        tree = await place.made(late)
+        await place.merged("ada", "a.txt", "ONE\n")
+        (tree.path / "a.txt").write_text("uno\n")
+        committed = await tree.commit("late")
+        assert committed is not None
+        with pytest.raises(MergeConflict, match=r"in: a\.txt"):
+            await place.worktrees().merge(late, committed.commit)
+        assert place.told() == ["worktree.merged", "worktree.conflict"]
+
+    asyncio.run(work())

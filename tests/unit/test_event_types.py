@@ -4,6 +4,7 @@ and docs/events.md tells the same."""
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ V2_SECTION_9 = """
 """
 
 
+@cache
 def reported() -> dict[str, str]:
     """Return each literal in actors/ and agiraph/ that has the form of a type, and its file."""
     found: dict[str, str] = {}

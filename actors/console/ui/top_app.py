@@ -84,7 +84,7 @@ class TopApp(App[str]):
         self._is_away = False
         self._note = Text("")
         self._acts: set[asyncio.Task[None]] = set()
-        self._columns = 0
+        self._drawn: object = None
 
     def compose(self) -> ComposeResult:
         """Make the table and the lines round it."""
@@ -113,7 +113,7 @@ class TopApp(App[str]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Share the width out anew."""
-        self._columns = 0
+        self._drawn = None
         self._draw()
 
     async def _keep_looking(self) -> None:
@@ -138,22 +138,27 @@ class TopApp(App[str]):
         rows = top_rows(self._listed, now, self._agent)
         marked = self.marked
         self._shown = ordered(rows, self.sort_by, is_reversed=self.is_reversed)
-        self.query_one("#head", Static).update(self._head(rows))
+        width = max(60, self.size.width - 1)
+        room = widths(width)
+        head, cells = self._head(rows), [tuple(cells_of(row, room)) for row in self._shown]
+        addresses = [row.address for row in self._shown]
+        what = (head, self._note, width, self.sort_by, self._is_rising, addresses, cells)
+        if what == self._drawn:
+            return  # most of the time nothing has changed, and a table is dear to draw
+        self._drawn = what
+        self.query_one("#head", Static).update(head)
         note = self.query_one("#note", Static)
         note.display = bool(self._note.plain)
         note.update(self._note)
         table = self.query_one(DataTable)
-        width = max(60, self.size.width - 1)
-        room = widths(width)
         with self.prevent(DataTable.RowHighlighted):
             table.clear(columns=True)
             for key, heading in HEADINGS.items():
                 sign = ("▲" if self._is_rising else "▼") if key == self.sort_by else ""
                 label = Text(f"{heading}{sign}", BOLD, justify="right" if key in RIGHT else "left")
                 table.add_column(_gapped(label, room[key], is_right=key in RIGHT), width=room[key])
-            for row in self._shown:
-                table.add_row(*cells_of(row, room))
-            addresses = [row.address for row in self._shown]
+            for row in cells:
+                table.add_row(*row)
             if marked in addresses:
                 table.move_cursor(row=addresses.index(marked), animate=False)
 

@@ -20,11 +20,11 @@ class FakeTopFeed:
         self.listed = [BROKER, row("coordinator", "idle"), row("ada", cpu=7.0, tokens=1234)]
         self.did: list[tuple[Any, ...]] = []
         self.is_away = False
-        self.looked = 0
+        self.looks: asyncio.Queue[None] = asyncio.Queue()
         self.is_closed = False
 
     async def rows(self) -> list[EntityRow]:
-        self.looked += 1
+        self.looks.put_nowait(None)
         if self.is_away:
             raise NotReachable("gone")
         return self.listed
@@ -43,14 +43,17 @@ class FakeTopFeed:
 Scene = Callable[[TopApp, "Pilot[str]", FakeTopFeed], Awaitable[None]]
 
 
-def play(scene: Scene, size: tuple[int, int] = (80, 24)) -> str | None:
-    """Play a scene on `top`; return what it ended with."""
+def play(scene: Scene, size: tuple[int, int] = (80, 24), every_seconds: float = 60) -> str | None:
+    """Play a scene on `top`; return what it ended with.
+
+    After each key the pilot waits until the process is idle: who looks all the time never is.
+    """
 
     async def run() -> str | None:
         feed = FakeTopFeed()
-        app = TopApp(feed, every_seconds=0.02)
+        app = TopApp(feed, every_seconds=every_seconds)
         async with app.run_test(size=size) as pilot:
-            await looked(pilot, feed)
+            await looked(pilot, app)
             await scene(app, pilot, feed)
         assert feed.is_closed
         return app.return_value
@@ -58,11 +61,9 @@ def play(scene: Scene, size: tuple[int, int] = (80, 24)) -> str | None:
     return asyncio.run(run())
 
 
-async def looked(pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
-    """Wait until it has looked anew and drawn."""
-    seen = feed.looked
-    while feed.looked < seen + 2:
-        await pilot.pause(0.01)
+async def looked(pilot: "Pilot[str]", app: TopApp) -> None:
+    """Let it look anew and draw."""
+    await app._look()
     await pilot.pause()
 
 
@@ -85,22 +86,31 @@ def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
     play(scene)
 
 
+def test_it_looks_again_and_again() -> None:
+    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+        async with asyncio.timeout(20):
+            for _ in range(5):
+                await feed.looks.get()
+
+    play(scene, every_seconds=0.01)
+
+
 def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> None:
     async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
         await pilot.press("down")
         assert app.marked == ADA
         await pilot.press("p")
-        await looked(pilot, feed)
+        await looked(pilot, app)
         assert "survey/ada: pausing" in screen_of(app)
         await pilot.press("k")
         await pilot.pause()
         assert "Kill survey/ada" in screen_of(app)
         await pilot.press("n", "s", "y")
-        await looked(pilot, feed)
+        await looked(pilot, app)
         await pilot.press("i")
         await pilot.pause()
         await pilot.press(*"stop it", "enter")
-        await looked(pilot, feed)
+        await looked(pilot, app)
         assert feed.did == [("pause", ADA), ("stop", ADA), ("interrupt", ADA, "stop it")]
 
     play(scene)
@@ -122,14 +132,14 @@ def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
     async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
         await pilot.press("down")
         feed.listed = [BROKER, row("ada", cpu=99.0), row("coordinator", "idle")]
-        await looked(pilot, feed)
+        await looked(pilot, app)
         assert app.marked == ADA
         feed.is_away = True
-        await looked(pilot, feed)
+        await looked(pilot, app)
         assert "reconnecting" in screen_of(app)
         assert "survey/ada" in screen_of(app)
         feed.is_away = False
-        await looked(pilot, feed)
+        await looked(pilot, app)
         assert "reconnecting" not in screen_of(app)
 
     play(scene, size=(120, 30))

@@ -1,0 +1,119 @@
+"""Limits: which budgets hold for a call, raised once for each word of the human, kept on disk."""
+
+import sqlite3
+from pathlib import Path
+
+from actors.broker.ledger import Ledger, Spent
+from actors.broker.limits import Limits, is_of
+from agiraph.clock import SystemClock
+from agiraph.config import BudgetsConfig, load_config
+from agiraph.money import Budget
+from agiraph.turns import ModelRequest, Usage
+from tests.unit.providers.requests import ask
+
+DAY = 86_400.0
+
+
+class StandingClock(SystemClock):
+    """A clock that stands where it is put."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+
+def settings(**values: float) -> BudgetsConfig:
+    return load_config().budgets.model_copy(update=values)
+
+
+def spend(ledger: Ledger, usd: float, at: float, **whose: str) -> None:
+    """Write a call of 100 tokens down."""
+    values = {"run_id": "run-1", "node_id": "n1", "entity": "shop-1/ada", "trigger": ""} | whose
+    usage = Usage(input_tokens=90, output_tokens=10, cost_usd=usd)
+    ledger.write(Spent(at, model="m", outcome="answered", usage=usage, seconds=1, **values))
+
+
+def held(limits: Limits, request: ModelRequest) -> dict[str, tuple[float | None, float]]:
+    """Return limit and spending in dollars of each budget that a call keeps to."""
+    return {f"{s.scope}/{s.period}": (s.usd, s.spent_usd) for s in limits.of(request)}
+
+
+def test_all_budgets_of_a_call_hold_and_count_what_is_theirs(tmp_path: Path) -> None:
+    clock = StandingClock(10 * DAY)
+    config = settings(agent_usd=5, agent_usd_per_day=2, trigger_usd=1)
+    with Ledger(tmp_path / "usage.db") as ledger:
+        spend(ledger, 0.5, 9 * DAY, trigger="t-1")
+        limits = ledger.limits(config, clock)
+        request = ask(budget_usd=3, trigger="t-1")
+        before = {"run/total": (3, 0.5), "agent/total": (5, 0.5), "trigger/total": (1, 0.5)}
+        assert held(limits, request) == before | {"agent/day": (2, 0.0)}
+        spend(ledger, 0.25, 10 * DAY)
+        spend(ledger, 7.0, 10 * DAY, entity="other-1/bob", run_id="run-9")
+        after = {"run/total": (3, 0.75), "agent/total": (5, 0.75), "trigger/total": (1, 0.5)}
+        assert held(limits, request) == after | {"agent/day": (2, 0.25)}
+
+
+def test_a_raise_counts_once_for_its_cause_and_outlives_the_process(tmp_path: Path) -> None:
+    clock, request = StandingClock(10 * DAY), ask(budget_usd=1)
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(), clock)
+        [state] = limits.of(request)
+        for cause in ("q-1", "q-1", "q-2"):
+            limits.raise_by(state, 2.0, 0, cause)
+    with Ledger(tmp_path / "usage.db") as ledger:
+        [state] = ledger.limits(settings(), clock).of(request)
+        assert (state.usd, state.raises) == (5, 2)
+        assert [s.usd for s in ledger.limits(settings(), clock).about("shop-1", "run-1")] == [5]
+
+
+def test_a_daily_budget_that_was_raised_is_the_old_one_on_the_next_day(tmp_path: Path) -> None:
+    clock = StandingClock(10 * DAY)
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(agent_usd_per_day=1), clock)
+        [state] = limits.of(ask())
+        limits.raise_by(state, 4.0, 0, "q-1")
+        assert held(limits, ask()) == {"agent/day": (5, 0.0)}
+        clock.at += DAY
+        assert held(limits, ask()) == {"agent/day": (1, 0.0)}
+
+
+def test_what_was_set_goes_before_the_settings_and_nothing_is_no_bound(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
+        limits.set(Budget(scope="agent", key="shop-1", usd=9))
+        assert held(limits, ask()) == {"agent/total": (9, 0.0)}
+        limits.set(Budget(scope="agent", key="shop-1"))
+        assert held(limits, ask()) == {}
+
+
+def test_a_run_keeps_its_budget_in_tokens_for_whoever_names_only_dollars(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(), StandingClock(0))
+        tokens = Budget(scope="run", key="run-1", tokens=500)
+        limits.of(ask(budgets=(tokens,)))
+        [state] = limits.of(ask(budget_usd=2))
+        assert (state.usd, state.tokens) == (2, 500)
+
+
+def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "usage.db"
+    with Ledger(path) as ledger:
+        spend(ledger, 0.5, 0)
+    with sqlite3.connect(path) as db:
+        db.execute("ALTER TABLE calls DROP COLUMN trigger_id")
+    db.close()
+    with Ledger(path) as ledger:
+        spend(ledger, 0.25, 0, trigger="t-1")
+        assert ledger.spent_usd("run-1") == 0.75
+        assert [row.key for row in ledger.rows("trigger")] == ["", "t-1"]
+
+
+def test_an_agents_own_budgets_are_known(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
+        [state] = limits.of(ask())
+    assert is_of(state, "shop-1")
+    assert not is_of(state, "shop-2")
+    assert not is_of(state, None)

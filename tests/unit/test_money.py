@@ -21,7 +21,7 @@ def short(unit: Unit = "usd", limit: float = 2, spent: float = 1.9, needs: float
     limits = {"usd": limit, "spent_usd": spent}
     if unit == "tokens":
         limits = {"tokens": int(limit), "spent_tokens": int(spent)}
-    budget = BudgetState(scope="run", key="r", **limits)  # type: ignore[arg-type]
+    budget = BudgetState(scope="run", key="r", **limits)
     return Shortage(budget=budget, unit=unit, needs=needs)
 
 

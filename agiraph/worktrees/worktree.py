@@ -13,6 +13,7 @@ import asyncio
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,13 +152,22 @@ class Worktree:
         `git add` would look into those by the settings that a model may have left in them.
         """
         new = _split(await git.run("ls-files", "-z", "--others", "--exclude-standard"))
-        gone = _split(await git.run("ls-files", "-z", "--modified", "--deleted"))
+        changed = _split(await git.run("ls-files", "-z", "--modified", "--deleted"))
         links = await self._links(git)
-        files = [name for name in (*gone, *new) if not name.endswith("/") and name not in links]
-        listed = "".join(f"{name}\0" for name in dict.fromkeys(files))
-        words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-        await git.run(*words, stdin=listed.encode("utf-8", "surrogateescape"))
+        known = [name for name in changed if name not in links]
+        gone = {name for name in known if not self._is_there(name)}
+        files = [name for name in (*known, *new) if not name.endswith("/") and name not in gone]
+        update = ("update-index", "-z")
+        await git.run(*update, "--force-remove", "--stdin", stdin=_listed(sorted(gone)))
+        await git.run(*update, "--add", "--replace", "--stdin", stdin=_listed(files))
         return tuple(name.rstrip("/") for name in new if name.endswith("/"))
+
+    def _is_there(self, name: str) -> bool:
+        """Whether a file stands at this very path: not behind a link, and no folder."""
+        path = self.path / name
+        is_file = path.is_symlink() or path.is_file()
+        above = path.relative_to(self.path).parents
+        return is_file and not any((self.path / folder).is_symlink() for folder in above)
 
     async def _links(self, git: Git) -> set[str]:
         """Return the submodules, which stay as they were."""
@@ -252,6 +262,11 @@ def _is_folder(path: Path) -> bool:
 
 async def _is_ancestor(git: Git, old: str, new: str) -> bool:
     return (await git.run("merge-base", "--is-ancestor", old, new, may_end=(0, 1))).code == 0
+
+
+def _listed(names: Sequence[str]) -> bytes:
+    listed = "".join(f"{name}\0" for name in dict.fromkeys(names))
+    return listed.encode("utf-8", "surrogateescape")
 
 
 def _split(answer: Answer) -> list[str]:

@@ -254,6 +254,42 @@ def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout) -> No
     run(work)
 
 
+def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_stands(
+    checkout: Checkout,
+) -> None:
+    async def work() -> None:
+        checkout.write({"d/e/f.txt": "f\n", "x y/ü.txt": "u\n", "run.sh": "echo\n"})
+        checkout.git("add", "-A")
+        checkout.git("commit", "-q", "-m", "more")
+        tree = await checkout.worktree("ada")
+        await tree.make()
+        shutil.rmtree(tree.path / "src")
+        (tree.path / "src").symlink_to("/etc")
+        (tree.path / "a.txt").unlink()
+        (tree.path / "a.txt").mkdir()
+        (tree.path / "a.txt/inner").write_text("i\n")
+        shutil.rmtree(tree.path / "d")
+        (tree.path / "d").write_text("a file now\n")
+        (tree.path / "run.sh").chmod(0o755)
+        (tree.path / ".gitignore").write_text("*.log\n")
+        (tree.path / "x y/ü.log").write_text("ignored\n")
+        commit = committed(await tree.commit("ada"))
+        listed = checkout.git("ls-tree", "-r", commit, at=Path(tree.order.repository))
+        rows = dict(reversed(row.split("\t")) for row in listed.splitlines())
+        assert set(rows) == {
+            ".gitignore",
+            "a.txt/inner",
+            "d",
+            "run.sh",
+            "src",
+            '"x y/\\303\\274.txt"',
+        }
+        assert rows["src"].startswith("120000")
+        assert rows["run.sh"].startswith("100755")
+
+    run(work)
+
+
 def test_a_worktree_that_was_replaced_by_a_link_is_not_published(checkout: Checkout) -> None:
     async def work() -> None:
         tree = await checkout.worktree("ada")

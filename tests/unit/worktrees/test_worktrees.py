@@ -275,7 +275,7 @@ def test_what_a_node_makes_of_files_folders_and_links_is_committed_as_it_stands(
         (tree.path / "x y/ü.log").write_text("ignored\n")
         commit = committed(await tree.commit("ada"))
         listed = checkout.git("ls-tree", "-r", commit, at=Path(tree.order.repository))
-        rows = dict(reversed(row.split("\t")) for row in listed.splitlines())
+        rows = {name: about for about, name in (r.split("\t") for r in listed.splitlines())}
         assert set(rows) == {
             ".gitignore",
             "a.txt/inner",

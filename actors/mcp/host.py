@@ -206,7 +206,7 @@ class ToolHost:
                 return await say(link, tool.tool, tool.name, body.arguments, how)
             except Lost as error:
                 self._runtime.log.warning("lost its server", tool=tool.tool, reason=str(error))
-                if not tool.is_repeatable:
+                if not tool.is_repeatable and not link.was_rejected:
                     raise Refused(UNKNOWN.format(server=self._server)) from None
                 if is_last:
                     raise

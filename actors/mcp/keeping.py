@@ -111,7 +111,7 @@ class Keeping:
             await before.close()
         link = Link(self._server, self._changed.set)
         try:
-            await link.open(self._transport(), self._runtime.config.mcp.start_seconds)
+            await link.open(self._transport(link), self._runtime.config.mcp.start_seconds)
         except ModuleNotFoundError as error:
             raise Refused(NO_SDK) from error
         self._link = link
@@ -119,14 +119,14 @@ class Keeping:
         self._runtime.log.info("connected", tools=len(self.catalog.tools))
         return link
 
-    def _transport(self) -> Transport:
+    def _transport(self, link: Link) -> Transport:
         secrets = read_secrets(self._runtime.home.system.secrets)
         known = {**secrets, **self._environ}
         self._secrets = secrets_of(self._settings, self._environ, secrets)
         settings = filled_in(self._server, self._settings, known)
         _require_sdk()
         if settings.url:
-            return over_http(settings.url, settings.headers)
+            return over_http(settings.url, settings.headers, link.reject)
         command = command_of(settings, self._environ, self._runtime.home.path)
         return over_pipes(command, self._errors())
 

@@ -33,6 +33,7 @@ class Link:
         self._ended = asyncio.Event()
         self._let_go = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self.was_rejected = False
 
     @property
     def client(self) -> "Client":
@@ -45,6 +46,11 @@ class Link:
     def is_up(self) -> bool:
         """Whether the connection stands."""
         return self._up.is_set() and not self._ended.is_set()
+
+    def reject(self) -> None:
+        """Hear that the server knows this connection no more: what is said now is not heard."""
+        self.was_rejected = True
+        self._ended.set()
 
     def lose(self) -> None:
         """Take the connection for lost: something that was said over it failed."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 HTTP_SECONDS = 30.0
+SESSION_HEADER = "mcp-session-id"
+UNKNOWN_SESSION = (400, 404)
+"""What servers say to a session that they do not know; the protocol wants 404."""
 Transport = AbstractAsyncContextManager["TransportStreams"]
 
 
@@ -34,14 +37,27 @@ async def over_pipes(command: Command, errors: int) -> "AsyncIterator[TransportS
 
 
 @contextlib.asynccontextmanager
-async def over_http(url: str, headers: dict[str, str]) -> "AsyncIterator[TransportStreams]":
-    """Yield the way to a server that runs elsewhere."""
+async def over_http(
+    url: str, headers: dict[str, str], on_rejected: Callable[[], None] = lambda: None
+) -> "AsyncIterator[TransportStreams]":
+    """Yield the way to a server that runs elsewhere.
+
+    `on_rejected` is called when it does not know our session any more: it has begun anew.
+    """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    async def look(response: httpx2.Response) -> None:
+        asked = response.request
+        is_of_session = asked.method == "POST" and SESSION_HEADER in asked.headers
+        if is_of_session and response.status_code in UNKNOWN_SESSION:
+            on_rejected()
+
     timeout = httpx2.Timeout(HTTP_SECONDS, read=None)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout) as http,
+        httpx2.AsyncClient(
+            headers=headers, timeout=timeout, event_hooks={"response": [look]}
+        ) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams

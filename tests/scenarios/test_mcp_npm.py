@@ -26,23 +26,44 @@ def is_listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+class Everything:
+    """The everything server, over HTTP."""
+
+    def __init__(self) -> None:
+        self._program = npm_program(*EVERYTHING)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}/mcp"
+        self.process = self._start()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        node = Path(str(shutil.which("node"))).parent
+        process = subprocess.Popen(
+            [self._program, "streamableHttp"],
+            env={"PATH": str(node), "PORT": str(self._port)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until(lambda: is_listening(self._port), "the everything server listens")
+        return process
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self) -> None:
+        """End it and start it again: it knows no session any more."""
+        self.kill()
+        self.process = self._start()
+
+
 @pytest.fixture(scope="module")
-def everything_url() -> Iterator[str]:
-    """Return where the everything server listens, over HTTP."""
-    program = npm_program(*EVERYTHING)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [program, "streamableHttp"],
-        env={"PATH": str(Path(str(shutil.which("node"))).parent), "PORT": str(port)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until(lambda: is_listening(port), "the everything server listens")
-    yield f"http://127.0.0.1:{port}/mcp"
-    process.kill()
-    process.wait()
+def everything() -> Iterator[Everything]:
+    server = Everything()
+    yield server
+    server.kill()
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +75,7 @@ def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def place(
-    docs: Path, everything_url: str, tmp_path_factory: pytest.TempPathFactory
+    docs: Path, everything: Everything, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("home")
     program = npm_program(*FILES)
@@ -63,8 +84,8 @@ def place(
     if probe().works:
         wall = {"wrap": "bwrap", "writable": [str(docs)], "readable": [modules], "network": False}
         files |= wall
-    everything = {"url": everything_url, "grant": ["*"], "headers": {"X-Team": "blue"}}
-    settings = {"mcp": {"servers": {"files": files, "all": everything}}}
+    over_http = {"url": everything.url, "grant": ["*"], "headers": {"X-Team": "blue"}}
+    settings = {"mcp": {"servers": {"files": files, "all": over_http}}}
     (home / "agiraph.yaml").write_text(json.dumps(settings))
     with placed(home) as made:
         yield made
@@ -105,3 +126,17 @@ def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> No
     assert "all__echo" in place.command("mcp", "list", "--afresh", "--json").stdout
     shown = place.command("mcp", "list").stdout
     assert "read_text_file" in shown
+
+
+def test_a_server_that_began_anew_is_connected_with_again(
+    place: Place, everything: Everything
+) -> None:
+    everything.restart()
+    place.plays(
+        coordinator=one_worker("pia"),
+        pia=[call("all__echo", message="still there"), calls(*END)],
+    )
+    outcome = place.lead("Speak again")
+    assert outcome.result["status"] == "completed", outcome.result
+    [conversation] = outcome.run.glob("workers/pia-*/conversation.jsonl")
+    assert "Echo: still there" in conversation.read_text()

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from agiraph.approvals.reading import policy_file, read_policy
+from agiraph.approvals.reading import read_policy
 from agiraph.home import Home
 from agiraph.mcp.checking import why_unusable
 from agiraph.mcp.settings import ServerConfig
@@ -37,7 +37,7 @@ def test_the_doctor_tells_of_servers(tmp_path: Path) -> None:
 
 
 def test_a_rule_may_be_about_a_servers_tool(tmp_path: Path) -> None:
-    file = policy_file(tmp_path)
+    file = tmp_path / "approvals.yaml"
     file.write_text("rules:\n  - {tool: files__write_file, action: ask}\n")
     [rule] = read_policy(file, ("bash",)).rules
     assert rule.tool == ("files__write_file",)

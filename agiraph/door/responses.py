@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from agiraph.door.grants import Grant
 from agiraph.door.openai_errors import denied, failure
 from agiraph.door.responses_telling import ResponsesTelling, ToolKind, ToolKinds, finished
 from agiraph.door.wire import (
+    AGAIN,
     Failure,
     Telling,
     asked_model,
@@ -98,8 +100,12 @@ class ResponsesDoor:
     def failure(
         self, kind: FailureKind, message: str, *, retry_after: float | None = None
     ) -> Failure:
-        """Return how a failed call is told."""
-        return failure(kind, message, retry_after)
+        """Return how a failed call is told.
+
+        Codex takes any refusal but 400 for a broken connection, and tries five times more.
+        """
+        told = failure(kind, message, retry_after)
+        return told if kind in AGAIN else replace(told, status=400)
 
     def denied(self, status: int, message: str) -> Failure:
         """Return how a request is refused that is no call."""

@@ -446,7 +446,7 @@ def test_out_of_budget_is_told_to_agent_and_worker_and_not_tried_again(
             assert heard.kind == "out_of_budget"
             with pytest.raises(openai.APIStatusError) as refused:
                 await ada.openai.responses.create(model="any", input="Begin.")
-            assert refused.value.code == "insufficient_quota"
+            assert (refused.value.code, refused.value.status_code) == ("insufficient_quota", 400)
 
     play(scene())
     assert len(server.requests) == before

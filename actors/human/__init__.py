@@ -14,14 +14,17 @@ uvicorn, in the same loop): what the command line, the web and other programs ta
     agents.py          which agents there are, read from their files;  boards.py  their boards
     starting.py        creating an agent;  acting.py  stop, pause, resume, archive
     entities.py        the rows of `ps`;  statuses.py  what each entity said last
-    eventlog.py        paging through events.jsonl;  followers.py  following it live
+    census.py          what other processes tell of all entities, asked once for all who wait
+    followers.py       following events.jsonl live
     audience.py        those who follow at the log's end, shown each event together
     channels/          webhooks, mails, desktop: what is told outside;  answer_page.py  answers
     files.py           the confined file browser
     access/            tokens, sessions, scopes, rates, the audit: who may do what
     gate.py            asks them before every call;  exchange.py  bounds what then goes through
-    routes/, app.py    the endpoints
+    lane.py            the short way to an endpoint;  needs.py  its plan, from the signature
+    routes/, app.py    the endpoints, and FastAPI's way to them
     server.py          uvicorn inside our loop;  patience.py  its deadlines on slow clients
+    http_connection.py one connection: parsed in C, its heads bounded
 
 Reading about agents never disturbs them: it reads their files.
 """

@@ -234,6 +234,21 @@ def _no_sandbox(_teller: Narrator, event: Event) -> Told:
     return _with(told, advice, ". To mend it: "), "bad"
 
 
+def _outside_started(_teller: Narrator, event: Event) -> Told:
+    agent, number = text_of(event.data, "agent"), event.data.get("number")
+    if number in (None, 1):
+        return f"{agent} is started", "plain"
+    how = "its conversation goes on" if text_of(event.data, "session") else "it begins anew"
+    return f"{agent} is started again (number {number}): {how}", "plain"
+
+
+def _outside_ended(_teller: Narrator, event: Event) -> Told:
+    agent, problem = text_of(event.data, "agent"), text_of(event.data, "problem")
+    if problem:
+        return _with(f"{agent} failed", problem), "bad"
+    return f"{agent} has ended", "quiet"
+
+
 def _ready(_teller: Narrator, event: Event) -> Told:
     number = event.data.get("incarnation")
     if number in (None, 1):
@@ -273,6 +288,8 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "node.checkpoint": _phrase("milestone", "summary"),
     "worker.spawned": _worker_spawned,
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
+    "outside.started": _outside_started,
+    "outside.ended": _outside_ended,
     "sandbox.missing": _no_sandbox,
     "entity.failed": _phrase("was given up", "reason", "cause", tone="bad"),
     "entity.suspect": _phrase("does not answer", "step", tone="bad"),

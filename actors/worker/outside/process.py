@@ -20,12 +20,15 @@ from agiraph.outside import warden
 from agiraph.outside.text import Decoder
 
 ROOT = str(Path(warden.__file__).parents[2])
+MARK = "AGIRAPH_WARDEN"
 COMPLAINT_CHARACTERS = 4000
 CHUNK_BYTES = 65536
 GONE_SECONDS = 5.0
 REAP_SECONDS = 2.0
 LOOK_AGAIN_SECONDS = 0.02
 BEGUN_SECONDS = 0.005
+GONE_LOOK_SECONDS = 0.05
+LAST_WORDS_SECONDS = 0.5
 
 
 class AgentProcess:
@@ -37,6 +40,7 @@ class AgentProcess:
         self._folder = folder
         self._lifeline: int | None = lifeline
         self._complaints = asyncio.create_task(self._hear_complaints())
+        self._gone = asyncio.create_task(self._until_gone())
         self.complaint = ""
         self.is_paused = False
 
@@ -66,7 +70,7 @@ class AgentProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 cwd=cwd,
-                env=environment,
+                env=environment | {MARK: str(folder)},
                 pass_fds=(read_fd,),
                 start_new_session=True,
             )
@@ -114,12 +118,18 @@ class AgentProcess:
     async def read(self) -> bytes:
         """Return the next bytes of its stdout; b"" when there will be no more."""
         assert self._process.stdout is not None
-        return await self._process.stdout.read(CHUNK_BYTES)
+        reading = asyncio.create_task(self._process.stdout.read(CHUNK_BYTES))
+        try:
+            await asyncio.wait({reading, self._gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({reading}, timeout=LAST_WORDS_SECONDS)
+            return reading.result() if reading.done() else b""
+        finally:
+            reading.cancel()
 
     async def ended(self) -> int:
         """Wait until it and all its descendants are gone; return its exit code, as of `wait`."""
-        await self._process.wait()
-        await asyncio.wait([self._complaints])
+        await asyncio.wait([self._gone])
+        await asyncio.wait([self._complaints], timeout=LAST_WORDS_SECONDS)
         try:
             ended = json.loads((self._folder / warden.ENDED).read_bytes())
         except (OSError, ValueError):  # its warden was killed, and it with it
@@ -143,9 +153,7 @@ class AgentProcess:
         if self._process.returncode is None and grace_seconds > 0:
             with suppress(ProcessLookupError):
                 self._process.terminate()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(grace_seconds):
-                    await self._process.wait()
+            await asyncio.wait([self._gone], timeout=grace_seconds)
         await self._end()
 
     async def _end(self) -> None:
@@ -153,23 +161,30 @@ class AgentProcess:
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
-        with suppress(TimeoutError):
-            async with asyncio.timeout(REAP_SECONDS):
-                await self._process.wait()
+        await asyncio.wait([self._gone], timeout=REAP_SECONDS)
         if self._process.returncode is None:
-            kill_all([*descendants(self._process.pid), psutil.Process(self._process.pid)])
-            await self._process.wait()
-        if self._process.returncode != 0:  # it was killed: what it had adopted has come to us
-            kill_all(descendants(os.getpid()))
+            with suppress(psutil.Error):
+                kill_all([*descendants(self._process.pid), psutil.Process(self._process.pid)])
+            await asyncio.wait([self._gone], timeout=REAP_SECONDS)
+        if self._process.returncode != 0:  # it was killed: what it had adopted lives
+            kill_all(_strays(self._folder))
         self.close_stdin()
-        self._complaints.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._complaints
+        for task in (self._complaints, self._gone):
+            task.cancel()
+        await asyncio.wait([self._complaints, self._gone])
 
     def _signal_all(self, number: int) -> None:
         for process in descendants(self._process.pid):
             with suppress(psutil.Error):
                 process.send_signal(number)
+
+    async def _until_gone(self) -> None:
+        """Wait for the warden's end, whoever else may hold its pipes then.
+
+        What the agent has started may hold them, if the warden was killed and they outlive it.
+        """
+        while self._process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too
+            await asyncio.sleep(GONE_LOOK_SECONDS)
 
     async def _hear_complaints(self) -> None:
         assert self._process.stderr is not None
@@ -195,6 +210,7 @@ def forget(folder: Path) -> None:
     for process in _living(folder):
         kill_all([*descendants(process.pid), process])
     if folder.is_dir():
+        kill_all(_strays(folder))
         for path in folder.iterdir():
             path.unlink(missing_ok=True)
         folder.rmdir()
@@ -211,6 +227,16 @@ def _living(folder: Path) -> list[psutil.Process]:
     except psutil.Error:
         return []
     return [process] if is_it and process.status() != psutil.STATUS_ZOMBIE else []
+
+
+def _strays(folder: Path) -> list[psutil.Process]:
+    """Return whatever was started under a warden, by the variable that says so."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == str(folder):
+                found.append(process)
+    return found
 
 
 def _identity(folder: Path) -> dict[str, int] | None:

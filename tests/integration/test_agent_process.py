@@ -1,0 +1,104 @@
+"""An outside agent's process and its warden: how it ended is known, and nothing of it is left."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from actors.processes import is_alive
+from actors.worker.outside.process import AgentProcess, forget, until_gone
+from tests.integration.house import until
+
+BODY = """
+import os, subprocess, sys, time
+tail = subprocess.Popen(["tail", "-f", "/dev/null"], start_new_session=True, stdout=-3)
+print(os.getpid(), tail.pid, flush=True)
+print("a word of complaint", file=sys.stderr, flush=True)
+{}
+"""
+WAITS = "time.sleep(600)"
+Use = Callable[[AgentProcess, list[psutil.Process]], Awaitable[None]]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to us on Linux only")
+
+
+def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
+    """Start an agent that starts something in a session of its own; return all it was."""
+
+    async def main() -> list[psutil.Process]:
+        process = await AgentProcess.start(
+            [sys.executable, "-c", BODY.format(last)],
+            environment={"PATH": os.defpath},
+            cwd=folder,
+            folder=folder / ".warden",
+            opening=b"",
+            keeps_listening=True,
+        )
+        try:
+            everyone = [psutil.Process(int(pid)) for pid in (await process.read()).split()]
+            assert process.pid == everyone[0].pid
+            await use(process, everyone)
+        finally:
+            await process.stop(0.1)
+        return everyone
+
+    return asyncio.run(main())
+
+
+def warden_of(agent: psutil.Process) -> psutil.Process:
+    parent = agent.parent()
+    assert parent is not None
+    return parent
+
+
+def gone(everyone: list[psutil.Process]) -> None:
+    until(lambda: not any(map(is_alive, everyone)), "nothing is left")
+
+
+@pytest.mark.parametrize(("last", "code"), [("sys.exit(3)", 3), ("os.abort()", -signal.SIGABRT)])
+def test_how_it_ended_is_known_and_what_it_left_behind_is_gone(
+    tmp_path: Path, last: str, code: int
+) -> None:
+    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+        assert await process.ended() == code
+        assert process.complaint.strip() == "a word of complaint"
+        gone(everyone)
+
+    run(tmp_path, last, use)
+
+
+def test_a_stop_ends_all_of_it_also_what_stands_still(tmp_path: Path) -> None:
+    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+        process.pause()
+        assert process.is_paused
+        until(lambda: {o.status() for o in everyone} == {psutil.STATUS_STOPPED}, "all stand")
+
+    gone(run(tmp_path, WAITS, use))
+
+
+def test_without_its_warden_it_does_not_live(tmp_path: Path) -> None:
+    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+        [agent, tail] = everyone
+        warden_of(agent).kill()
+        assert await process.ended() == -signal.SIGKILL
+        gone([agent])
+        assert is_alive(tail)
+
+    gone(run(tmp_path, WAITS, use))
+
+
+def test_the_next_incarnation_waits_until_it_is_gone(tmp_path: Path) -> None:
+    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+        warden = warden_of(everyone[0])
+        warden.suspend()  # and so does not see that its worker is dead
+        forget(tmp_path / ".warden")
+        gone([*everyone, warden])
+        await until_gone(tmp_path / ".warden")
+        assert not (tmp_path / ".warden").exists()
+
+    run(tmp_path, WAITS, use)

@@ -16,6 +16,7 @@ from agiraph.door.wire import (
     request_of,
     schema_in,
     text_of,
+    tools_in,
     waits,
 )
 from agiraph.errors import InvalidInput
@@ -75,14 +76,15 @@ class AnthropicDoor:
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages:
             raise InvalidInput("messages: expected a list of messages")
-        choice = body.get("tool_choice") or {}
+        choice = body.get("tool_choice")
+        is_mute = isinstance(choice, dict) and choice.get("type") == "none"
         return request_of(
             grant,
             model,
             system=_system(body.get("system"), messages),
             turns=list(_turns(messages)),
             max_tokens=body.get("max_tokens"),
-            tools=() if choice.get("type") == "none" else tuple(_tools(body.get("tools") or ())),
+            tools=() if is_mute else tuple(_tools(tools_in(body))),
             temperature=number_of(body.get("temperature")),
             response_schema=schema_in(body, "output_config", "format", "schema"),
         )
@@ -129,7 +131,7 @@ class AnthropicDoor:
         self, kind: FailureKind, message: str, *, retry_after: float | None = None
     ) -> Failure:
         """Return how a failed call is told."""
-        status, type_ = TYPES[kind]
+        status, type_ = TYPES.get(kind, TYPES["internal"])
         if kind == "context_too_long" and "prompt is too long" not in message:
             message = f"prompt is too long: {message}"  # agents know it by these words
         headers = waits(retry_after) if kind in AGAIN else NEVER_AGAIN

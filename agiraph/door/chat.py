@@ -16,6 +16,7 @@ from agiraph.door.wire import (
     request_of,
     schema_in,
     text_of,
+    tools_in,
 )
 from agiraph.errors import InvalidInput
 from agiraph.providers.base import FailureKind
@@ -57,7 +58,7 @@ class ChatDoor:
         if not isinstance(messages, list) or not messages:
             raise InvalidInput("messages: expected a list of messages")
         bounds = (body.get(name) for name in BOUNDS)
-        tools = () if body.get("tool_choice") == "none" else tuple(_tools(body.get("tools") or ()))
+        tools = () if body.get("tool_choice") == "none" else tuple(_tools(tools_in(body)))
         return request_of(
             grant,
             model,
@@ -150,7 +151,8 @@ def _turns(messages: list[Any]) -> Iterator[Turn]:
             case {"role": "user", "content": content}:
                 yield UserTurn(content=text_of(content))
             case {"role": "assistant"}:
-                calls = tuple(_made(call) for call in message.get("tool_calls") or ())
+                made = message.get("tool_calls")
+                calls = tuple(map(_made, made)) if isinstance(made, list) else ()
                 names |= {call.id: call.name for call in calls}
                 text = text_of(message.get("content")) or None
                 yield AssistantTurn(text=text, tool_calls=calls)

@@ -21,7 +21,7 @@ DENIALS = {401: "invalid_api_key", 403: "forbidden", 404: "not_found", 413: "req
 
 def failure(kind: FailureKind, message: str, retry_after: float | None) -> Failure:
     """Return how a failed call is told."""
-    status, type_, code = CODES[kind]
+    status, type_, code = CODES.get(kind, CODES["internal"])
     headers = waits(retry_after) if kind in AGAIN else NEVER_AGAIN
     error = {"message": message, "type": type_, "param": None, "code": code}
     return Failure(status, {"error": error}, headers)

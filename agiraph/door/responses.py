@@ -17,6 +17,7 @@ from agiraph.door.wire import (
     request_of,
     schema_in,
     text_of,
+    tools_in,
 )
 from agiraph.errors import InvalidInput
 from agiraph.providers.base import FailureKind, ProviderError
@@ -60,7 +61,7 @@ class ResponsesDoor:
                 "previous_response_id: answers are not kept here; send the whole conversation "
                 "(store: false)"
             )
-        tools = () if body.get("tool_choice") == "none" else tuple(_tools(body.get("tools") or ()))
+        tools = () if body.get("tool_choice") == "none" else tuple(_tools(tools_in(body)))
         return request_of(
             grant,
             model,
@@ -169,7 +170,7 @@ def kinds_of(body: JsonObject) -> ToolKinds:
     """Return what kind of tool each name of a request is, to call it back in its own way."""
     return {
         name: ToolKind(tool["type"], space, tool["name"])
-        for name, space, tool in _spread(body.get("tools") or ())
+        for name, space, tool in _spread(tools_in(body))
     }
 
 

@@ -191,6 +191,14 @@ def text_of(content: Any) -> str:
     )
 
 
+def tools_in(body: JsonObject) -> list[Any]:
+    """Return the tools of a request; InvalidInput if that is no list."""
+    tools = body.get("tools") or []
+    if not isinstance(tools, list):
+        raise InvalidInput("tools: expected a list")
+    return tools
+
+
 def schema_in(body: JsonObject, *path: str) -> JsonObject | None:
     """Return the JSON Schema that the answer must satisfy, which stands at `path`, if any does."""
     found: Any = body

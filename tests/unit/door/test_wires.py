@@ -37,6 +37,7 @@ junk = st.recursive(
 @given(junk, junk)
 def test_whatever_a_client_sends_is_read_or_refused(wire: Wire, said: Any, tools: Any) -> None:
     body = {"model": "any", "messages": said, "input": said, "tools": tools, "system": said}
+    body |= {"tool_choice": tools, "text": tools, "response_format": said, "stream_options": said}
     try:
         request = wire.read(body, GRANT, GRANT.model)
     except InvalidInput:

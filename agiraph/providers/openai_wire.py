@@ -248,11 +248,14 @@ class Answer:
     def usage(self) -> Usage:
         """Return the tokens counted so far; a service may also say what they cost."""
         details = self._usage.get("prompt_tokens_details") or {}
+        # Moonshot and DeepSeek have names of their own for what stands in `details` elsewhere.
+        others = (self._usage.get(key) for key in ("cached_tokens", "prompt_cache_hit_tokens"))
+        cached = (details.get("cached_tokens"), *others)
         cost = self._usage.get("cost")
         return Usage(
             input_tokens=self._usage.get("prompt_tokens") or 0,
             output_tokens=self._usage.get("completion_tokens") or 0,
-            cache_read_tokens=details.get("cached_tokens") or 0,
+            cache_read_tokens=next(filter(None, cached), 0),
             cache_write_tokens=details.get("cache_write_tokens") or 0,
             cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
         )

@@ -59,6 +59,16 @@ def google(usage: JsonObject) -> Usage:
             ONE,
         ),
         (
+            openai,
+            {"prompt_tokens": 1000, "completion_tokens": 50, "cached_tokens": 600},
+            ONE,
+        ),
+        (
+            openai,
+            {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_cache_hit_tokens": 600},
+            ONE,
+        ),
+        (
             responses,
             {
                 "input_tokens": 1000,

@@ -22,6 +22,7 @@ from agiraph.messages import (
     Body,
     CancelNode,
     ChildFailed,
+    DoorFailed,
     ModelDelta,
     Pause,
     QuestionAnswered,
@@ -39,7 +40,7 @@ CONSOLES = "console/"
 def may_say(sender: str, body: Body, agent: AgentId) -> bool:
     """Whether an entity of `agent` takes this from `sender`."""
     match body:
-        case ModelDelta():
+        case ModelDelta() | DoorFailed():
             return sender == BROKER
         case ToolProgress():
             return sender.startswith(TOOLS_PREFIX)

@@ -58,10 +58,12 @@ from agiraph.messages import (
     AssignNode,
     BoardState,
     CancelNode,
+    DoorFailed,
     SubNodeEnded,
     ViewBoard,
 )
 from agiraph.models import Assignment, Event, WorkNode
+from agiraph.money import Shortage
 from agiraph.scopes.publishing import files_left
 from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
@@ -108,7 +110,9 @@ class WorkerActor:
             self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
             self._toolbox = Toolbox(())
         self.clearance = worker_clearance(self, self._talk, self.gate).of
-        self._mind.treasurer = Treasurer(self, self._talk, self.gate, nullcontext, args.terms)
+        self.treasurer = Treasurer(self, self._talk, self.gate, nullcontext, args.terms)
+        self._mind.treasurer = self.treasurer
+        self.shortage: Shortage | None = None
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self.limits = Limits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
@@ -166,6 +170,9 @@ class WorkerActor:
                 self._take_cancel(received, cancel)
             case SubNodeEnded() as ended:
                 hear_of_sub_node(self, received, ended)
+            case DoorFailed(shortage=shortage):
+                self.shortage = shortage
+                self.runtime.done(received)
             case _:
                 self.runtime.done(received)
 

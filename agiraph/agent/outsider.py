@@ -82,7 +82,7 @@ class Outsider:
         self.told = max(self.told, record.told)
         self.problem, self.result, self.goes_on = record.problem, record.result, record.goes_on
         if record.problem:
-            self.failures += 1
+            self.failures += not record.is_excused
             # A conversation that could not be taken up is left alone.
             if not (self.has_spoken or record.has_spoken):
                 self.session = ""

@@ -218,7 +218,7 @@ class OutsideEnded(Record):
     `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
     to be started again with what was heard meanwhile. `told`: how many of the messages to it have
     reached its mind; `has_spoken`: it has said or done anything. `usage` is what it says that it
-    has used.
+    has used. `is_excused`: it lacked money, which counts as no failure of its own.
     """
 
     kind: Literal["outside.ended"] = "outside.ended"
@@ -229,6 +229,7 @@ class OutsideEnded(Record):
     told: int = 0
     has_spoken: bool = False
     usage: Usage = Usage()
+    is_excused: bool = False
     ts: float
 
 

@@ -1,11 +1,13 @@
 """Out of budget is a state, not a crash: the human is asked, and all goes on where it was."""
 
+import json
 from dataclasses import replace
 
 from agiraph.turns import Usage
-from tests.fakes.model_server import Reply, call
+from tests.fakes.model_server import Reply, call, say
 from tests.integration.house import until
 from tests.scenarios.house import processes_of
+from tests.scenarios.outside import program
 from tests.scenarios.place import Place, Steps
 from tests.scenarios.test_parking import await_end, states
 
@@ -81,3 +83,49 @@ def test_with_nobody_there_to_ask_it_is_exit_code_3(drowsy_place: Place) -> None
     outcome = place.lead("Spend alone", "--tokens", str(LIMIT))
     assert (outcome.code, outcome.result["status"]) == (3, "failed")
     assert not place.json("questions", outcome.result["agent"], "--all")
+
+
+CALLER = """\
+#!/usr/bin/env python3
+import json, os, urllib.request
+body = {"model": "any", "max_tokens": 100, "messages": [{"role": "user", "content": "Write"}]}
+for _ in range(2):
+    request = urllib.request.Request(
+        os.environ["BASE"] + "/v1/messages",
+        json.dumps(body).encode(),
+        {"x-api-key": os.environ["TOKEN"], "content-type": "application/json"},
+    )
+    said = json.load(urllib.request.urlopen(request))["content"][0]["text"]
+open("_result.md", "w").write(said)
+"""
+
+
+def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    agents = place.home / "agents.yaml"
+    caller = {
+        "command": [program(place.home, CALLER, "caller")],
+        "wire": "anthropic",
+        "attempts": 1,
+        "environment": {"BASE": "{door}/anthropic", "TOKEN": "{token}"},
+    }
+    agents.write_text(json.dumps({"caller": caller}))
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="cal", type="autonomous", agent_command="caller"),
+            call("create_work_node", name="facts", task="Write", worker="cal"),
+            call("wait"),
+            call("finish", summary="Done."),
+        ],
+        **{"*": lambda seen: dear(say("It is written."), LIMIT)},
+    )
+    agent = begin(place, "Spend outside", "--tokens", str(LIMIT))
+    [question] = until(lambda: place.json("questions", agent), "more is asked for")
+    assert question["kind"] == "budget"
+    assert place.command("respond", question["id"], "2").returncode == 0
+    await_end(place, agent)
+    [node] = place.json("board", agent)
+    assert (node["status"], node["summary"]) == ("completed", "It is written.")
+    agents.unlink()

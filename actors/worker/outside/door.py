@@ -1,5 +1,6 @@
 """The broker's door, as an outside agent's worker opens it: no key comes here."""
 
+from actors.entity.args import billing
 from actors.entity.asking import ask_until_answered
 from actors.worker.outside.hand import Hand
 from agiraph.errors import Refused
@@ -13,10 +14,9 @@ async def open_door(worker: Hand, assignment: Assignment) -> Door:
     """Return the door for this node; asked for again it is the same. Raises Refused."""
     node = assignment.node
     body = OpenDoor(
-        run_id=worker.args.run,
         node_id=node.id,
         model=worker.args.worker.model or worker.args.model,
-        budget_usd=worker.args.budget_usd,
+        **billing(worker.args.run, worker.args.budget_usd, worker.args.terms),
     )
     received = await ask_until_answered(worker.runtime, BROKER, body)
     if not isinstance(received.body, DoorOpened):

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from actors.entity.args import WorkerArgs
+from actors.entity.treasurer import Treasurer
 from actors.worker.bench import Holder
 from actors.worker.files import WorkerFiles
 from actors.worker.limits import Limits
@@ -10,10 +11,14 @@ from actors.worker.reach import Reach
 from agiraph.agent.loop import Asking, Gate
 from agiraph.agent.transcript import OpenCall
 from agiraph.home import RunHome
+from agiraph.money import Shortage
 
 
 class Hand(Holder, Protocol):
-    """One worker of the type `autonomous`."""
+    """One worker of the type `autonomous`.
+
+    `shortage` is which budget its agent's last calls have lacked, None if they lacked none.
+    """
 
     args: WorkerArgs
     run_home: RunHome
@@ -21,6 +26,8 @@ class Hand(Holder, Protocol):
     gate: Gate
     reach: Reach
     limits: Limits
+    treasurer: Treasurer
+    shortage: Shortage | None
 
     def clearance(self, opened: OpenCall | None) -> Asking | None:
         """Return what has to be asked before something is done, None: nothing."""

@@ -22,8 +22,9 @@ from actors.worker.outside.sitting import Ending, Sitting
 from actors.worker.reflection import known_before
 from agiraph.agent.outsider import Outsider
 from agiraph.agent.records import OutsideBegan, OutsideEnded, Published
-from agiraph.errors import Refused
+from agiraph.errors import ModelFailure, Refused
 from agiraph.models import Assignment
+from agiraph.money import Shortage
 from agiraph.outside.drivers import driver_for
 from agiraph.outside.exchange import (
     CHECKPOINT,
@@ -118,13 +119,26 @@ class OutsideWork:
         self._worker.conversation.append(began)
         mark = {MARK: str(self._worker.run_home.path)}
         environment = environment_of(job, dict(os.environ), mark)
+        self._worker.shortage = None
         sitting = Sitting(self._worker, job, driver, self._exchange, self._bridge, self._leave)
         try:
             ending = await sitting.run(command, environment, self._worker.files.home.warden)
         except (OSError, ValueError) as error:
             raise GiveUp(f"{shlex.join(command[:1])} cannot be started: {error}") from None
         await self._leave.withdraw_all()
-        self._record(number, ending)
+        shortage = self._worker.shortage
+        self._record(number, ending, is_excused=shortage is not None)
+        if shortage is not None and self._outside.problem:
+            await self._ask_for_more(shortage)
+
+    async def _ask_for_more(self, shortage: Shortage) -> None:
+        """Ask the human for money; ModelFailure if there is no more.
+
+        A worker that is killed meanwhile starts its agent again, which is refused as before and
+        costs nothing, and asks the same question: it finds the answer.
+        """
+        if not await self._worker.treasurer.has_raised(shortage):
+            raise ModelFailure("out_of_budget", shortage.told())
 
     async def _job(self) -> Job:
         """Return what the agent is started with now, and put its files in order."""
@@ -208,8 +222,8 @@ class OutsideWork:
 
     # --- its end ---------------------------------------------------------------------------------
 
-    def _record(self, number: int, ending: Ending) -> None:
-        """Judge how it ended, and write that down."""
+    def _record(self, number: int, ending: Ending, *, is_excused: bool) -> None:
+        """Judge how it ended, and write that down; one without money is excused for failing."""
         result = self._exchange.text(RESULT) or None
         problem, goes_on = ending.problem, False
         told = ending.told
@@ -231,6 +245,7 @@ class OutsideWork:
             told=told,
             has_spoken=ending.has_spoken,
             usage=ending.usage,
+            is_excused=is_excused,
             ts=self._worker.runtime.clock.now(),
         )
         self._worker.conversation.append(ended)

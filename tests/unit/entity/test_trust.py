@@ -8,6 +8,7 @@ from agiraph.messages import (
     Body,
     CancelNode,
     ChildFailed,
+    DoorFailed,
     ModelDelta,
     Pause,
     QuestionAnswered,
@@ -22,6 +23,7 @@ ADA = "survey-1/ada-7f3c1a"
     ("body", "believed"),
     [
         (ModelDelta(call=b"x", text="y"), "broker"),
+        (DoorFailed(kind="out_of_budget", message="all is spent"), "broker"),
         (QuestionAnswered(question_id=QuestionId("q"), answer="yes", by="me"), "human"),
         (Pause(), "human"),
         (CancelNode(node_id=NodeId("n")), "survey-1/coordinator"),

@@ -195,7 +195,7 @@ def test_a_budget_that_is_used_up_ends_the_run_with_3(place: Place, tmp_path: Pa
     place.plays(coordinator=[first, call("finish", summary="never")])
     home = ("--home", str(tmp_path))
     line = told(place, "run", "x", *MODEL, "--budget", "1", *home, code=3)
-    assert "out of budget: $0.9999 of $1.0000 are spent" in line
+    assert "out of budget: $0.9999 of the $1.00 of this run are spent" in line
     assert len(place.server.requests) == 1
     assert not processes_of(tmp_path)
 

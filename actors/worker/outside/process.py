@@ -172,6 +172,9 @@ class AgentProcess:
         for task in (self._complaints, self._gone):
             task.cancel()
         await asyncio.wait([self._complaints, self._gone])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REAP_SECONDS):
+                await self._process.wait()  # also for the pipes, which nobody holds any more
 
     def _signal_all(self, number: int) -> None:
         for process in descendants(self._process.pid):

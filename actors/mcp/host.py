@@ -10,10 +10,10 @@ import asyncio
 import secrets
 from dataclasses import dataclass, field
 
-from actors.entity.asking import LONGEST_PAUSE_SECONDS
 from actors.mcp.keeping import Keeping
 from actors.mcp.results import Results
 from actors.mcp.speech import Lost, Manner, say
+from actors.on_call import take_until_idle
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import Refused
@@ -36,8 +36,6 @@ from transport.errors import TransportError
 
 WORD_BYTES = 4
 PROGRESS_LIMIT = 200
-AT_LEAST_SECONDS = 2 * LONGEST_PAUSE_SECONDS
-"""Who woke this process asks again after a pause: it must still be there by then."""
 UNKNOWN = (
     "[interrupted] The server '{server}' died while this call ran; its outcome is unknown. "
     "Look at what it has done before you try it again."
@@ -85,18 +83,7 @@ class ToolHost:
     async def _receive(self) -> None:
         own = self._settings.park_after_seconds
         seconds = self._config.park_after_seconds if own is None else own
-        patience = max(seconds, AT_LEAST_SECONDS) if seconds else None
-        receiving = asyncio.ensure_future(self._runtime.receive())
-        try:
-            while True:
-                done, _ = await asyncio.wait({receiving}, timeout=patience)
-                if done:
-                    self._take(receiving.result())
-                    receiving = asyncio.ensure_future(self._runtime.receive())
-                elif self._runtime.is_announced and self._side.is_empty:
-                    self._runtime.park()
-        finally:
-            receiving.cancel()
+        await take_until_idle(self._runtime, self._take, lambda: self._side.is_empty, seconds)
 
     def _take(self, received: Received) -> None:
         sender = received.header.sender

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from actors.entity.asking import LONGEST_PAUSE_SECONDS
+from actors.on_call import take_until_idle
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import InvalidInput, Refused, unknown
@@ -25,8 +25,6 @@ from transport.errors import TransportError
 
 WORD_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
-AT_LEAST_SECONDS = 2 * LONGEST_PAUSE_SECONDS
-"""Who woke this process asks again after a pause: it must still be there by then."""
 
 
 @dataclass(slots=True)
@@ -61,18 +59,7 @@ class WebActor:
 
     async def _receive(self) -> None:
         seconds = self._runtime.config.run.park_after_seconds
-        patience = max(seconds, AT_LEAST_SECONDS) if seconds else None
-        receiving = asyncio.ensure_future(self._runtime.receive())
-        try:
-            while True:
-                done, _ = await asyncio.wait({receiving}, timeout=patience)
-                if done:
-                    self._take(receiving.result())
-                    receiving = asyncio.ensure_future(self._runtime.receive())
-                elif self._runtime.is_announced and self._side.is_empty:
-                    self._runtime.park()
-        finally:
-            receiving.cancel()
+        await take_until_idle(self._runtime, self._take, lambda: self._side.is_empty, seconds)
 
     def _take(self, received: Received) -> None:
         match received.body:

@@ -7,8 +7,8 @@ bytes, because its typed `create` would check and encode a long transcript again
 from typing import TYPE_CHECKING
 
 from agiraph.providers.anthropic_wire import Answer, body_of
-from agiraph.providers.base import OnText, ProviderError
-from agiraph.providers.failures import explain
+from agiraph.providers.base import OnText
+from agiraph.providers.failures import explained
 from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.providers.registry import Preset
@@ -46,12 +46,8 @@ class AnthropicProvider:
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         model = request.model.partition("/")[2]
-        try:
+        with explained(self._name, model, self._url, self._key):
             return await self._stream(request, model, on_text)
-        except ProviderError:
-            raise
-        except Exception as error:  # what a remote service brings about fails the call, no more
-            raise explain(error, self._name, model, self._url, self._key) from error
 
     async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
         answer = Answer()

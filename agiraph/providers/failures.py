@@ -5,7 +5,8 @@ neither SDK. Texts are made fit to show: the key never stands in one.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -95,6 +96,17 @@ def explain(error: Exception, provider: str, model: str, url: str, key: str) -> 
     wish = retry_after(headers, time.time())
     wish = _told_wish(body) if wish is None else wish
     return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wish)
+
+
+@contextmanager
+def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
+    """Let whatever a remote service brings about fail the call as a ProviderError, and no more."""
+    try:
+        yield
+    except ProviderError:
+        raise
+    except Exception as error:
+        raise explain(error, provider, model, url, key) from error
 
 
 def _inner(body: object) -> Mapping[str, Any]:

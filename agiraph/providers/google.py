@@ -8,8 +8,8 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from agiraph.providers.base import OnText, ProviderError
-from agiraph.providers.failures import ToldError, explain
+from agiraph.providers.base import OnText
+from agiraph.providers.failures import ToldError, explained
 from agiraph.providers.google_wire import Answer, body_of
 from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
@@ -49,12 +49,8 @@ class GoogleProvider:
     async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         model = request.model.partition("/")[2]
-        try:
+        with explained(self._name, model, self._url, self._key):
             return await self._stream(request, model, on_text)
-        except ProviderError:
-            raise
-        except Exception as error:  # what a remote service brings about fails the call, no more
-            raise explain(error, self._name, model, self._url, self._key) from error
 
     async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
         answer = Answer()

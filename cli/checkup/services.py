@@ -13,7 +13,8 @@ def check_providers(patient: Patient) -> Check:
     presets = load_presets(patient.home.path / "providers.yaml")
     rows = [row for row in usable(presets, patient.environ) if not row["local"]]
     ready = [f"{row['name']} ({row['reason']})" for row in rows if row["usable"]]
-    reasons = ", ".join(str(row["reason"]) for row in rows if not row["usable"])
+    wanting = dict.fromkeys(str(row["reason"]) for row in rows if not row["usable"])
+    reasons = ", ".join(wanting)
     if ready:
         more = f"; not usable: {reasons}" if reasons else ""
         return Check("models", "ok", f"usable: {', '.join(ready)}{more}")

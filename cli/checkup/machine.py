@@ -27,6 +27,7 @@ PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
         "anthropic": "anthropic",
         "openai": "openai",
         "httpx": "httpx",
+        "h11": "h11",
         "httptools": "httptools",
         "pydantic": "pydantic",
         "click": "click",

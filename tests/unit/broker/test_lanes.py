@@ -72,7 +72,10 @@ def test_whoever_came_first_goes_first_also_after_a_refusal() -> None:
                 went.append(ticket.number)
 
         async with asyncio.timeout(10):
-            await asyncio.gather(*(call(ticket) for ticket in reversed(tickets)))
+            async with way.turn(way.ticket(may_leave=False)):  # the others wait behind this one
+                going = [asyncio.create_task(call(ticket)) for ticket in reversed(tickets)]
+                await asyncio.sleep(0)
+            await asyncio.gather(*going)
         assert went == sorted(went)
 
     asyncio.run(main())

@@ -1,5 +1,6 @@
 """Talk: the part of a team that coordinator and workers share: messages and questions."""
 
+import asyncio
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -38,6 +39,8 @@ from agiraph.turns import JsonObject
 from transport.errors import Nacked
 
 SHOWN_CHARACTERS = 2000
+BORN_WITHIN_SECONDS = 3.0
+LOOK_AGAIN_SECONDS = 0.05
 NOTHING = Link()
 
 
@@ -103,13 +106,26 @@ class Talk:
             )
             message = derived_message_id(self._runtime.address, call_id, number)
             try:
-                await self._runtime.send(address, text, id=message)
+                await self._deliver(address, text, message)
             except Nacked as error:
                 raise Refused(f"{name} did not get it: {error}") from None
             shown = content[:SHOWN_CHARACTERS]
             data = {"from": self._speaker.name, "to": name, "content": shown}
             data |= {"in_reply_to": link.message} if link.message else {}
             self._speaker.report("message.sent", data, message.hex())
+
+    async def _deliver(self, address: Address, text: Text, message: bytes) -> None:
+        """Send text to one of the team: one who has just been spawned may not be known yet."""
+        waited = 0.0
+        while True:
+            try:
+                await self._runtime.send(address, text, id=message)
+                return
+            except Nacked as error:
+                if error.reason != "unknown_recipient" or waited >= BORN_WITHIN_SECONDS:
+                    raise
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            waited += LOOK_AGAIN_SECONDS
 
     async def check_messages(self, call_id: str) -> list[str]:
         """Return what has arrived; it counts as seen once this call's result is recorded."""

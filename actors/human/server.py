@@ -17,6 +17,7 @@ import uvicorn
 from actors.human.exchange import App
 from actors.human.http_connection import PatientHttp
 from actors.human.patience import Patience, PatientWebSocket
+from actors.inner_server import InnerServer
 from agiraph.config import HttpConfig
 from agiraph.errors import Refused
 
@@ -32,24 +33,17 @@ NOISE = (
 )
 
 
-class _Server(uvicorn.Server):
-    """A uvicorn that leaves signals alone and says when it listens."""
+class _Server(InnerServer):
+    """One whose clients must shake hands soon, where it speaks TLS."""
 
     def __init__(self, config: uvicorn.Config, head_seconds: float) -> None:
         super().__init__(config)
-        self.listening = asyncio.Event()
         self._head_seconds = head_seconds
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Install nothing: the actor's runtime has the signals."""
-        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then say so."""
         with _handshakes_within(self._head_seconds if self.config.ssl else None):
             await super().startup(sockets)
-        self.listening.set()
 
 
 @contextmanager

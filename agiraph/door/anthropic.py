@@ -7,7 +7,6 @@ from typing import Any
 
 from agiraph.door.grants import Grant
 from agiraph.door.wire import (
-    AGAIN,
     NEVER_AGAIN,
     Failure,
     Telling,
@@ -21,7 +20,7 @@ from agiraph.door.wire import (
 )
 from agiraph.errors import InvalidInput
 from agiraph.providers.anthropic_wire import API, Answer
-from agiraph.providers.base import FailureKind
+from agiraph.providers.base import RETRYABLE, FailureKind
 from agiraph.turns import (
     AssistantTurn,
     JsonObject,
@@ -134,7 +133,7 @@ class AnthropicDoor:
         status, type_ = TYPES.get(kind, TYPES["internal"])
         if kind == "context_too_long" and "prompt is too long" not in message:
             message = f"prompt is too long: {message}"  # agents know it by these words
-        headers = waits(retry_after) if kind in AGAIN else NEVER_AGAIN
+        headers = waits(retry_after) if kind in RETRYABLE else NEVER_AGAIN
         return Failure(status, _error(type_, message), headers)
 
     def denied(self, status: int, message: str) -> Failure:

@@ -1,7 +1,7 @@
 """Errors as OpenAI tells them, in Chat Completions and Responses alike."""
 
-from agiraph.door.wire import AGAIN, NEVER_AGAIN, Failure, waits
-from agiraph.providers.base import FailureKind
+from agiraph.door.wire import NEVER_AGAIN, Failure, waits
+from agiraph.providers.base import RETRYABLE, FailureKind
 
 CODES: dict[FailureKind, tuple[int, str, str | None]] = {
     "bad_key": (403, "permission_error", None),
@@ -22,7 +22,7 @@ DENIALS = {401: "invalid_api_key", 403: "forbidden", 404: "not_found", 413: "req
 def failure(kind: FailureKind, message: str, retry_after: float | None) -> Failure:
     """Return how a failed call is told."""
     status, type_, code = CODES.get(kind, CODES["internal"])
-    headers = waits(retry_after) if kind in AGAIN else NEVER_AGAIN
+    headers = waits(retry_after) if kind in RETRYABLE else NEVER_AGAIN
     error = {"message": message, "type": type_, "param": None, "code": code}
     return Failure(status, {"error": error}, headers)
 

@@ -9,7 +9,6 @@ from agiraph.door.grants import Grant
 from agiraph.door.openai_errors import denied, failure
 from agiraph.door.responses_telling import ResponsesTelling, ToolKind, ToolKinds, finished
 from agiraph.door.wire import (
-    AGAIN,
     Failure,
     Telling,
     asked_model,
@@ -20,7 +19,8 @@ from agiraph.door.wire import (
     tools_in,
 )
 from agiraph.errors import InvalidInput
-from agiraph.providers.base import FailureKind, ProviderError
+from agiraph.providers.base import RETRYABLE, FailureKind, ProviderError
+from agiraph.providers.responses_wire import usage_of
 from agiraph.providers.transcript import read_call, unique_calls
 from agiraph.turns import (
     AssistantTurn,
@@ -31,7 +31,6 @@ from agiraph.turns import (
     ToolSchema,
     ToolTurn,
     Turn,
-    Usage,
     UserTurn,
 )
 
@@ -106,7 +105,7 @@ class ResponsesDoor:
         Codex takes any refusal but 400 for a broken connection, and tries five times more.
         """
         told = failure(kind, message, retry_after)
-        return told if kind in AGAIN else replace(told, status=400)
+        return told if kind in RETRYABLE else replace(told, status=400)
 
     def denied(self, status: int, message: str) -> Failure:
         """Return how a request is refused that is no call."""
@@ -277,16 +276,6 @@ class _Hearing:
             text="".join(said) or None,
             tool_calls=unique_calls(made, request),
             stop_reason="max_tokens" if is_short else "tool_use" if made else "end_turn",
-            usage=_usage(self._answer.get("usage") or {}),
+            usage=usage_of(self._answer),
             model=request.model,
         )
-
-
-def _usage(usage: JsonObject) -> Usage:
-    details = usage.get("input_tokens_details") or {}
-    return Usage(
-        input_tokens=usage.get("input_tokens") or 0,
-        output_tokens=usage.get("output_tokens") or 0,
-        cache_read_tokens=details.get("cached_tokens") or 0,
-        cache_write_tokens=details.get("cache_write_tokens") or 0,
-    )

@@ -213,9 +213,4 @@ def waits(retry_after: float | None) -> dict[str, str]:
     return {"x-should-retry": "true", **wish}
 
 
-AGAIN: frozenset[FailureKind] = frozenset(
-    {"rate_limited", "overloaded", "unreachable", "timed_out"}
-)
-"""What an agent may try again: what `ProviderError.is_retryable` says."""
-
 NEVER_AGAIN: Mapping[str, str] = {"x-should-retry": "false"}

@@ -193,14 +193,7 @@ class Answer:
 
     def usage(self) -> Usage:
         """Return the tokens that the service counted."""
-        counts = (self._response or {}).get("usage") or {}
-        details = counts.get("input_tokens_details") or {}
-        return Usage(
-            input_tokens=counts.get("input_tokens") or 0,
-            output_tokens=counts.get("output_tokens") or 0,
-            cache_read_tokens=details.get("cached_tokens") or 0,
-            cache_write_tokens=details.get("cache_write_tokens") or 0,
-        )
+        return usage_of(self._response or {})
 
 
 def _text(item: JsonObject) -> str:
@@ -220,3 +213,15 @@ def _kept(layout: Layout, model: str) -> JsonObject | None:
     """Return what has to go back as it came, None if the turn alone says all."""
     is_told = all(part.keys() <= {"text", "call"} for part in layout)
     return None if is_told else {"api": API, "model": model, "layout": layout}
+
+
+def usage_of(answer: JsonObject) -> Usage:
+    """Return the tokens that the service counted for a whole answer."""
+    counts = answer.get("usage") or {}
+    details = counts.get("input_tokens_details") or {}
+    return Usage(
+        input_tokens=counts.get("input_tokens") or 0,
+        output_tokens=counts.get("output_tokens") or 0,
+        cache_read_tokens=details.get("cached_tokens") or 0,
+        cache_write_tokens=details.get("cache_write_tokens") or 0,
+    )

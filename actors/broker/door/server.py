@@ -3,14 +3,13 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from actors.inner_server import InnerServer
 from agiraph.errors import Refused
 
 HOST = "127.0.0.1"
@@ -20,24 +19,6 @@ HEAD_BYTES = 65536
 IDLE_SECONDS = 300
 END_SECONDS = 0.5
 NOISE = ("without completing response", "Invalid HTTP request received", "Unsupported upgrade")
-
-
-class _Server(uvicorn.Server):
-    """A uvicorn that leaves signals alone and says when it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Install nothing: the actor's runtime has the signals."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
-        await super().startup(sockets)
-        self.listening.set()
 
 
 class _Impatient(H11Protocol):
@@ -113,7 +94,7 @@ class DoorServer:
             timeout_graceful_shutdown=1,
             backlog=BACKLOG,
         )
-        self._server = _Server(config)
+        self._server = InnerServer(config)
         self._task: asyncio.Task[None] | None = None
 
     @property

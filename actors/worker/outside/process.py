@@ -9,9 +9,12 @@ import json
 import os
 import signal
 import sys
+from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -34,9 +37,16 @@ LAST_WORDS_SECONDS = 0.5
 class AgentProcess:
     """One running outside agent."""
 
-    def __init__(self, process: asyncio.subprocess.Process, folder: Path, lifeline: int) -> None:
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        transport: asyncio.SubprocessTransport,
+        folder: Path,
+        lifeline: int,
+    ) -> None:
         """Hold what `start` has begun."""
         self._process = process
+        self._transport = transport
         self._folder = folder
         self._lifeline: int | None = lifeline
         self._complaints = asyncio.create_task(self._hear_complaints())
@@ -63,12 +73,9 @@ class AgentProcess:
         folder.mkdir(parents=True, mode=0o700)
         read_fd, write_fd = os.pipe()
         try:
-            process = await asyncio.create_subprocess_exec(
+            process, transport = await _subprocess(
                 *(sys.executable, "-I", "-S", "-c", warden.START, ROOT),
                 *(str(folder), str(read_fd), *command),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
                 cwd=cwd,
                 env=environment | {MARK: str(folder)},
                 pass_fds=(read_fd,),
@@ -79,7 +86,7 @@ class AgentProcess:
             raise
         finally:
             os.close(read_fd)
-        self = cls(process, folder, write_fd)
+        self = cls(process, transport, folder, write_fd)
         try:
             await self._begun()
         except BaseException:
@@ -168,13 +175,11 @@ class AgentProcess:
             await asyncio.wait([self._gone], timeout=REAP_SECONDS)
         if self._process.returncode != 0:  # it was killed: what it had adopted lives
             kill_all(_strays(self._folder))
-        self.close_stdin()
         for task in (self._complaints, self._gone):
             task.cancel()
         await asyncio.wait([self._complaints, self._gone])
-        with suppress(TimeoutError):
-            async with asyncio.timeout(REAP_SECONDS):
-                await self._process.wait()  # also for the pipes, which nobody holds any more
+        self._transport.close()  # its pipes too, which it does not need any more
+        await asyncio.sleep(0)  # when they are closed
 
     def _signal_all(self, number: int) -> None:
         for process in descendants(self._process.pid):
@@ -194,6 +199,21 @@ class AgentProcess:
         decoder = Decoder()
         while data := await self._process.stderr.read(CHUNK_BYTES):
             self.complaint = (self.complaint + decoder.text(data))[-COMPLAINT_CHARACTERS:]
+
+
+async def _subprocess(
+    *command: str, **options: Any
+) -> tuple[asyncio.subprocess.Process, asyncio.SubprocessTransport]:
+    """Do as `create_subprocess_exec` does with three pipes, and return its transport as well.
+
+    Who does not have that cannot close the pipes: `Process.wait` returns as soon as the exit code
+    is known, and leaves them to the garbage collector.
+    """
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.subprocess_exec(
+        partial(SubprocessStreamProtocol, limit=CHUNK_BYTES, loop=loop), *command, **options
+    )
+    return asyncio.subprocess.Process(transport, protocol, loop), transport
 
 
 async def until_gone(folder: Path) -> None:

@@ -113,6 +113,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("question_id", "question", "kind", "reason", "to")),
     EventType("human.nudge", "the human put an instruction into the running agent", "human",
               ("from", "to", "content", "mode", "id")),
+    EventType("human.budget", "the human set a budget, or let the settings' hold again", "human",
+              ("scope", "key", "period", "usd", "tokens", "is_own", "by")),
     EventType("channel.dead", "a channel did not take what the human should be told",
               "human", ("channel", "notice", "delivery", "reason")),
     EventType("memory.written", "something was written to a memory", _ENTITY,

@@ -244,13 +244,15 @@ class Deed(Record):
 
     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
-    address), `remember` the pattern that "allow always" will allow.
+    address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
+    what is short (`agiraph.money.Shortage`).
     """
 
     tool: str
     subject: str = ""
     rule: str = ""
     remember: str = ""
+    shortage: str = ""
 
 
 class Question(Record):

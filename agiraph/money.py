@@ -21,6 +21,9 @@ WhenSpent = Literal["ask", "stop"]
 """What an entity does that is out of budget: ask the human for more, or fail."""
 
 STOP: Final = "stop here"
+SET_ANEW: Final = "set anew"
+"""What answers a question for more once a person has set the budget itself: look again."""
+
 SAYS_STOP: Final = frozenset({STOP, "stop", "no", "n", "s", "deny"})
 AMOUNT: Final = re.compile(
     r"(?:raise(?: it)?(?: by)?\s*)?\$?\s*(\d[\d,_]*(?:\.\d+)?)\s*(k|m)?\s*(.*)"
@@ -58,7 +61,8 @@ class RunTerms(Record):
 class BudgetState(Record):
     """A budget as it stands: its limits with all raises, what is spent, how often it was raised.
 
-    `day` is the day of UTC that a daily budget is of, `name` what people call its key.
+    `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
+    it was set for this one, else it is that of the settings; `sets` is how often a person set it.
     """
 
     scope: BudgetScope
@@ -71,6 +75,8 @@ class BudgetState(Record):
     spent_usd: float = 0.0
     spent_tokens: int = 0
     raises: int = 0
+    sets: int = 0
+    is_own: bool = False
 
 
 class Shortage(Record):
@@ -92,9 +98,10 @@ class Shortage(Record):
 
     @property
     def identity(self) -> str:
-        """What is the same for all who lack the same thing until it is raised."""
+        """What is the same for all who lack the same thing until it is raised, or set anew."""
         one = self.budget
-        return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}"
+        set_anew = f":{one.sets}" if one.sets else ""
+        return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}"
 
     def told(self) -> str:
         """Return it in words."""
@@ -119,6 +126,15 @@ class Raised(Record):
         if self.tokens is not None:
             return f"raise by {exact(self.tokens, 'tokens')}"
         return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
+
+
+def is_outdated(identity: str, budget: BudgetState) -> bool:
+    """Whether a shortage of this identity was one of this budget as it no longer stands."""
+    scope, key, day, unit, *_ = identity.split(":")
+    if (scope, key, bool(day)) != (budget.scope, budget.key, budget.period == "day"):
+        return False
+    now = Shortage(budget=budget, unit="tokens" if unit == "tokens" else "usd", needs=0)
+    return identity != now.identity
 
 
 def whose(budget: BudgetState) -> str:
@@ -186,11 +202,34 @@ def parse_raise(text: str, unit: Unit) -> Raised:
     named = UNITS.get(found[3].strip(), "?") if found else "?"
     if found is None or named == "?":
         raise InvalidInput(_not_understood(text))
-    amount = float(re.sub(r"[,_]", "", found[1])) * {"k": 1e3, "m": 1e6}.get(found[2] or "", 1)
+    amount = _amount(found)
     if amount <= 0 or amount > 1e12:
         raise InvalidInput(_not_understood(text))
     is_money = "$" in words or named == "usd" or (named is None and unit == "usd")
     return Raised(usd=amount) if is_money else Raised(tokens=max(1, int(amount)))
+
+
+def parse_limit(text: str, unit: Unit) -> float | Literal["none"]:
+    """Return what may be spent, as '5', '$2.50', '40k', '2m' or 'none' say it; InvalidInput.
+
+    None is no bound. Tokens are whole.
+    """
+    words = " ".join(text.split()).casefold()
+    if words == "none":
+        return "none"
+    found = AMOUNT.fullmatch(words)
+    named = UNITS.get(found[3].strip(), "?") if found and not words.startswith("raise") else "?"
+    is_other = "$" in words and unit == "tokens"
+    if found is None or named not in (None, unit) or is_other:
+        kind = "US dollars, as 5 or 2.50" if unit == "usd" else "tokens, as 40000, 40k or 2m"
+        raise InvalidInput(f"'{text[:80]}' is no limit (possible: {kind}, or 'none')")
+    amount = _amount(found)
+    return float(int(amount)) if unit == "tokens" else amount
+
+
+def _amount(found: re.Match[str]) -> float:
+    """Return the number that AMOUNT has found."""
+    return float(re.sub(r"[,_]", "", found[1])) * {"k": 1e3, "m": 1e6}.get(found[2] or "", 1)
 
 
 def _not_understood(text: str) -> str:

@@ -45,6 +45,7 @@ COMMANDS: dict[str, Entry] = {
     "files": Entry(LOOK, "cli.files:files", "List an agent's files, or print one."),
     "memory": Entry(LOOK, "cli.memory:memory", "List, read or search what an agent remembers."),
     "usage": Entry(LOOK, "cli.usage:usage", "Tell what was spent, in tokens and money."),
+    "budget": Entry(LOOK, "cli.budget:budget", "Show what may be spent, or set it."),
     "triggers": Entry(LOOK, "cli.triggers:triggers", "List, add, pause or cancel triggers."),
     "pause": Entry(STEER, "cli.steer:pause", "Let an entity stand still."),
     "resume": Entry(STEER, "cli.steer:resume", "Let a paused entity go on."),

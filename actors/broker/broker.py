@@ -17,14 +17,15 @@ from pydantic import ValidationError
 from actors.broker.calls import Calls, HandedOn, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
-from actors.broker.limits import is_of
 from actors.broker.listeners import Listeners
+from actors.broker.orders import Order, minded
 from actors.broker.services import Services
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import InvalidInput, Refused
-from agiraph.ids import HUMAN, NodeId, RunId, agent_of
+from agiraph.ids import NodeId, RunId, agent_of
 from agiraph.messages import (
+    AskBudgets,
     AskUsage,
     Body,
     CallModel,
@@ -44,6 +45,7 @@ from agiraph.messages import (
     RaiseBudget,
     RefusedReply,
     SetBudget,
+    UnsetBudget,
     UsageTable,
 )
 from agiraph.models import Event
@@ -142,25 +144,16 @@ class Broker:
             case CloseDoor(token=token):
                 if self._runtime.home.system.doors.exists():
                     self._the_door().close(received.header.sender, token)
-            case RaiseBudget() | SetBudget() as order:
-                self._side.start(self._change_budget(received, order))
+            case RaiseBudget() | SetBudget() | UnsetBudget() | AskBudgets() as order:
+                self._side.start(self._mind_budgets(received, order))
             case other:
                 self._runtime.log.warning("not for the broker", type=type(other).__name__)
 
-    async def _change_budget(self, received: Received, order: RaiseBudget | SetBudget) -> None:
-        """Let a budget be another, for the human or (a raise) for an entity of its own agent."""
-        sender = received.header.sender
-        match order:
-            case SetBudget(budget=budget) if sender == HUMAN:
-                self._calls.limits.set(budget)
-            case RaiseBudget(budget=state) if sender == HUMAN or is_of(state, agent_of(sender)):
-                self._calls.limits.raise_by(state, order.usd, order.tokens, order.cause)
-            case _:
-                refused = RefusedReply(reason="this budget is not yours", kind="Refused")
-                await self._reply(received, refused)
-                return
+    async def _mind_budgets(self, received: Received, order: Order) -> None:
+        """Tell of budgets, or let one be another; it is on disk before the answer goes."""
+        answer = minded(order, received.header.sender, self._calls)
         await self._ledger.kept()
-        await self._reply(received, Ok())
+        await self._reply(received, answer)
 
     def _checked(self, model: str) -> Ok | RefusedReply:
         try:

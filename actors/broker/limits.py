@@ -1,13 +1,19 @@
-"""Limits: which budgets there are, and by how much they were raised, in `system/usage.db`."""
+"""Limits: which budgets there are, and by how much they were raised, in `system/usage.db`.
+
+A budget that a person sets counts how often it was set: so whoever lacks money afterwards asks a
+new question, and is not given the answer to an old one. What was raised before is void then; its
+rows stay, since a raise that is asked for again must be known.
+"""
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
 
 from actors.broker.spending import Line, Spending, day_of
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
 from agiraph.ids import agent_of
-from agiraph.money import Budget, BudgetScope, BudgetState, Period
+from agiraph.money import Budget, BudgetScope, BudgetState, Period, Unit
 from agiraph.turns import ModelRequest
 
 SCHEMA: Final = """
@@ -17,6 +23,8 @@ CREATE TABLE IF NOT EXISTS budgets (
     period TEXT NOT NULL,
     usd REAL,
     tokens INTEGER,
+    sets INTEGER NOT NULL DEFAULT 0,
+    is_own INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (scope, key, period)
 );
 CREATE TABLE IF NOT EXISTS raises (
@@ -31,6 +39,10 @@ CREATE TABLE IF NOT EXISTS raises (
 );
 CREATE INDEX IF NOT EXISTS raises_of_budget ON raises (scope, key, period, day);
 """
+NEWER: Final = {"sets": "INTEGER NOT NULL DEFAULT 0", "is_own": "INTEGER NOT NULL DEFAULT 1"}
+"""Columns that databases of older versions have not; `is_own` 0: the settings' hold again."""
+
+UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
 PERIODS: Final[tuple[Period, ...]] = ("total", "day")
 Key = tuple[BudgetScope, str, Period]
 
@@ -47,27 +59,86 @@ class Limits:
         self._config = config
         self._clock = clock
         db.executescript(SCHEMA)
-        rows = db.execute("SELECT scope, key, period, usd, tokens FROM budgets")
-        self._set = {
-            (scope, key, period): Budget(
-                scope=scope, key=key, usd=usd, tokens=tokens, period=period
-            )
-            for scope, key, period, usd, tokens in rows
-        }
+        known = {row[1] for row in db.execute("PRAGMA table_info(budgets)")}
+        for name, kind in NEWER.items():
+            if name not in known:
+                db.execute(f"ALTER TABLE budgets ADD COLUMN {name} {kind}")
+        self._set: dict[Key, Budget] = {}
+        self._sets: dict[Key, int] = {}
+        rows = db.execute("SELECT scope, key, period, usd, tokens, sets, is_own FROM budgets")
+        for scope, key, period, usd, tokens, sets, is_own in rows:
+            place = (scope, key, period)
+            self._sets[place] = sets
+            if is_own:
+                self._set[place] = Budget(
+                    scope=scope, key=key, usd=usd, tokens=tokens, period=period
+                )
 
     # --- setting ---------------------------------------------------------------------------------
 
-    def set(self, budget: Budget) -> None:
-        """Let this budget hold; one without any limit is one no more, also if settings have one."""
-        key = (budget.scope, budget.key, budget.period)
-        if self._set.get(key) == budget:
-            return
+    def set(self, budget: Budget, keep: Iterable[Unit] = ()) -> BudgetState:
+        """Let this budget hold as a person wants it, and return how it stands then.
+
+        The units in `keep` stay as they are, with their raises; in the others what was raised is
+        void. One without any limit bounds nothing, also if the settings have one. The same again
+        changes nothing.
+        """
+        place, kept = _place(budget), set(keep)
+        before = self._held(*place)
+        if before is not None and kept:
+            same: dict[str, float | None] = {unit: getattr(before, unit) for unit in kept}
+            budget = budget.model_copy(update=same)
+        named = [unit for unit in UNITS if unit not in kept]
+        if self._set.get(place) != budget or self._is_raised(place, named):
+            self._change(place, budget, named)
+        return self.state(budget)
+
+    def unset(self, scope: BudgetScope, key: str, period: Period) -> BudgetState:
+        """Let the settings' budget hold again, and return how it stands then."""
+        place = (scope, key, period)
+        if place in self._set or self._is_raised(place, UNITS):
+            self._change(place, None, UNITS)
+        nothing = Budget(scope=scope, key=key, period=period)
+        return self.state(self._default(*place) or nothing)
+
+    def _keep(self, budget: Budget) -> None:
+        """Keep a budget that calls bring along."""
+        place = _place(budget)
+        if self._set.get(place) != budget:
+            self._write(place, budget, self._sets.get(place, 0))
+
+    def _change(self, place: Key, budget: Budget | None, units: Iterable[Unit]) -> None:
+        """Write down what a person wants, and that raises are void, at once."""
+        is_alone = not self._db.in_transaction
+        self._db.execute("BEGIN" if is_alone else "SAVEPOINT changed")
+        self._void_raises(place, units)
+        self._write(place, budget, self._sets.get(place, 0) + 1)
+        self._db.execute("COMMIT" if is_alone else "RELEASE changed")
+
+    def _write(self, place: Key, budget: Budget | None, sets: int) -> None:
+        """Write a row: a budget, or (None) that there is none of its own any more."""
+        limits = (None, None) if budget is None else (budget.usd, budget.tokens)
         self._db.execute(
-            "INSERT OR REPLACE INTO budgets (scope, key, period, usd, tokens)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (*key, budget.usd, budget.tokens),
+            "INSERT OR REPLACE INTO budgets (scope, key, period, usd, tokens, sets, is_own)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*place, *limits, sets, budget is not None),
         )
-        self._set[key] = budget
+        self._sets[place] = sets
+        if budget is None:
+            self._set.pop(place, None)
+        else:
+            self._set[place] = budget
+
+    def _is_raised(self, place: Key, units: Iterable[Unit]) -> bool:
+        usd, tokens, _ = self._raises(place, self._day(place[2]))
+        return any(usd if unit == "usd" else tokens for unit in units)
+
+    def _void_raises(self, place: Key, units: Iterable[Unit]) -> None:
+        void = ", ".join(f"{unit} = 0" for unit in sorted(units))
+        if void:
+            self._db.execute(
+                f"UPDATE raises SET {void} WHERE scope = ? AND key = ? AND period = ?", place
+            )
 
     def raise_by(self, state: BudgetState, usd: float, tokens: int, cause: str) -> None:
         """Raise a budget; asked for again under the same cause it is the same raise."""
@@ -85,10 +156,10 @@ class Limits:
         agent = agent_of(request.entity) or ""
         wanted: dict[Key, Budget] = {}
         for budget in given(request):
-            key = (budget.scope, budget.key, budget.period)
+            key = _place(budget)
             wanted[key] = _filled(budget, wanted.get(key) or self._held(*key))
             if budget.scope == "run":
-                self.set(wanted[key])
+                self._keep(wanted[key])
         keys: list[tuple[BudgetScope, str]] = [("run", request.run_id), ("agent", agent)]
         keys += [("trigger", f"{agent}/{request.trigger}")] if request.trigger else []
         for scope, named in keys:
@@ -116,6 +187,16 @@ class Limits:
         states = [self.state(keys[key]) for key in sorted(keys)]
         return [state for state in states if state.usd is not None or state.tokens is not None]
 
+    def among(self, keys: Iterable[tuple[BudgetScope, str]]) -> list[BudgetState]:
+        """Return the budgets of these, and those that were set for the triggers of an agent."""
+        wanted = {(scope, key, period): True for scope, key in keys for period in PERIODS}
+        agents = {key for scope, key, _ in wanted if scope == "agent"}
+        for place in self._set:
+            if place[0] == "trigger" and place[1].partition("/")[0] in agents:
+                wanted[place] = True
+        held = {place: self._held(*place) for place in wanted}
+        return [self.state(budget) for budget in held.values() if budget is not None]
+
     def _held(self, scope: BudgetScope, key: str, period: Period) -> Budget | None:
         """Return the budget that was set, else that of the settings."""
         own = self._set.get((scope, key, period))
@@ -136,9 +217,9 @@ class Limits:
 
     def state(self, budget: Budget) -> BudgetState:
         """Return a budget with its raises and with what is spent."""
-        day = day_of(self._clock.now()) if budget.period == "day" else ""
+        place, day = _place(budget), self._day(budget.period)
         spent = self._spending.of(Line(budget.scope, budget.key, day))
-        usd, tokens, raises = self._raises(budget, day)
+        usd, tokens, raises = self._raises(place, day)
         return BudgetState(
             scope=budget.scope,
             key=budget.key,
@@ -149,15 +230,25 @@ class Limits:
             spent_usd=spent.usd,
             spent_tokens=spent.tokens,
             raises=raises,
+            sets=self._sets.get(place, 0),
+            is_own=place in self._set,
         )
 
-    def _raises(self, budget: Budget, day: str) -> tuple[float, int, int]:
+    def _day(self, period: Period) -> str:
+        return day_of(self._clock.now()) if period == "day" else ""
+
+    def _raises(self, place: Key, day: str) -> tuple[float, int, int]:
+        """Return by how much a budget was raised, in dollars and tokens, and how often."""
         row = self._db.execute(
             "SELECT TOTAL(usd), COALESCE(SUM(tokens), 0), COUNT(*) FROM raises"
-            " WHERE scope = ? AND key = ? AND period = ? AND day = ?",
-            (budget.scope, budget.key, budget.period, day),
+            " WHERE scope = ? AND key = ? AND period = ? AND day = ? AND (usd > 0 OR tokens > 0)",
+            (*place, day),
         ).fetchone()
         return float(row[0]), int(row[1]), int(row[2])
+
+
+def _place(budget: Budget) -> Key:
+    return budget.scope, budget.key, budget.period
 
 
 def _filled(budget: Budget, held: Budget | None) -> Budget:

@@ -14,7 +14,7 @@ from agiraph.agent.loop import Gate
 from agiraph.ids import BROKER, HUMAN, QuestionId, derived_id, message_id
 from agiraph.messages import AskQuestion, RaiseBudget
 from agiraph.models import BUDGET, Deed
-from agiraph.money import RunTerms, Shortage, options_of, parse_raise, question_of
+from agiraph.money import SET_ANEW, RunTerms, Shortage, options_of, parse_raise, question_of
 
 Waiting = Callable[[], AbstractContextManager[None]]
 
@@ -45,7 +45,7 @@ class Treasurer:
             question=question_of(shortage),
             options=options_of(shortage),
             kind=BUDGET,
-            about=Deed(tool=BUDGET, subject=shortage.unit),
+            about=Deed(tool=BUDGET, subject=shortage.unit, shortage=shortage.identity),
             shared=True,
         )
         await runtime.send(HUMAN, body, id=message_id())
@@ -54,6 +54,8 @@ class Treasurer:
         await self._gate.passed()
         if answered.outcome != "answered":
             return False
+        if answered.answer == SET_ANEW:
+            return True  # what holds now is seen when the call is made again
         raised = parse_raise(answered.answer, shortage.unit)
         if raised.is_stop:
             return False

@@ -36,6 +36,26 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
     ],
     "NewToken": [{"name": "dashboard", "scope": "read", "expires_in_seconds": 2592000}],
     "NewLogin": [{"scope": "talk"}],
+    "SetBudget": [{"usd": 5, "tokens": "none"}, {"tokens": 2000000}],
+    "BudgetView": [
+        {
+            "scope": "agent",
+            "agent": AGENT,
+            "agent_name": "survey-this-folder",
+            "key": AGENT,
+            "name": "survey-this-folder",
+            "period": "day",
+            "day": "2026-01-02",
+            "usd": 5,
+            "tokens": None,
+            "spent_usd": 1.25,
+            "spent_tokens": 310000,
+            "left_usd": 3.75,
+            "left_tokens": None,
+            "raises": 0,
+            "is_own": True,
+        }
+    ],
     "SetPresence": [{"status": "away", "until": 1767348000, "channel": "mail"}],
     "AgentSummary": [
         {

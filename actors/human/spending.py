@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
+from actors.human.wakes import book_of
 from agiraph.api import ApiError, UsageView
 from agiraph.errors import AgiraphError
 from agiraph.ids import BROKER, COORDINATOR_NAME, AgentId
@@ -38,8 +39,13 @@ async def usage_view(
 
 
 def _budget_named(gateway: Gateway, state: BudgetState) -> BudgetState:
-    names = {agent.id: agent.name for agent in gateway.agents.all()}
-    return state.model_copy(update={"name": names.get(AgentId(state.key), "")})
+    named = state.key.partition("/")[0]
+    agent = gateway.agents.get(AgentId(named)) if state.scope in ("agent", "trigger") else None
+    name = agent.name if agent is not None else ""
+    if agent is not None and state.scope == "trigger":
+        trigger = book_of(gateway.agents, agent).triggers.get(state.key.partition("/")[2])
+        name = trigger.name if trigger is not None else ""
+    return state.model_copy(update={"name": name})
 
 
 def _name_of(row: UsageRow, names: dict[tuple[str, str], str]) -> str:

@@ -1,4 +1,4 @@
-"""When a parked agent wakes by itself: what its record and its triggers say."""
+"""An agent's triggers as they stand on disk, and when it wakes by itself while it is parked."""
 
 from actors.human.agents import Agents
 from agiraph.clock import iso
@@ -9,6 +9,15 @@ from agiraph.triggers.book import Book, Bounds
 UNUSED = Bounds(late_seconds=0, per_minute=1)
 
 
+def book_of(agents: Agents, agent: Agent) -> Book:
+    """Return an agent's triggers; an empty book if they cannot be read."""
+    try:
+        text = agents.home_of(agent).triggers.read_text(encoding="utf-8")
+        return Book.read(agent.id, text, UNUSED)
+    except (OSError, Corrupt, UnicodeDecodeError):
+        return Book(agent.id, UNUSED)
+
+
 def next_wake(agents: Agents, agent: Agent) -> str:
     """Return when an agent's next cycle begins or its next trigger is due, '' if nothing is set.
 
@@ -16,11 +25,6 @@ def next_wake(agents: Agents, agent: Agent) -> str:
     """
     if agent.next_cycle_at is not None:
         return f"cycle {agent.cycle + 1} at {iso(agent.next_cycle_at)}"
-    try:
-        text = agents.home_of(agent).triggers.read_text(encoding="utf-8")
-        book = Book.read(agent.id, text, UNUSED)
-    except (OSError, Corrupt, UnicodeDecodeError):
-        return ""
-    active = [trigger for trigger in book.triggers.values() if trigger.is_active]
+    active = [t for t in book_of(agents, agent).triggers.values() if t.is_active]
     due = min(((t.next_due, t.name) for t in active if t.next_due is not None), default=None)
     return f"'{due[1]}' at {iso(due[0])}" if due else ""

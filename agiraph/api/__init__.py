@@ -27,6 +27,7 @@ from agiraph.api.agents import (
 )
 from agiraph.api.approvals import ApprovalView
 from agiraph.api.base import JsonObject, Request, View
+from agiraph.api.budgets import BudgetView, SetBudget
 from agiraph.api.channels import ChannelTest, ChannelView, DeliveryView, Presence, SetPresence
 from agiraph.api.conversation import (
     ConversationMessage,
@@ -59,6 +60,7 @@ __all__ = [
     "ApprovalView",
     "Archived",
     "BoardView",
+    "BudgetView",
     "ChannelTest",
     "ChannelView",
     "ConsoleTicket",
@@ -107,6 +109,7 @@ __all__ = [
     "Sent",
     "ServedToolView",
     "SessionView",
+    "SetBudget",
     "SetPresence",
     "StageView",
     "TokenView",

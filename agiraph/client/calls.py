@@ -3,6 +3,7 @@
 from agiraph.client.access import AccessCalls
 from agiraph.client.agents import AgentCalls
 from agiraph.client.approvals import ApprovalCalls
+from agiraph.client.budgets import BudgetCalls
 from agiraph.client.channels import ChannelCalls
 from agiraph.client.conversation import ConversationCalls
 from agiraph.client.entities import EntityCalls
@@ -19,6 +20,7 @@ class Calls(
     ApprovalCalls,
     ChannelCalls,
     TriggerCalls,
+    BudgetCalls,
     WorkCalls,
     FileCalls,
     EntityCalls,

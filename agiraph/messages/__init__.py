@@ -68,7 +68,9 @@ from agiraph.messages.event import (
     Status,
 )
 from agiraph.messages.model import (
+    AskBudgets,
     AskUsage,
+    BudgetTable,
     CallModel,
     CancelCall,
     CheckModel,
@@ -81,6 +83,7 @@ from agiraph.messages.model import (
     Overheard,
     RaiseBudget,
     SetBudget,
+    UnsetBudget,
     UsageTable,
 )
 from agiraph.messages.node import (
@@ -127,6 +130,7 @@ from agiraph.messages.trigger import (
 __all__ = [
     "MESSAGES",
     "Addresses",
+    "AskBudgets",
     "AskDepths",
     "AskQuestion",
     "AskUsage",
@@ -136,6 +140,7 @@ __all__ = [
     "BeginRun",
     "BoardState",
     "Body",
+    "BudgetTable",
     "CallModel",
     "CallTool",
     "CancelCall",
@@ -213,6 +218,7 @@ __all__ = [
     "TriggerFired",
     "TriggerState",
     "TriggerTable",
+    "UnsetBudget",
     "UsageTable",
     "ViewBoard",
     "Wake",
@@ -248,7 +254,8 @@ MESSAGES: tuple[type[Body], ...] = (
         SubNodeEnded,
     ),
     *(CallModel, ModelAnswer, ModelFailed, ModelDelta, CancelCall, ListModels, ModelCatalog),
-    *(CheckModel, AskUsage, UsageTable, RaiseBudget, SetBudget, ListenIn, Overheard),
+    *(CheckModel, AskUsage, UsageTable, RaiseBudget, ListenIn, Overheard),
+    *(SetBudget, UnsetBudget, AskBudgets, BudgetTable),
     *(OpenDoor, DoorOpened, CloseDoor, DoorFailed),
     *(CallTool, ToolResult, CancelTool, ToolProgress, ListTools, ToolsListed),
     *(FetchResult, NoSuchCall),

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from agiraph.ids import AgentId
 from agiraph.messages.body import Body
-from agiraph.money import Budget, BudgetState, Shortage
+from agiraph.money import Budget, BudgetScope, BudgetState, Period, Shortage, Unit
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
 
 
@@ -115,13 +115,46 @@ class RaiseBudget(Body):
 
 
 class SetBudget(Body):
-    """Let this budget hold from now on. Human gateway to the broker; `control.ok` when it stands.
+    """Let this budget hold from now on. Human gateway to the broker; `model.budgets` as it stands.
 
-    One without any limit bounds nothing, also where the settings have one.
+    Of the units in `keep` it says nothing: they stay as they are. What was raised before is void in
+    the others. One without any limit bounds nothing, also where the settings have one. `models` are
+    those that must have a price if it is in dollars.
     """
 
     TYPE = "model.set_budget"
     budget: Budget
+    keep: tuple[Unit, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+class UnsetBudget(Body):
+    """Let the settings' budget hold again. Human gateway to the broker; `model.budgets`."""
+
+    TYPE = "model.unset_budget"
+    scope: BudgetScope
+    key: str
+    period: Period = "total"
+
+
+class AskBudgets(Body):
+    """How do these agents, runs and triggers stand with money? To the broker; `model.budgets`.
+
+    `keys` are scopes and keys. Of an agent those are told too that were set for its triggers.
+    """
+
+    TYPE = "model.ask_budgets"
+    keys: tuple[tuple[BudgetScope, str], ...]
+
+
+class BudgetTable(Body):
+    """Budgets as they stand. Broker to the one who asked, or who changed one: that one.
+
+    One that was set to bound nothing is among them, what never had a limit is not.
+    """
+
+    TYPE = "model.budgets"
+    budgets: tuple[BudgetState, ...]
 
 
 class AskUsage(Body):

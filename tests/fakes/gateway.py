@@ -19,11 +19,13 @@ from agiraph.home import Home
 from agiraph.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
 from agiraph.journal import replace_file
 from agiraph.messages import (
+    AskBudgets,
     AskDepths,
     AskQuestion,
     AskUsage,
     Attach,
     Body,
+    BudgetTable,
     ChangeTrigger,
     CheckModel,
     ChildInfo,
@@ -38,12 +40,15 @@ from agiraph.messages import (
     ModelCatalog,
     Ok,
     RefusedReply,
+    SetBudget,
     StartChild,
     StopChild,
     Ticket,
+    UnsetBudget,
     UsageTable,
 )
-from agiraph.models import Agent, Event
+from agiraph.models import BUDGET, Agent, Deed, Event
+from agiraph.money import BudgetState
 from agiraph.triggers.book import Bounds
 from agiraph.turns import Usage
 from tests.fakes.line import FakeLine, arrived
@@ -206,6 +211,13 @@ class World:
         answers = self.line.answers
         answers[ListChildren] = lambda body: ChildTable(children=tuple(self.children.values()))
         answers[AskDepths] = lambda body: Depths(depths={f"{AGENT}/coordinator": (3, 400)})
+        answers[AskBudgets] = lambda body: BudgetTable(budgets=())
+        answers[SetBudget] = lambda body: BudgetTable(
+            budgets=(BudgetState(**body.budget.model_dump(), is_own=True, sets=1),)
+        )
+        answers[UnsetBudget] = lambda body: BudgetTable(
+            budgets=(BudgetState(scope=body.scope, key=body.key, period=body.period),)
+        )
         answers[AskUsage] = lambda body: UsageTable(
             by_entity={f"{AGENT}/coordinator": Usage(input_tokens=10, output_tokens=5)},
             total=Usage(input_tokens=10, output_tokens=5),
@@ -281,9 +293,17 @@ def refused(call: Callable[..., object], *args: object, **named: object) -> ApiE
     raise AssertionError("nothing was refused")
 
 
-def ask(world: World, id: str = "q1", sender: str = f"{AGENT}/alice-1") -> None:
-    """Let an entity ask the human."""
+def ask(
+    world: World, id: str = "q1", sender: str = f"{AGENT}/alice-1", about: Deed | None = None
+) -> None:
+    """Let an entity ask the human; about a deed: for more money."""
     question = AskQuestion(
-        question_id=QuestionId(id), agent=AGENT, from_name="Alice", question="Which database?"
+        question_id=QuestionId(id),
+        agent=AGENT,
+        from_name="Alice",
+        question="Which database?",
+        kind="question" if about is None else BUDGET,
+        about=about,
+        shared=about is not None,
     )
     world.arrive(arrived(question, sender))

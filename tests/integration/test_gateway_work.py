@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.api import FileContent, Folder
+from agiraph.api import FileContent, Folder, NewTrigger
 from agiraph.client import Client, NotReachable
-from agiraph.messages import (
-    Status,
-)
-from tests.fakes.gateway import AGENT, RUN, World, gateway_world, refused
+from agiraph.messages import AskBudgets, Body, BudgetTable, RefusedReply, Status, UnsetBudget
+from agiraph.messages import SetBudget as OrderBudget
+from agiraph.models import BUDGET, Deed
+from agiraph.money import Budget, BudgetState, Shortage
+from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
 
 COORDINATOR = f"{AGENT}/coordinator"
@@ -156,3 +157,70 @@ def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, clien
     world.children[address] = world.children[address].model_copy(update=beat)
     row = next(row for row in client.entities() if row.address == address)
     assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)
+
+
+def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) -> None:
+    agent = world.add_agent()
+    made = client.add_trigger(
+        "survey",
+        NewTrigger(
+            type="heartbeat", config={"interval_seconds": 60}, action="Look", name="minutes"
+        ),
+    )
+    orders: list[Body] = []
+    state = BudgetState(
+        scope="trigger", key=f"{AGENT}/{made.id}", tokens=9, spent_tokens=10, sets=1
+    )
+
+    def table(order: Body) -> BudgetTable:
+        orders.append(order)
+        return BudgetTable(budgets=(state,))
+
+    for kind in (OrderBudget, UnsetBudget, AskBudgets):
+        world.line.answers[kind] = table
+    [shown] = client.budgets("survey")
+    assert (shown.name, shown.agent_name, shown.tokens, shown.left_tokens) == (
+        "minutes",
+        "survey",
+        9,
+        0,
+    )
+    assert client.budgets() == [shown]
+    shortage = Shortage(budget=state.model_copy(update={"sets": 0}), unit="tokens", needs=1)
+    about = Deed(tool=BUDGET, subject="tokens", shortage=shortage.identity)
+    ask(world, "b-1", about=about)
+    ask(world, "b-2", about=Deed(tool=BUDGET, subject="usd"))
+    assert client.set_budget("survey", tokens=9, trigger="minutes") == shown
+    assert client.set_budget("survey", usd="none", tokens=2, period="day").key == made.id
+    client.remove_budget("survey", period="day", trigger=made.id)
+    asked, _, order, daily, back = orders
+    assert asked == AskBudgets(keys=(("agent", AGENT), ("run", RUN), ("trigger", state.key)))
+    models = tuple(dict.fromkeys((agent.model, agent.worker_model)))
+    own = Budget(scope="trigger", key=state.key, tokens=9)
+    assert order == OrderBudget(budget=own, keep=("usd",), models=models)
+    own = Budget(scope="agent", key=AGENT, tokens=2, period="day")
+    assert daily == OrderBudget(budget=own, models=models)
+    assert back == UnsetBudget(scope="trigger", key=state.key, period="day")
+    assert [one.id for one in client.questions(status="open")] == ["b-2"]
+    told = [event.data for event in world.line.events() if event.type == "human.budget"]
+    assert [(one["key"], one["tokens"]) for one in told] == [(state.key, 9)], "told once"
+
+
+def test_what_is_no_budget_is_refused_in_words(world: World, client: Client) -> None:
+    world.add_agent()
+    path = "/agents/survey/budgets"
+    wrong = [
+        ({"usd": -5}, "usd: -5 is no limit: US dollars from 0 to 1,000,000,000,000, or 'none'"),
+        ({"tokens": 1.5}, "tokens: 1.5 is no limit: whole tokens"),
+        ({"usd": "much"}, "usd: 'much' is no limit"),
+        ({}, "name a limit: usd, tokens or both"),
+    ]
+    for body, words in wrong:
+        answer = client._http.patch(f"{path}/total", json=body)
+        assert (answer.status_code, words in answer.json()["detail"]) == (422, True), answer.text
+    assert client._http.patch(f"{path}/week", json={"usd": 5}).status_code == 422
+    assert "known: survey" in refused(client.set_budget, "nobody", usd=5).detail
+    unknown = refused(client.set_budget, "survey", usd=5, trigger="t-1")
+    assert (unknown.status, "unknown trigger 't-1' (known: none)" in unknown.detail) == (404, True)
+    world.line.answers[OrderBudget] = lambda _: RefusedReply(reason="no price", kind="Refused")
+    assert (refused(client.set_budget, "survey", usd=5).status) == 422

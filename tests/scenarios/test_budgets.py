@@ -129,3 +129,46 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
     [node] = place.json("board", agent)
     assert (node["status"], node["summary"]) == ("completed", "It is written.")
     agents.unlink()
+
+
+def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(
+    drowsy_place: Place,
+) -> None:
+    place = drowsy_place
+    first = dear(call("finish", summary="Done."), LIMIT - 500)
+    place.plays(coordinator=[first, call("finish", summary="Done again.")])
+    agent = begin(place, "Spend by and by")
+    await_end(place, agent)
+    unpriced = place.command("budget", agent, "--usd", "5")
+    assert (unpriced.returncode, "the price of anthropic/fake is not" in unpriced.stderr) == (
+        2,
+        True,
+    )
+    place.command("triggers", agent, "add", "Look", "--every", "1h", "--name", "hourly")
+    place.json("budget", agent, "--trigger", "hourly", "--tokens", "40k", "--per-day")
+    assert place.json("budget", agent, "--tokens", "60k")["left_tokens"] == 500
+    place.command("kill", "broker")
+    told = place.json("budget", agent)
+    assert [(one["scope"], one["name"], one["tokens"], one["is_own"]) for one in told] == [
+        ("agent", "spend-by-and-by", LIMIT, True),
+        ("trigger", "hourly", 40_000, True),
+    ]
+    unknown = place.command("budget", agent, "--trigger", "daily", "--tokens", "1k")
+    assert "unknown trigger 'daily' (known: t-" in unknown.stderr
+    begin(place, "Spend more", "--agent", agent)
+    [question] = until(lambda: place.json("questions", agent), "more is asked for")
+    assert "60,000 tokens of the agent" in question["question"]
+    line = place.command("budget", agent, "--tokens", "200k").stdout
+    assert line.startswith("spend-by-and-by: 200,000 tokens in all (59,500 tokens spent, 140,500")
+    await_end(place, agent)
+    [asked] = place.json("questions", agent, "--all")
+    assert (asked["status"], asked["answered_via"]) == ("answered", "budget")
+    assert place.json("budget", agent, "--remove")["tokens"] is None
+    assert [one["scope"] for one in place.json("budget", agent)] == ["trigger"]
+    events = [row["data"] for row in place.json("events", agent, "--type", "human.budget")]
+    assert [(one["scope"], one["tokens"]) for one in events] == [
+        ("trigger", 40_000),
+        ("agent", LIMIT),
+        ("agent", 200_000),
+        ("agent", None),
+    ]

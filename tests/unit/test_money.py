@@ -12,6 +12,7 @@ from agiraph.money import (
     Shortage,
     Unit,
     options_of,
+    parse_limit,
     parse_raise,
     question_of,
 )
@@ -79,3 +80,30 @@ def test_every_ready_answer_is_understood_and_is_enough(
         assert shortage.limit + amount - shortage.spent >= shortage.needs * 0.999
         assert parse_raise(raised.text, unit) == raised
     assert parse_raise(stop, unit).is_stop
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "limit"),
+    [
+        ("5", "usd", 5),
+        ("$2.50", "usd", 2.5),
+        ("0", "usd", 0),
+        ("1,000 dollars", "usd", 1000),
+        ("none", "usd", "none"),
+        ("40k", "tokens", 40_000),
+        ("2M tokens", "tokens", 2_000_000),
+        ("None", "tokens", "none"),
+    ],
+)
+def test_limits_are_read(text: str, unit: Unit, limit: float | str) -> None:
+    assert parse_limit(text, unit) == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("-5", "usd"), ("", "usd"), ("much", "usd"), ("5 tokens", "usd"), ("nan", "usd"),
+     ("raise by 5", "usd"), ("$5", "tokens"), ("5 dollars", "tokens"), ("-1", "tokens")],
+)  # fmt: skip
+def test_what_is_no_limit_is_refused_with_what_is_possible(text: str, unit: Unit) -> None:
+    with pytest.raises(InvalidInput, match="is no limit"):
+        parse_limit(text, unit)

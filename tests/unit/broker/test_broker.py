@@ -15,10 +15,12 @@ from actors.launch import Launch
 from actors.runtime import Runtime
 from agiraph.clock import SystemClock
 from agiraph.config import Config
-from agiraph.ids import BROKER, RECORDER, AgentId, message_id
+from agiraph.ids import BROKER, HUMAN, RECORDER, AgentId, message_id
 from agiraph.messages import (
     MESSAGES,
+    AskBudgets,
     AskUsage,
+    BudgetTable,
     CallModel,
     CancelCall,
     CheckModel,
@@ -32,8 +34,11 @@ from agiraph.messages import (
     Overheard,
     RefusedReply,
     ReportEvents,
+    SetBudget,
+    UnsetBudget,
     UsageTable,
 )
+from agiraph.money import Budget
 from agiraph.providers.base import OnText, ProviderError
 from agiraph.turns import ModelRequest, ModelResponse
 from tests.unit.broker.stubs import (
@@ -430,3 +435,31 @@ def test_closing_lets_connections_go_and_drops_calls(tmp_path: Path) -> None:
     play(tmp_path, stub, scene)
     assert stub.is_closed
     assert stub.cancelled.is_set()
+
+
+def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(tmp_path: Path) -> None:
+    async def scene(place: Office) -> None:
+        ada, human = await place.join(), await place.join(HUMAN)
+        usd = Budget(scope="agent", key="shop-1", usd=2)
+        for order in (SetBudget(budget=usd), UnsetBudget(scope="agent", key="shop-1")):
+            refused = await ada.ask(BROKER, order)
+            assert isinstance(refused.body, RefusedReply)
+            assert "not yours" in refused.body.reason
+            ada.done(refused)
+        unpriced = SetBudget(budget=usd, models=(MODEL, "anthropic/unpriced"))
+        refused = await human.ask(BROKER, unpriced)
+        assert isinstance(refused.body, RefusedReply)
+        assert "the price of anthropic/unpriced is not known" in refused.body.reason
+        human.done(refused)
+        got = await human.ask(BROKER, SetBudget(budget=usd, models=(MODEL, "nobody/x", "ollama/x")))
+        assert isinstance(got.body, BudgetTable)
+        assert [(one.usd, one.is_own) for one in got.body.budgets] == [(2, True)]
+        told = await human.ask(BROKER, AskBudgets(keys=(("agent", "shop-1"), ("run", "r"))))
+        assert told.body == got.body
+        back = await human.ask(BROKER, UnsetBudget(scope="agent", key="shop-1"))
+        assert isinstance(back.body, BudgetTable)
+        assert [one.usd for one in back.body.budgets] == [None]
+        await ada.close()
+        await human.close()
+
+    play(tmp_path, StubProvider(answer()), scene)

@@ -7,7 +7,7 @@ from actors.broker.ledger import Ledger, Spent
 from actors.broker.limits import Limits, is_of
 from agiraph.clock import SystemClock
 from agiraph.config import BudgetsConfig, load_config
-from agiraph.money import Budget
+from agiraph.money import Budget, Shortage, is_outdated
 from agiraph.turns import ModelRequest, Usage
 from tests.unit.providers.requests import ask
 
@@ -103,10 +103,18 @@ def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
         spend(ledger, 0.5, 0)
     with sqlite3.connect(path) as db:
         db.execute("ALTER TABLE calls DROP COLUMN trigger_id")
+        db.execute("DROP TABLE IF EXISTS budgets")
+        db.execute(
+            "CREATE TABLE budgets (scope TEXT, key TEXT, period TEXT, usd REAL, tokens INTEGER,"
+            " PRIMARY KEY (scope, key, period))"
+        )
+        db.execute("INSERT INTO budgets VALUES ('run', 'run-1', 'total', 4, NULL)")
     db.close()
     with Ledger(path) as ledger:
         spend(ledger, 0.25, 0, trigger="t-1")
         assert ledger.spent_usd("run-1") == 0.75
+        [state] = ledger.limits(settings(), StandingClock(0)).of(ask())
+        assert (state.usd, state.sets, state.is_own) == (4, 0, True)
         assert [row.key for row in ledger.rows("trigger")] == ["", "t-1"]
 
 
@@ -117,3 +125,57 @@ def test_an_agents_own_budgets_are_known(tmp_path: Path) -> None:
     assert is_of(state, "shop-1")
     assert not is_of(state, "shop-2")
     assert not is_of(state, None)
+
+
+def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(
+    tmp_path: Path,
+) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(agent_tokens=900), StandingClock(0))
+        before = limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",))
+        assert (before.usd, before.tokens, before.sets) == (2, 900, 1)
+        limits.raise_by(before, 3.0, 0, "q-1")
+        limits.raise_by(before, 0.0, 100, "q-2")
+        [raised] = limits.of(ask())
+        assert (raised.usd, raised.tokens, raised.raises) == (5, 1000, 2)
+        again = limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",))
+        assert (again.usd, again.tokens, again.sets) == (2, 1000, 2)
+        limits.raise_by(before, 3.0, 0, "q-1")
+        assert limits.of(ask()) == [again], "a raise that is asked for again is void, too"
+        assert limits.set(Budget(scope="agent", key="shop-1", usd=2), keep=("tokens",)) == again
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(agent_tokens=900), StandingClock(0))
+        assert limits.of(ask()) == [again], "it outlives the process"
+        back = limits.unset("agent", "shop-1", "total")
+        assert (back.usd, back.tokens, back.sets, back.is_own) == (None, 900, 3, False)
+        assert limits.unset("agent", "shop-1", "total") == back
+    with Ledger(tmp_path / "usage.db") as ledger:
+        assert ledger.limits(settings(agent_tokens=900), StandingClock(0)).of(ask()) == [back]
+
+
+def test_who_lacks_money_after_a_budget_was_set_asks_another_question(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(agent_usd=5), StandingClock(0))
+        [before] = limits.of(ask())
+        shortage = Shortage(budget=before, unit="usd", needs=1)
+        assert not is_outdated(shortage.identity, before)
+        after = limits.set(Budget(scope="agent", key="shop-1", usd=5, tokens=9))
+        assert is_outdated(shortage.identity, after)
+        daily = limits.set(Budget(scope="agent", key="shop-1", usd=5, period="day"))
+        assert not is_outdated(shortage.identity, daily), "that is another budget"
+        calls = [budget.usd for budget in limits.of(ask(budget_usd=3))]
+        assert calls == [3, 5, 5]
+
+
+def test_budgets_are_told_of_those_that_are_asked_for(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        limits = ledger.limits(settings(trigger_usd=1), StandingClock(0))
+        limits.set(Budget(scope="trigger", key="shop-1/t-1", usd=2))
+        limits.set(Budget(scope="trigger", key="shop-2/t-1", usd=3))
+        limits.set(Budget(scope="agent", key="shop-1"))
+        told = limits.among([("agent", "shop-1"), ("trigger", "shop-1/t-9"), ("run", "run-1")])
+        assert [(one.key, one.usd, one.is_own) for one in told] == [
+            ("shop-1", None, True),
+            ("shop-1/t-9", 1, False),
+            ("shop-1/t-1", 2, True),
+        ]

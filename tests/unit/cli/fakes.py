@@ -17,6 +17,7 @@ from agiraph.api import (
     AgentSummary,
     ApiError,
     BoardView,
+    BudgetView,
     ConsoleTicket,
     ConversationMessage,
     ConversationPage,
@@ -127,6 +128,7 @@ class FakeClient:
     did: list[tuple[Any, ...]] = field(default_factory=list)
     usages: list[tuple[str | None, str | None, str]] = field(default_factory=list)
     providers: list[dict[str, Any]] = field(default_factory=list)
+    kept: list[BudgetView] = field(default_factory=list)
     quiet_turns: int = 0
     is_closed: bool = False
 
@@ -321,6 +323,19 @@ class FakeClient:
         node: str | None = None,
     ) -> FakeFollower:
         return FakeFollower(self, after)
+
+    def budgets(self, agent: str | None = None) -> list[BudgetView]:
+        self.did.append(("budgets", agent))
+        return self.kept
+
+    def set_budget(self, agent: str, **terms: Any) -> BudgetView:
+        self._known(agent)
+        self.did.append(("set_budget", agent, terms))
+        return self.kept[0]
+
+    def remove_budget(self, agent: str, **terms: Any) -> BudgetView:
+        self.did.append(("remove_budget", agent, terms))
+        return self.kept[0]
 
     def entities(self) -> list[EntityRow]:
         row = EntityRow(address="broker", kind="broker", name="broker", state="ready", pid=12)

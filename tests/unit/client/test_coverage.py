@@ -23,10 +23,12 @@ FOR_OTHERS = {
     ("GET", "/agents/{agent}/board/{node}/scratch"): "`node_files`",
     ("GET", "/agents/{agent}/board/{node}/scratch/{path}"): "`node_files`",
     ("GET", "/agents/{agent}/board/{node}/published/{path}"): "`node_files`",
+    ("PATCH", "/agents/{agent}/triggers/{trigger}/budgets/{period}"): "`set_budget`",
+    ("DELETE", "/agents/{agent}/triggers/{trigger}/budgets/{period}"): "`remove_budget`",
     ("HEAD", "/agents/{agent}/workspace/{path}"): "as GET, without the bytes",
 }
 
-CHANGES = ("POST", "DELETE")  # a PUT is the same when it is made again
+CHANGES = ("POST", "DELETE")  # a PUT or PATCH is the same when it is made again
 
 
 def routes() -> dict[tuple[str, str], APIRoute]:

@@ -1,0 +1,165 @@
+"""`agiraph budget`: what agents and their triggers may spend, and setting it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from agiraph.errors import InvalidInput
+from agiraph.money import Period, Unit, parse_limit, shown
+from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option
+
+if TYPE_CHECKING:
+    from agiraph.api import BudgetView
+
+COLUMNS = (
+    Column("AGENT", "agent_name", wide=True),
+    Column("BUDGET OF", "whose"),
+    Column("PER", "per"),
+    Column("LIMIT", "limit", align="right"),
+    Column("SPENT", "spent", align="right"),
+    Column("LEFT", "left", align="right"),
+    Column("SET BY", "set_by", spare=1),
+)
+FIELDS = "scope, agent, key, name, period, usd, tokens, spent_usd, left_usd, is_own and more"
+
+
+class Limit(click.ParamType[Any]):
+    """What may be spent: `5`, `2.50`, `40k`, `2m`, or `none` for no bound."""
+
+    def __init__(self, unit: Unit) -> None:
+        """Read amounts of this unit."""
+        self.unit = unit
+        self.name = "amount"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | Literal["none"]:
+        """Return the amount; refuse what is none."""
+        try:
+            return parse_limit(str(value), self.unit)
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command(
+    epilog=examples(
+        "agiraph budget",
+        "agiraph budget my-agent",
+        "agiraph budget my-agent --usd 5",
+        "agiraph budget my-agent --usd 1 --tokens 2m --per-day",
+        "agiraph budget my-agent --trigger mornings --usd 0.50 --per-day",
+        "agiraph budget my-agent --usd none",
+        "agiraph budget my-agent --per-day --remove",
+    )
+)
+@click.argument("agent", required=False)
+@click.option("--usd", type=Limit("usd"), help="What may be spent in US dollars, or none.")
+@click.option("--tokens", type=Limit("tokens"), help="The same in tokens, as 40k or 2m, or none.")
+@click.option("--per-day", is_flag=True, help="On each day (of UTC), not in all.")
+@click.option("--trigger", metavar="TRIGGER", help="Of what this trigger's firings lead to.")
+@click.option(
+    "--remove", is_flag=True, help="Let the settings' budget hold again, if there is one."
+)
+@home_option
+@json_option(f"a JSON array of budgets, one object if you set one: {FIELDS}")
+def budget(
+    agent: str | None,
+    usd: float | Literal["none"] | None,
+    tokens: float | Literal["none"] | None,
+    per_day: bool,
+    trigger: str | None,
+    remove: bool,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Show what AGENT, its triggers and its run may spend (without AGENT: all), or set it.
+
+    A limit that you do not name stays as it is; `none` is no bound, also where the settings have
+    one. Set anew, a budget is what you say: what it was raised by before is void. Who waits for
+    more goes on if there is enough now. A run's own budget is raised by answering its question.
+    """
+    is_change = remove or usd is not None or tokens is not None
+    if agent is None and (is_change or trigger or per_day):
+        raise click.UsageError("AGENT is missing: whose budget?")
+    if remove and (usd is not None or tokens is not None):
+        raise click.UsageError("--remove goes without --usd and --tokens (no bound: --usd none)")
+    period: Period = "day" if per_day else "total"
+    with connect(home) as client:
+        if not is_change or agent is None:
+            found = client.budgets(agent)
+        elif remove:
+            found = [client.remove_budget(agent, period=period, trigger=trigger)]
+        else:
+            whole = tokens if tokens is None or tokens == "none" else int(tokens)
+            found = [
+                client.set_budget(agent, usd=usd, tokens=whole, period=period, trigger=trigger)
+            ]
+    if is_change:
+        _print_changed(found[0], as_json=as_json)
+        return
+    kept = [one for one in found if _is_wanted(one, trigger, per_day=per_day)]
+    if as_json:
+        print_json(to_rows(kept))
+        return
+    rows = [row for one in kept for row in _rows(one)]
+    print_listing(rows, COLUMNS, as_json=False, empty=_nothing(agent))
+
+
+def _is_wanted(one: "BudgetView", trigger: str | None, *, per_day: bool) -> bool:
+    is_its = trigger is None or (one.scope == "trigger" and trigger in (one.key, one.name))
+    return is_its and (not per_day or one.period == "day")
+
+
+def _nothing(agent: str | None) -> str:
+    if agent is None:
+        return "no agent has a budget"
+    return f"{agent} has no such budget (agiraph budget {agent} --usd 5 sets one)"
+
+
+def _print_changed(one: "BudgetView", *, as_json: bool) -> None:
+    if as_json:
+        print_json(to_rows([one])[0])
+        return
+    per = "a day" if one.period == "day" else "in all"
+    told = "; ".join(
+        f"{row['limit']} {per} ({row['spent']} spent, {row['left']} left)"
+        for row in _rows(one)
+        if row["limit"] != "none"
+    )
+    whose = one.agent_name if one.scope == "agent" else f"{one.agent_name}, {_whose(one)}"
+    by = "" if one.is_own or not told else ", by the settings"
+    click.echo(f"{whose}: {told or f'no bound {per}'}{by}")
+
+
+def _whose(one: "BudgetView") -> str:
+    match one.scope:
+        case "trigger":
+            return f"trigger {one.name or one.key}"
+        case "run":
+            return f"run {one.key}"
+        case _:
+            return one.scope
+
+
+def _rows(one: "BudgetView") -> list[JsonObject]:
+    """Return a row for each limit of a budget, one for a budget without any."""
+    limits: list[tuple[Unit, float | None, float, float | None]] = [
+        ("usd", one.usd, one.spent_usd, one.left_usd),
+        ("tokens", one.tokens, float(one.spent_tokens), one.left_tokens),
+    ]
+    common = {
+        "agent_name": one.agent_name,
+        "whose": _whose(one),
+        "per": "day" if one.period == "day" else "all",
+        "set_by": ("the run" if one.scope == "run" else "you") if one.is_own else "settings",
+    }
+    rows = [
+        common
+        | {"limit": shown(limit, unit), "spent": shown(spent, unit), "left": shown(left, unit)}
+        for unit, limit, spent, left in limits
+        if limit is not None and left is not None
+    ]
+    unbound = {"limit": "none", "spent": shown(one.spent_usd, "usd"), "left": "no bound"}
+    return rows or [common | unbound]

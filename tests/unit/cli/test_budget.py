@@ -1,0 +1,76 @@
+"""`agiraph budget`: what may be spent, what is left, and setting it."""
+
+from typing import Any
+
+import pytest
+
+from agiraph.api import BudgetView
+from agiraph.ids import AgentId
+from tests.unit.cli.fakes import FakeClient, command, json_of
+
+
+def kept(scope: Any = "agent", **facts: Any) -> BudgetView:
+    values = {"key": "survey-3fa9c1", "name": "survey", "period": "total", "is_own": True} | facts
+    return BudgetView(
+        scope=scope,
+        agent=AgentId("survey-3fa9c1"),
+        agent_name="survey",
+        spent_usd=1.25,
+        spent_tokens=500,
+        **values,
+    )
+
+
+DOLLARS = kept(usd=5, left_usd=3.75)
+ON_MORNINGS: dict[str, Any] = {"key": "t-1", "name": "mornings", "period": "day"}
+DAILY = kept("trigger", tokens=900, left_tokens=400, is_own=False, **ON_MORNINGS)
+
+
+def test_budgets_are_listed_with_what_is_left() -> None:
+    client = FakeClient(kept=[DOLLARS, DAILY])
+    lines = command(client, "budget").output.splitlines()
+    assert lines[1].split() == ["survey", "agent", "all", "$5.00", "$1.25", "$3.75", "you"]
+    assert "trigger mornings" in lines[2]
+    assert lines[2].endswith("settings")
+    assert len(command(client, "budget", "survey", "--per-day").output.splitlines()) == 2
+    (row,) = json_of(command(client, "budget", "survey", "--trigger", "t-1", "--json"))
+    assert (row["key"], row["left_tokens"], row["usd"]) == ("t-1", 400, None)
+    assert client.did[-1] == ("budgets", "survey")
+
+
+def test_one_is_set_and_its_state_told() -> None:
+    client = FakeClient(kept=[DOLLARS])
+    told = command(client, "budget", "survey", "--usd", "$5", "--tokens", "none")
+    assert told.output == "survey: $5.00 in all ($1.25 spent, $3.75 left)\n"
+    terms = {"usd": 5.0, "tokens": "none", "period": "total", "trigger": None}
+    assert client.did[-1] == ("set_budget", "survey", terms)
+    client.kept = [DAILY]
+    told = command(
+        client, "budget", "survey", "--trigger", "mornings", "--tokens", "2k", "--per-day"
+    )
+    shown = "survey, trigger mornings: 900 tokens a day (500 tokens spent, 400 tokens left)"
+    assert told.output == f"{shown}, by the settings\n"
+    terms = {"usd": None, "tokens": 2000, "period": "day", "trigger": "mornings"}
+    assert client.did[-1] == ("set_budget", "survey", terms)
+
+
+def test_one_is_removed() -> None:
+    client = FakeClient(kept=[kept(is_own=False)])
+    assert command(client, "budget", "survey", "--remove").output == "survey: no bound in all\n"
+    assert client.did[-1] == ("remove_budget", "survey", {"period": "total", "trigger": None})
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("survey", "--usd", "-5"), "'-5' is no limit"),
+        (("survey", "--tokens", "$5"), "tokens, as 40000, 40k or 2m, or 'none'"),
+        (("--usd", "5"), "AGENT is missing"),
+        (("survey", "--usd", "5", "--remove"), "--remove goes without"),
+        (("nobody", "--usd", "5"), "unknown agent 'nobody' (known: survey-3fa9c1)"),
+    ],
+)
+def test_what_cannot_be_is_said(args: tuple[str, ...], told: str) -> None:
+    result = command(FakeClient(kept=[DOLLARS]), "budget", *args)
+    assert result.exit_code != 0
+    assert told in result.output

@@ -205,12 +205,19 @@ class Keeper:
             await kill_process(self.process.spawned)
 
     def ready(self, incarnation: int) -> None:
-        """Note that an incarnation says it is ready, if need be before its launcher told of it."""
+        """Note that an incarnation says it is ready, if need be before its launcher told of it.
+
+        It is on the bus, so the mail for which it was to be woken until now goes to it.
+        """
         process = self.process
         if process is None:
             self._ready_before_known = incarnation
-        if process is None or process.incarnation != incarnation or process.ready.is_set():
-            return
+            self._is_wanted_awake = False
+        elif process.incarnation == incarnation and not process.ready.is_set():
+            self._is_wanted_awake = False
+            self._now_ready(process)
+
+    def _now_ready(self, process: Process) -> None:
         process.ready.set()
         if self.state == "starting":
             self._become("ready")
@@ -298,7 +305,7 @@ class Keeper:
         self.process = process
         self._notify()
         if self._ready_before_known == incarnation:
-            self.ready(incarnation)
+            self._now_ready(process)
         if self.desired != "running":
             await self._end(process)
         await self._see_ready(process)

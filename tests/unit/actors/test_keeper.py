@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from actors.supervisor.keeper import Keeper
 from actors.supervisor.launcher import Spawned
 from actors.supervisor.restarts import Exit, Policy
@@ -13,11 +15,16 @@ ADDRESS = Address("shop/ada")
 NOBODY = 2**30
 
 
-class Quick:
-    """A household whose children are ready before their launcher tells of them."""
+class Busy:
+    """A household to whose children mail comes before they are ready.
 
-    def __init__(self, home: Path) -> None:
+    If it is quick, they are ready before their launcher tells of them.
+    """
+
+    def __init__(self, home: Path, *, is_quick: bool = True) -> None:
         self.home = home
+        self.is_quick = is_quick
+        self.lives = 0
         self.parked = asyncio.Event()
         self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         self.keeper = Keeper(ChildSpec(address=ADDRESS, kind="worker"), self)
@@ -26,10 +33,13 @@ class Quick:
         return Policy(restart="transient", intensity=5, period_seconds=60)
 
     def allot(self, address: str) -> int:
-        return 7
+        self.lives += 1
+        return self.lives
 
     async def launch(self, spec: ChildSpec, incarnation: int) -> Spawned:
-        self.keeper.ready(incarnation)
+        await self.keeper.wake()  # mail has come while it starts
+        if self.is_quick:
+            self.keeper.ready(incarnation)
         return Spawned(pid=NOBODY, ended=self.ended)
 
     def ask_to_stop(self, address: str) -> bool:
@@ -51,10 +61,42 @@ class Quick:
 
 def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(tmp_path: Path) -> None:
     async def story() -> None:
-        house = Quick(tmp_path)
+        house = Busy(tmp_path)
         await house.keeper.start()
-        assert await asyncio.wait_for(house.keeper.wait_ready(), 5)
+        async with asyncio.timeout(5):
+            assert await house.keeper.wait_ready()
+            house.ended.set_result(Exit(code=77))
+            await house.parked.wait()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_parks(
+    tmp_path: Path, is_quick: bool
+) -> None:
+    async def story() -> None:
+        house = Busy(tmp_path, is_quick=is_quick)
+        await house.keeper.start()
+        house.keeper.ready(1)
         house.ended.set_result(Exit(code=77))
-        await asyncio.wait_for(house.parked.wait(), 5)
+        async with asyncio.timeout(5):
+            await house.parked.wait()
+        assert house.lives == 1
+
+    asyncio.run(story())
+
+
+def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        house = Busy(tmp_path)
+        await house.keeper.start()
+        await house.keeper.wake()
+        first, house.ended = house.ended, asyncio.get_running_loop().create_future()
+        house.ended.set_result(Exit(code=77))
+        first.set_result(Exit(code=77))
+        async with asyncio.timeout(5):
+            await house.parked.wait()
+        assert house.lives == 2
 
     asyncio.run(story())

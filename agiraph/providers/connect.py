@@ -13,7 +13,7 @@ MODULES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "openai": "openai",
     "responses": "openai",
-    "google": "httpx",
+    "google": "httpx2",
 }
 
 

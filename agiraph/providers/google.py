@@ -17,7 +17,7 @@ from agiraph.providers.registry import Preset
 from agiraph.turns import ModelRequest, ModelResponse
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 JsonObject = dict[str, Any]
 
@@ -31,8 +31,8 @@ class GoogleProvider:
     def __init__(
         self, name: str, preset: Preset, *, url: str, key: str, timeout_seconds: float
     ) -> None:
-        """Make a client for the service at `url`; imports httpx the first time."""
-        import httpx
+        """Make a client for the service at `url`; imports httpx2 the first time."""
+        import httpx2
 
         self._name = name
         self._preset = preset
@@ -40,9 +40,9 @@ class GoogleProvider:
         self._key = key
         self._memo = Memo()
         headers = {"content-type": "application/json", "x-goog-api-key": key}
-        self._client = httpx.AsyncClient(
+        self._client = httpx2.AsyncClient(
             headers=headers | preset.headers,
-            timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            timeout=httpx2.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
             mounts=mounts_for(url),
         )
 
@@ -76,7 +76,7 @@ def _chunk(line: str) -> JsonObject:
     return chunk if isinstance(chunk, dict) else {}
 
 
-def _refused(response: "httpx.Response") -> ToldError:
+def _refused(response: "httpx2.Response") -> ToldError:
     """Return the error that a response other than 200 is."""
     try:
         body = response.json()

@@ -27,6 +27,7 @@ PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
         "anthropic": "anthropic",
         "openai": "openai",
         "httpx": "httpx",
+        "httpx2": "httpx2",
         "h11": "h11",
         "httptools": "httptools",
         "pydantic": "pydantic",

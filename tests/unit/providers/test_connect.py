@@ -1,11 +1,14 @@
 """Connecting: nothing is imported before it is needed, and loopback needs no proxy."""
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
 
+from agiraph.providers.connect import connect
 from agiraph.providers.network import is_loopback
+from agiraph.providers.registry import load_presets
 
 IMPORTS = """
 import sys
@@ -20,6 +23,20 @@ def test_no_sdk_is_imported_before_a_provider_is_made() -> None:
         [sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True, timeout=60
     )
     assert got.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("service", ["anthropic", "openai", "openai-responses", "google"])
+def test_all_services_are_reached_by_the_same_http_library(
+    service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # OpenAI's SDK looks at httpx as soon as anybody has begun to import it: calls that were made
+    # while a thread did so, for another service, failed.
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    preset = load_presets()[service]
+    provider = connect(
+        service, {service: preset}, {preset.key_env or "": "a-key"}, timeout_seconds=5
+    )
+    asyncio.run(provider.close())
 
 
 @pytest.mark.parametrize(

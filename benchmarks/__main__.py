@@ -102,6 +102,7 @@ python -m benchmarks.walls    # the sandbox alone
 python -m benchmarks.first_call # the way to the first call alone
 python -m benchmarks.turns    # model turns alone (--quick)
 python -m benchmarks.followers # the crowd alone (--quick)
+python -m benchmarks.storm    # fifty workers in a storm of 429s: what was counted on either side
 python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```
 

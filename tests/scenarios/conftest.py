@@ -36,7 +36,9 @@ def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("drowsy")
     falls_back = "models:\n  fallbacks: {anthropic/weak: [openai/other]}\n"
-    (home / "agiraph.yaml").write_text(f"run:\n  park_after_seconds: 0.2\n{falls_back}")
+    run = "run:\n  park_after_seconds: 0.2\n  max_concurrent: 64\n"
+    broker = "broker:\n  first_delay_seconds: 0.02\n"
+    (home / "agiraph.yaml").write_text(f"{run}{falls_back}{broker}")
     with placed(home) as place:
         yield place
 
@@ -64,7 +66,8 @@ def place(_common: Place) -> Iterator[Place]:
 def drowsy_place(_drowsy: Place) -> Iterator[Place]:
     """Return a place like `place`, whose entities park as soon as they have nothing to do.
 
-    The model anthropic/weak has a fallback there, openai/other.
+    The model anthropic/weak has a fallback there, openai/other. Big teams work there all at once,
+    and who was refused waits only for a moment.
     """
     yield _drowsy
     assert "Traceback" not in _drowsy.traces()

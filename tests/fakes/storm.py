@@ -1,0 +1,111 @@
+"""StormyTeam: the brain of a big team whose model services refuse every second request.
+
+The coordinator hires the whole team at once; each worker writes a file and publishes it. What is
+refused is refused with 429, now with a wish (`retry-after`), now without. An answer takes exactly
+what is reserved for it: its input, counted as the broker counts it, and as many tokens as it may
+have. So one call more than a budget pays for could not be hidden.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agiraph.providers.prices import guess_input_tokens
+from agiraph.turns import JsonObject, ModelRequest, ToolSchema, Usage
+from tests.fakes.replies import Reply, SeenRequest, call, rate_limited
+
+WISH = "0.01"
+FACT = "a fact"
+
+
+class StormyTeam:
+    """A team of `size` workers, whose models are `models` in turn; a brain that keeps count.
+
+    It counts what came, not who: the steps it plays still follow from the conversations alone.
+    """
+
+    def __init__(self, size: int, models: Sequence[str]) -> None:
+        """Begin with nothing asked; `taken` is what each answer took, in their order."""
+        self.size = size
+        self.models = models
+        self.refused_with_a_wish = self.refused_without = 0
+        self.taken: list[Usage] = []
+        self._lock = threading.Lock()
+
+    @property
+    def asked(self) -> int:
+        """How many requests came."""
+        return self.refused_with_a_wish + self.refused_without + len(self.taken)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens all answers took."""
+        return sum(usage.tokens for usage in self.taken)
+
+    def __call__(self, seen: SeenRequest) -> Reply:
+        """Answer one request, or refuse it."""
+        usage = Usage(input_tokens=reserved(seen), output_tokens=longest(seen.body))
+        with self._lock:
+            turn = self.asked % 4
+            if turn == 0:
+                self.refused_with_a_wish += 1
+                return rate_limited(WISH)
+            if turn == 2:
+                self.refused_without += 1
+                return rate_limited()
+            self.taken.append(usage)
+        return replace(self._play(seen), usage=usage)
+
+    def _play(self, seen: SeenRequest) -> Reply:
+        if not seen.is_for("coordinator"):
+            return play_worker(seen)
+        if seen.step == 0:
+            return call("launch_roles", stage={"name": "Work", "roles": self._roles()})
+        return call("wait") if seen.step == 1 else call("finish", summary="All is done.")
+
+    def _roles(self) -> list[JsonObject]:
+        return [
+            {"name": f"w{n}", "prompt": "Write a fact.", "model": self.models[n % len(self.models)]}
+            for n in range(self.size)
+        ]
+
+
+def play_worker(seen: SeenRequest) -> Reply:
+    """Write a file, then publish it."""
+    if seen.step == 0:
+        return call("write_file", path="fact.md", content=FACT)
+    return call("publish", summary="A fact was found.")
+
+
+def reserved(seen: SeenRequest) -> int:
+    """Return how many tokens the broker reserves for the input of a request."""
+    tools = tuple(
+        ToolSchema(
+            name=tool["name"], description=tool["description"], parameters=parameters_of(tool)
+        )
+        for tool in tools_of(seen.body)
+    )
+    return guess_input_tokens(
+        ModelRequest(model=seen.model, system=seen.system, turns=seen.turns, tools=tools)
+    )
+
+
+def tools_of(body: Mapping[str, Any]) -> list[JsonObject]:
+    """Return the tools of a request in any wire format."""
+    tools = [tool.get("function", tool) for tool in body["tools"]]
+    return [one for tool in tools for one in tool.get("functionDeclarations", [tool])]
+
+
+def parameters_of(tool: JsonObject) -> JsonObject:
+    """Return the schema of a tool's parameters, whatever a wire format calls it."""
+    names = ("input_schema", "parametersJsonSchema", "parameters")
+    schema: JsonObject = next(tool[name] for name in names if name in tool)
+    return schema
+
+
+def longest(body: Mapping[str, Any]) -> int:
+    """Return how many tokens an answer may have, whatever a wire format calls that."""
+    settings = body.get("generationConfig", body)
+    names = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+    return next(int(settings[name]) for name in names if name in settings)

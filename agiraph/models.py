@@ -131,6 +131,7 @@ class WorkNode(Record):
     `left` the files that stood in `scratch/` when it failed. `cohort` names the stage of the plan
     file that it is of, and `enough` how many of those are needed, if not all. `checks` are the
     commands that its result must pass, `evidence` what they and the files of the result came to.
+    `trigger` is the one whose firing led to it: its budget holds for the node's calls.
     """
 
     id: NodeId
@@ -159,6 +160,7 @@ class WorkNode(Record):
     enough: CheckpointPolicy = "all_must_complete"
     checks: tuple[str, ...] = ()
     evidence: Evidence | None = None
+    trigger: str = ""
 
     @property
     def has_ended(self) -> bool:

@@ -6,6 +6,7 @@ from agiraph.agent.records import Heard
 from agiraph.agent.transcript import Transcript
 from agiraph.board import events as e
 from agiraph.clock import Clock
+from agiraph.ids import NodeId
 
 BOARD_NAME = "board"
 
@@ -27,8 +28,16 @@ class Bulletin:
         self._office.forget(self._noticed)
         if not lines:
             return []
-        now, content = self._clock.now(), "\n".join(lines)
-        return [Heard(content=content, from_name=BOARD_NAME, ts=now, board_seq=self._noticed)]
+        triggers = {trigger for _, trigger in lines}
+        return [
+            Heard(
+                content="\n".join(line for line, _ in lines),
+                from_name=BOARD_NAME,
+                ts=self._clock.now(),
+                board_seq=self._noticed,
+                trigger=(triggers.pop() or None) if len(triggers) == 1 else None,
+            )
+        ]
 
     def has_news(self) -> bool:
         """Whether there is anything to tell."""
@@ -39,7 +48,13 @@ class Bulletin:
         fresh = self._office.since(self._noticed)
         return any(isinstance(event, e.DeadlockFound) for event in fresh)
 
-    def _lines(self) -> list[str]:
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return what each event is told as, with the trigger that led to it ('': none did)."""
         board, covered = self._office.board, self._transcript.covered
         fresh = self._office.since(self._noticed)
-        return [text for event in fresh if (text := notice(board, event, covered))]
+        told = [(event, notice(board, event, covered)) for event in fresh]
+        return [(line, self._trigger_of(event)) for event, line in told if line]
+
+    def _trigger_of(self, event: e.BoardEvent) -> str:
+        node = self._office.board.nodes.get(getattr(event, "node_id", NodeId("")))
+        return node.trigger if node is not None else ""

@@ -83,6 +83,7 @@ class CoordinatorLead(Timing):
                 stage=node.stage,
                 mode=node.mode,
                 checks=node.checks,
+                trigger=self._coordinator.transcript.woken_by,
             )
         )
         created = self._office.board.node_by_cause(cause)
@@ -176,7 +177,9 @@ class CoordinatorLead(Timing):
 
     async def launch_roles(self, call_id: str, stage: NewStage) -> JsonObject:
         """Open a stage with its workers and nodes, all of it or nothing."""
-        return await launch_roles(self._runtime, self._office, self._cause(call_id), stage)
+        woken_by = self._coordinator.transcript.woken_by
+        cause = self._cause(call_id)
+        return await launch_roles(self._runtime, self._office, cause, stage, woken_by)
 
     async def reconvene(
         self, call_id: str, assessment: str, decided: str, terms: c.StageTerms | None

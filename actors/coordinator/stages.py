@@ -28,14 +28,17 @@ async def require_worker(
         await ask_until_answered(runtime, BROKER, CheckModel(model=model))
 
 
-async def launch_roles(runtime: Runtime, office: Office, cause: str, stage: NewStage) -> JsonObject:
+async def launch_roles(
+    runtime: Runtime, office: Office, cause: str, stage: NewStage, trigger: str
+) -> JsonObject:
     """Open a stage and return what it is; asked again after a crash it returns the same.
 
-    Every model and tool is looked at before anything is changed.
+    Every model and tool is looked at before anything is changed. `trigger` is the one whose firing
+    led to it, '' if none has.
     """
     for role in stage.roles:
         await require_worker(runtime, role.model, role.tools, role.name, role.name)
-    office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire))
+    office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire, trigger))
     return launched_stage(office.board, cause)
 
 

@@ -198,6 +198,7 @@ class Triggered:
                     refs=node.refs,
                     worker=self._worker_of(node.assigned_worker),
                     checks=node.checks,
+                    trigger=fired.trigger_id,
                 )
                 self._lineage = fired.lineage
                 self._office.execute(again)

@@ -59,7 +59,7 @@ class WorkerArgs(Record):
 def billing(run: RunId, budget_usd: float | None, terms: RunTerms, trigger: str = "") -> JsonObject:
     """Return the fields of a model request that say to whose account it goes.
 
-    `trigger` is the one that the asker acts on just now, if any.
+    `trigger` is the one that the asker acts on just now, or whose firing led to its node, if any.
     """
     tokens = (Budget(scope="run", key=run, tokens=terms.tokens),) if terms.tokens else ()
     return {

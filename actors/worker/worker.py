@@ -346,7 +346,7 @@ class WorkerActor:
 
     def request(self) -> ModelRequest:
         """Return the next question to the model."""
-        models = self.runtime.config.models
+        models, node = self.runtime.config.models, self.assignment.node
         return ModelRequest(
             model=self.args.worker.model or self.args.model,
             system=self._system,
@@ -360,8 +360,8 @@ class WorkerActor:
             ),
             temperature=models.temperature,
             entity=self.runtime.address,
-            node_id=self.assignment.node.id,
-            **billing(self.args.run, self.args.budget_usd, self.args.terms),
+            node_id=node.id,
+            **billing(self.args.run, self.args.budget_usd, self.args.terms, node.trigger),
         )
 
     def context(self, key: str) -> ToolContext:

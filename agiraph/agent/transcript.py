@@ -155,6 +155,7 @@ class Transcript:
         self.position += 1
         match record:
             case Heard():
+                is_at_rest = not self.open_calls and not self.has_news
                 self._hear(record.content)
                 self._see(record.message)
                 self.outside.hear(record.content)
@@ -163,6 +164,8 @@ class Transcript:
                 if record.message is not None:
                     self.woken_by = record.trigger or ""
                     self._note_writer(record.from_name, record.message, record.content)
+                elif record.trigger and is_at_rest:  # what ended, a firing has led to
+                    self.woken_by = record.trigger
                 if record.answers is not None:
                     self.pending.pop(record.answers, None)
                 self.board_seq = max(self.board_seq, record.board_seq or 0)

@@ -46,7 +46,7 @@ class CreateNode:
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
     is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
     it is of, `enough` how many of its nodes those behind it need. `checks` are commands that its
-    result must pass.
+    result must pass. `trigger` is the one whose firing led to it, else that of the node above.
     """
 
     cause: str
@@ -62,6 +62,7 @@ class CreateNode:
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
     checks: tuple[str, ...] = ()
+    trigger: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +180,16 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRoles:
-    """Open a stage with its workers and nodes, and let others go: all of it or nothing."""
+    """Open a stage with its workers and nodes, and let others go: all of it or nothing.
+
+    `trigger` is the one whose firing led to it.
+    """
 
     cause: str
     terms: StageTerms
     roles: tuple[Role, ...]
     retire: tuple[str, ...] = ()
+    trigger: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
             draft.add(*worker_rules.spawn(draft.board, _hire(command.cause, role), now))
     names = _node_names(draft.board, command)
     for role in _dependencies_first(command.roles):
-        draft.add(*node_rules.create(draft.board, _node(command.cause, role, names), now))
+        draft.add(*node_rules.create(draft.board, _node(command, role, names), now))
     draft.add(*begin_wait(draft.board, now))
     return tuple(draft.events)
 
@@ -107,10 +107,10 @@ def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
     return names
 
 
-def _node(cause: str, role: c.Role, names: dict[str, str]) -> c.CreateNode:
+def _node(command: c.LaunchRoles, role: c.Role, names: dict[str, str]) -> c.CreateNode:
     """Return the node of a role; what it needs may be named by role."""
     return c.CreateNode(
-        cause=f"{cause}#node:{role.name}",
+        cause=f"{command.cause}#node:{role.name}",
         task=role.task,
         name=names[role.name.casefold()],
         role=role.title,
@@ -118,6 +118,7 @@ def _node(cause: str, role: c.Role, names: dict[str, str]) -> c.CreateNode:
         dependencies=tuple(_by_role(needed, names) for needed in role.dependencies),
         worker=role.name,
         checks=role.checks,
+        trigger=command.trigger,
     )
 
 

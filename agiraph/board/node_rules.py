@@ -72,6 +72,7 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
         cohort=command.cohort,
         enough=command.enough,
         checks=normal_checks(command.checks),
+        trigger=command.trigger or (parent.trigger if parent else ""),
     )
     return (*opened, e.NodeCreated(ts=now, node=node))
 

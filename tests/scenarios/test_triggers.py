@@ -165,7 +165,7 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
     until(place.is_parked, "everybody sleeps")
     asked = place.asked()
     place.add("busy", "The build is due", "--in", "60s", "--say", "human")
-    place.add("busy", "--in", "60s", "--node", "eve-facts")
+    again = place.add("busy", "--in", "60s", "--node", "eve-facts")
     place.add("busy", "--in", "60s", "--callback", "note", "--name", "a note")
     refused = place.command("triggers", "busy", "add", "--in", "60s", "--callback", "rm")
     assert refused.returncode == 2
@@ -183,6 +183,8 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
 
     until(is_told, "the human was told")
     assert place.asked() == asked + 2, "only the worker thought"
+    spent = {row["key"]: row["calls"] for row in place.json("usage", "busy", "--by", "trigger")}
+    assert spent == {"": spent[""], again["id"]: 2}, "what the worker spent is the trigger's"
     place.command("stop", "busy")
 
 

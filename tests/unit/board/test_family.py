@@ -41,6 +41,14 @@ def test_a_sub_node_stands_one_deeper_than_its_parent() -> None:
     assert [depth(desk.board, desk.at(name)) for name in ("top", "middle", "low")] == [1, 2, 3]
 
 
+def test_what_a_firing_has_put_on_the_board_is_its_triggers_down_to_the_last_sub_node() -> None:
+    desk = Desk()
+    desk.do(CreateNode("c-top", "x", "top", trigger="t-1"))
+    child(desk, "middle", "top")
+    child(desk, "low", "middle")
+    assert [desk.at(name).trigger for name in ("top", "middle", "low")] == ["t-1"] * 3
+
+
 def test_too_deep_is_refused_with_what_is_possible() -> None:
     desk = family()
     child(desk, "lower", "low")

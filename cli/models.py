@@ -19,7 +19,7 @@ def _short(reason: Any) -> str:
     """Return a reason in the words that a narrow table has room for."""
     text = str(reason).partition(";")[0].partition(":")[0]
     missing = text.removesuffix(" is not set")
-    return text if missing == text else f"set {missing}"
+    return text if missing == text else f"set {missing.partition(' or ')[0]}"
 
 
 def _own_name(model: Any) -> str:

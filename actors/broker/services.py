@@ -155,7 +155,7 @@ class Services:
 
     def advised(self, provider: str, error: ProviderError) -> ProviderError:
         """Return `error`, saying which key was refused if that is what it is about."""
-        key = self._presets[provider].key_env
+        key = self._presets[provider].key_name(self._environ)
         if error.kind != "bad_key" or not key:
             return error
         return ProviderError("bad_key", f"{error} (the key is that of {key})")

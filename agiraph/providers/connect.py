@@ -87,7 +87,8 @@ def place_of(name: str, preset: Preset, environ: Mapping[str, str]) -> tuple[str
     if url is None:
         raise ProviderError("bad_request", f"{name} cannot be called: {missing or 'no base_url'}")
     if missing is not None:
-        raise ProviderError("bad_key", f"no key for {name}: set {preset.key_env or 'its key_env'}")
+        names = " or ".join(preset.key_names) or "its key_env"
+        raise ProviderError("bad_key", f"no key for {name}: set {names}")
     return url, key
 
 

@@ -53,6 +53,7 @@ class Traits(Section):
 class Preset(Traits):
     """One model service. `key_env` and `base_url_env` name variables; nothing here is secret.
 
+    Of several variables for its key the first that is set counts.
     `model` (a file), `threads` and `idle_seconds` are of the local model alone.
     `models` holds what is different of single ones: by name, by name without its date, or by a
     pattern (`gpt-5*`).
@@ -60,7 +61,7 @@ class Preset(Traits):
 
     base_url: str | None = None
     base_url_env: str | None = None
-    key_env: str | None = None
+    key_env: str | tuple[str, ...] | None = None
     needs_key: bool = True
     default_model: str | None = None
     local: bool = False
@@ -94,9 +95,18 @@ class Preset(Traits):
         """Return where the service is, as `environ` or the preset says."""
         return environ.get(self.base_url_env or "") or self.base_url
 
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The variables that may hold the service's key, the first one first."""
+        return (self.key_env,) if isinstance(self.key_env, str) else self.key_env or ()
+
+    def key_name(self, environ: Mapping[str, str]) -> str | None:
+        """Return the variable that holds the service's key, None if none does."""
+        return next((name for name in self.key_names if environ.get(name)), None)
+
     def key(self, environ: Mapping[str, str]) -> str | None:
         """Return the service's key, or None."""
-        return environ.get(self.key_env or "") or None
+        return environ.get(self.key_name(environ) or "") or None
 
     def window(self, model: str) -> int:
         """Return how many tokens a model of this service can take, its name dated or not."""
@@ -140,7 +150,8 @@ def why_unusable(preset: Preset, environ: Mapping[str, str]) -> str | None:
         return f"{variable} is not set" if variable else "has no base_url in its preset"
     if not preset.needs_key or preset.local or preset.key(environ) is not None:
         return None
-    return f"{preset.key_env} is not set" if preset.key_env else "has no key_env in its preset"
+    names = " or ".join(preset.key_names)
+    return f"{names} is not set" if names else "has no key_env in its preset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +275,8 @@ def _reason(preset: Preset, environ: Mapping[str, str]) -> str:
         return "built in: plays a playbook, needs no key and no network"
     if preset.api == "local":
         return _told_of_local(preset)
-    if preset.key(environ) is not None:
-        return f"{preset.key_env} is set"
+    if (key := preset.key_name(environ)) is not None:
+        return f"{key} is set"
     return "needs no key; whether it runs is seen at the first call"
 
 
@@ -291,7 +302,7 @@ def pick_default(
             continue
         is_meant = preset.key(environ) is not None and not preset.local
         if preset.default_model and is_meant and preset.is_usable(environ):
-            return f"{name}/{preset.default_model}", f"{preset.key_env} is set"
+            return f"{name}/{preset.default_model}", f"{preset.key_name(environ)} is set"
     if config.models.offline:
         return FALLBACK_MODEL, "models.offline is set; the embedded script needs no network"
     return FALLBACK_MODEL, "no provider's key is set; the embedded script needs none"

@@ -8,6 +8,7 @@ ENVIRON = {
     "AGIRAPH_HOME": "/h",
     "AGIRAPH_API_TOKEN": "t",
     "ANTHROPIC_API_KEY": "k",
+    "GOOGLE_API_KEY": "g",
     "OPENAI_BASE_URL": "http://x",
     "BRAVE_API_KEY": "b",
     "HTTPS_PROXY": "http://user:secret@proxy",
@@ -16,7 +17,7 @@ ENVIRON = {
     "DATABASE_PASSWORD": "p",
     "LD_PRELOAD": "/x.so",
 }
-KEYS = {"ANTHROPIC_API_KEY", "OPENAI_BASE_URL"}
+KEYS = {"ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENAI_BASE_URL"}
 PROXIES = {"HTTPS_PROXY", "https_proxy"}
 PLAIN = {"PATH", "LC_ALL", "AGIRAPH_HOME"}
 

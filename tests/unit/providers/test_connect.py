@@ -34,7 +34,7 @@ def test_all_services_are_reached_by_the_same_http_library(
     monkeypatch.setitem(sys.modules, "httpx", None)
     preset = load_presets()[service]
     provider = connect(
-        service, {service: preset}, {preset.key_env or "": "a-key"}, timeout_seconds=5
+        service, {service: preset}, {(preset.key_names or ("",))[0]: "a-key"}, timeout_seconds=5
     )
     asyncio.run(provider.close())
 

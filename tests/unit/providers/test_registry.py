@@ -30,6 +30,18 @@ def test_the_shipped_presets_are_whole() -> None:
         assert preset.default_model or not preset.base_url, name
 
 
+def test_of_several_variables_for_a_key_the_first_that_is_set_counts() -> None:
+    google = load_presets()["google"]
+    assert google.key({"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": "google"}) == "google"
+    environ = {"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": ""}
+    assert google.key(environ) == "gemini"
+    reasons = {row["name"]: row["reason"] for row in usable({"google": google}, environ)}
+    assert reasons == {"google": "GEMINI_API_KEY is set"}
+    assert (
+        "google/gemini" in pick_default(load_config(), load_presets(), {"GOOGLE_API_KEY": "k"})[0]
+    )
+
+
 def test_a_model_is_a_provider_and_a_name_that_may_have_slashes() -> None:
     name = parse_model("openrouter/anthropic/claude-sonnet-4.5", load_presets())
     assert (name.provider, name.name) == ("openrouter", "anthropic/claude-sonnet-4.5")

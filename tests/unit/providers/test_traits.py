@@ -61,7 +61,7 @@ def test_a_url_of_ones_own_needs_no_file_and_no_key() -> None:
     assert why_unusable(preset, environ) is None
     rows = {row["name"]: row for row in usable(load_presets(), environ)}
     assert rows["compatible"]["usable"]
-    assert rows["google"]["reason"] == "GEMINI_API_KEY is not set"
+    assert rows["google"]["reason"] == "GOOGLE_API_KEY or GEMINI_API_KEY is not set"
 
 
 def test_a_schema_is_told_natively_in_each_format() -> None:

@@ -9,6 +9,7 @@ import asyncio
 
 from pydantic import ValidationError
 
+from agiraph.agent.transcript import Transcript
 from agiraph.errors import Refused
 from agiraph.evidence import CheckResult, Evidence
 from agiraph.home import NodeHome
@@ -19,6 +20,24 @@ from agiraph.scopes.publishing import files_left
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
 from agiraph.worktrees.names import FOLDER
+
+
+def answer_key(assignment: Assignment) -> str:
+    """Return the key under which the one answer of `single_inference` is published."""
+    return f"answer.{assignment.node.id}.{assignment.attempt}"
+
+
+def outside_key(assignment: Assignment, starts: int) -> str:
+    """Return the key under which what an outside agent left at its last start is published."""
+    return f"outside.{assignment.node.id}.{assignment.attempt}.{starts}"
+
+
+def open_publishes(transcript: Transcript) -> frozenset[str]:
+    """Return the keys of a publish that no tool call asks for, while it may still be under way."""
+    assignment = transcript.assignment
+    if assignment is None or transcript.is_published:
+        return frozenset()
+    return frozenset({answer_key(assignment), outside_key(assignment, transcript.outside.starts)})
 
 
 class KeptEvidence(Record):

@@ -7,6 +7,7 @@ publishes it: no call is made twice, and the coordinator takes a node's completi
 from typing import Protocol
 
 from actors.worker.bench import Holder, WorkerBench
+from actors.worker.evidence import answer_key
 from actors.worker.giving_up import GiveUp
 from agiraph.agent.prompts import render
 from agiraph.agent.records import Published
@@ -66,9 +67,8 @@ class OneShot:
         if not (home.published / ANSWER_FILE).exists():
             replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
         missing = CUT_OFF if self._worker.transcript.is_cut_off else ""
-        key = f"answer.{assignment.node.id}.{assignment.attempt}"
         try:
-            await self._bench.publish(key, headline(text), missing, "")
+            await self._bench.publish(answer_key(assignment), headline(text), missing, "")
         except Refused as refused:
             raise GiveUp(str(refused)) from None
         now = self._worker.runtime.clock.now()

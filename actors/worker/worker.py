@@ -29,6 +29,7 @@ from actors.worker.belongings import worker_belongings
 from actors.worker.bench import WorkerBench
 from actors.worker.checkout import Checkout
 from actors.worker.equipment import worker_outfit
+from actors.worker.evidence import open_publishes
 from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
 from actors.worker.giving_up import GiveUp
@@ -150,7 +151,7 @@ class WorkerActor:
         self._poison = poison if self.transcript.assignment is not None else ""
         self.runtime.quarantine.on_set_aside = self._fail_unopened
         reception = Reception(self, self.gate, self._mind, self._answers, self._take)
-        self._forget_closed_calls()
+        self._forget_closed_calls(but=open_publishes(self.transcript))
         tell_again(self.runtime, self.conversation, self._event)
         await self.runtime.ready()
         await first_to_end(reception.run(), self._work())
@@ -295,10 +296,10 @@ class WorkerActor:
         left = files_left(home, self.checkout.left_out(assignment))
         await tell_failed(self.runtime, self.agent, assignment, reason, left)
 
-    def _forget_closed_calls(self) -> None:
+    def _forget_closed_calls(self, but: frozenset[str] = frozenset()) -> None:
         """Let nothing run or lie about of a call that has its result, whoever gave it."""
         open_calls = {opened.key for opened in self.transcript.open_calls}
-        forget_commands(self.files.home.calls, but=open_calls)
+        forget_commands(self.files.home.calls, but=open_calls | but)
 
     async def _do(self) -> None:
         """Do the node's work to its end, in the way of this worker."""

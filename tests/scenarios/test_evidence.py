@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+from pathlib import Path
 
-from tests.fakes.model_server import call, calls
+from tests.fakes.model_server import call, calls, say
 from tests.integration.house import until
 from tests.scenarios.place import Place
 
@@ -57,10 +58,17 @@ def test_a_result_that_fails_its_check_is_refused_until_it_passes(place: Place) 
 
 def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(place: Place) -> None:
     checks = ["echo one >> ran.txt", f"{UNTIL_KILLED}; echo two >> ran.txt"]
+    proof, verdict = (
+        call("create_work_node", name=name, worker=worker, task="Prove", checks=checks)
+        for name, worker in (("proof", "eve"), ("verdict", "solo"))
+    )
     place.plays(
         coordinator=[
-            call("spawn_worker", name="eve"),
-            call("create_work_node", name="proof", worker="eve", task="Prove", checks=checks),
+            calls(
+                call("spawn_worker", name="eve"),
+                call("spawn_worker", name="solo", mode="single_inference"),
+            ),
+            calls(proof, verdict),
             call("wait"),
             call("finish", summary="done"),
         ],
@@ -68,17 +76,27 @@ def test_a_kill_in_the_middle_of_the_checks_runs_none_of_them_twice(place: Place
             calls(call("write_file", path="a.md", content="a"), call("publish", summary="proved")),
             call("publish", summary="never asked for"),
         ],
+        solo=[say("It is proved."), say("never asked for")],
     )
 
     def meanwhile() -> None:
         folder = place.agent("proven")
-        dying = until(lambda: next(folder.glob("runs/*/nodes/*/scratch/dying"), None), "dying")
-        place.kill("worker eve")
-        (dying.parent / "killed").touch()
+        for node, worker in (("proof", "eve"), ("verdict", "solo")):
+            scratch = until_dying(folder, node)
+            place.kill(f"worker {worker}")
+            (scratch / "killed").touch()
 
     outcome = place.lead("Prove it", "--name", "proven", meanwhile=meanwhile)
     assert outcome.code == 0, outcome.progress
-    assert outcome.published("proof") == {"a.md": "a", "ran.txt": "one\ntwo\n"}
-    assert len(outcome.completions()) == 1
-    assert len(place.server.seen_by("eve")) == 1
-    assert len(outcome.events("node.checked")) == 1
+    ran = {"ran.txt": "one\ntwo\n"}
+    assert outcome.published("proof") == {"a.md": "a", **ran}
+    assert outcome.published("verdict") == {"answer.md": "It is proved.\n", **ran}
+    assert len(outcome.completions()) == 2
+    assert [len(place.server.seen_by(name)) for name in ("eve", "solo")] == [1, 1]
+    assert len(outcome.events("node.checked")) == 2
+
+
+def until_dying(agent: Path, node: str) -> Path:
+    """Wait until a node's check is where its worker is killed; return where it runs."""
+    marks = f"runs/*/nodes/{node}-*/scratch/dying"
+    return until(lambda: next(agent.glob(marks), None), f"{node} is being checked").parent

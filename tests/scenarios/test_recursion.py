@@ -4,15 +4,17 @@ A todo app by workers that a model drives, two levels deep, with the
 coordinator and the parent's worker killed in the middle; and what a parent does when a part fails.
 """
 
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.scenarios.by_node import Plays, by_node, node_of, step_of
-from tests.scenarios.house import JsonObject, Outcome
+from tests.scenarios.house import JsonObject, Outcome, processes_of, title_of
 from tests.scenarios.place import Place, placed
 
 PARTS = {"backend": "main.py", "frontend": "app.jsx"}
@@ -138,8 +140,10 @@ def test_the_todo_app_is_built_three_levels_deep_with_kills_in_the_middle(place:
 
 def killed_or_parked(place: Place, title: str) -> None:
     """kill -9 a process, unless it has parked meanwhile."""
-    if any(title in shown for shown in place.titles()):
-        place.kill(title)
+    for process in processes_of(place.home):
+        if title in title_of(process):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def test_a_parent_whose_part_failed_is_told_why_and_tries_again(place: Place) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from actors.entity.talk import Talk
 from actors.worker.bench import WorkerBench
+from actors.worker.evidence import outside_key
 from actors.worker.giving_up import GiveUp
 from actors.worker.outside.bridge import Bridge
 from actors.worker.outside.door import close_door, open_door
@@ -277,9 +278,8 @@ class OutsideWork:
         now = self._worker.runtime.clock.now
         try:
             summary = headline(result)
-            await self._bench.publish(
-                f"outside.{self._key}.{self._outside.starts}", summary, "", ""
-            )
+            key = outside_key(self._assignment, self._outside.starts)
+            await self._bench.publish(key, summary, "", "")
         except Refused as error:
             problem = f"what it left was refused: {error}"
             number = self._outside.starts

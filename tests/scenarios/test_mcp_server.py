@@ -4,26 +4,29 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.fakes.model_server import call, say
-from tests.scenarios.house import ROOT
+from tests.integration.house import all_gone, until
+from tests.scenarios.house import ROOT, processes_of, title_of
 from tests.scenarios.place import Place
 
 TALK = Callable[["Client"], Awaitable[None]]
 
 
-def over_pipes(place: Place, talk: TALK, **environ: str) -> None:
+def over_pipes(place: Place, talk: TALK, *options: str) -> None:
     """Talk with `agiraph mcp serve` over its stdin and stdout."""
     parameters = StdioServerParameters(
         command=sys.executable,
-        args=["-P", "-m", "agiraph", "mcp", "serve", "--home", str(place.home)],
-        env={**place.environ, "PYTHONPATH": str(ROOT), **environ},
+        args=["-P", "-m", "agiraph", "mcp", "serve", "--home", str(place.home), *options],
+        env={**place.environ, "PYTHONPATH": str(ROOT)},
         cwd=place.home,
     )
 
@@ -137,8 +140,13 @@ def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) ->
         assert (await told(client, "stop", agent=agent))["entities"] >= 1
         assert agent in [one["agent"] for one in (await told(client, "agents"))["agents"]]
 
-    over_pipes(place, talk)
+    def supervisors() -> list[int]:
+        return [p.pid for p in processes_of(place.home) if "supervisor" in title_of(p)]
+
+    [before] = supervisors()
+    over_pipes(place, talk, "--start")
     assert heard, "progress was told"
+    assert supervisors() == [before], "the one that runs is used, and goes on"
 
 
 def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -> None:
@@ -154,11 +162,29 @@ def test_over_http_everybody_has_what_his_token_allows(place: Place, url: str) -
     over_http(url, token, talk)
 
 
-def test_without_a_supervisor_the_tools_say_what_to_do(tmp_path: Any, place: Place) -> None:
+def test_without_a_supervisor_the_tools_say_what_to_do_and_start_brings_one(
+    tmp_path: Path, place: Place
+) -> None:
     async def talk(client: Client) -> None:
         assert "no supervisor runs on home" in await refused(client, "agents")
 
+    async def talk_at_last(client: Client) -> None:
+        assert (await told(client, "agents"))["agents"] == []
+        started.extend(processes_of(lonely.home))
+
+    started: list[psutil.Process] = []
     (tmp_path / "empty").mkdir()
     lonely = Place.__new__(Place)
     lonely.home, lonely.environ = tmp_path / "empty", place.environ
     over_pipes(lonely, talk)
+    lonely.home = tmp_path / "new"
+    lonely.home.mkdir()
+    try:
+        over_pipes(lonely, talk_at_last, "--start")
+        assert started, "a supervisor ran"
+        until(
+            lambda: all_gone(started) and not processes_of(lonely.home), "it left with the client"
+        )
+    finally:
+        for process in processes_of(lonely.home):
+            process.kill()

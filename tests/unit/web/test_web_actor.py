@@ -215,3 +215,21 @@ def test_it_rests_when_nobody_asks_and_never_in_the_middle_of_a_call(tmp_path: P
             await place.serving
 
     play(tmp_path, scene, run={"park_after_seconds": 0.02})
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("web_fetch", {"url": "https://x.example/"}), ("web_search", {"query": "tea"})],
+)
+def test_nothing_is_asked_of_the_web_while_models_are_offline(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    async def scene(place: Office) -> None:
+        ada = await place.join()
+        result = await ask(ada, tool, **arguments)
+        assert result.is_error
+        assert result.content == "models.offline is set: nothing is asked of the web"
+        assert place.pages.asked == []
+        await ada.close()
+
+    play(tmp_path, scene, models={"offline": True})

@@ -1,0 +1,87 @@
+"""Sending text to one of the team: who was spawned a moment ago may not be known yet."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from actors.entity import talk as talk_module
+from actors.entity.questions import Answers
+from actors.entity.talk import Speaker, Talk
+from agiraph.agent.transcript import Transcript
+from agiraph.errors import Refused
+from agiraph.ids import AgentId
+from agiraph.messages import Text
+from transport.errors import Nacked
+
+ADA = "shop-1/ada-1"
+
+
+class Bus:
+    """A bus that refuses what is sent, for these reasons in turn, and then takes all."""
+
+    address = "shop-1/coordinator"
+
+    def __init__(self, *reasons: str) -> None:
+        self.reasons = list(reasons)
+        self.tried: list[tuple[str, str, bytes]] = []
+
+    async def send(self, to: str, body: Text, *, id: bytes) -> bytes:
+        self.tried.append((to, body.content, id))
+        if self.reasons:
+            raise Nacked(cast(Any, self.reasons.pop(0)))
+        return id
+
+
+def say(bus: Bus) -> list[str]:
+    """Send a text to ada; return the events that were reported."""
+    events: list[str] = []
+
+    async def roster() -> dict[str, str]:
+        return {"ada": ADA}
+
+    speaker = SimpleNamespace(
+        name="coordinator",
+        agent=AgentId("shop-1"),
+        runtime=bus,
+        inbox=None,
+        conversation=None,
+        transcript=Transcript(),
+        roster=roster,
+        report=lambda event, data, key: events.append(event),
+    )
+
+    async def main() -> None:
+        talk = Talk(cast(Speaker, speaker), Answers())
+        await talk.send_message("call-1", "ada", "Begin", "steer")
+
+    asyncio.run(main())
+    return events
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talk_module, "BORN_WITHIN_SECONDS", 0.003)
+    monkeypatch.setattr(talk_module, "LOOK_AGAIN_SECONDS", 0.001)
+
+
+def test_a_text_waits_until_the_router_knows_who_was_just_spawned() -> None:
+    bus = Bus("unknown_recipient", "unknown_recipient")
+    assert say(bus) == ["message.sent"]
+    assert len(bus.tried) == 3
+    assert len(set(bus.tried)) == 1, "it is the same message each time"
+
+
+def test_one_whom_nobody_comes_to_know_is_told_to_the_sender() -> None:
+    bus = Bus(*["unknown_recipient"] * 50)
+    with pytest.raises(Refused, match="ada did not get it"):
+        say(bus)
+    assert 3 <= len(bus.tried) <= 5
+
+
+def test_any_other_refusal_is_told_at_once() -> None:
+    bus = Bus("mailbox_full")
+    with pytest.raises(Refused, match="ada did not get it"):
+        say(bus)
+    assert len(bus.tried) == 1

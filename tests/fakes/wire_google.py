@@ -14,7 +14,11 @@ from tests.fakes.replies import Reply, SeenRequest
 from tests.fakes.wire_anthropic import BadBody, Sse
 
 JsonObject = dict[str, Any]
-PATH = re.compile(r"/v1beta/models/(?P<model>.+):(?P<verb>generateContent|streamGenerateContent)")
+VERSIONS = "v1|v1beta"
+"""The versions of the API in which all this is alike; Google's own SDK asks for the first."""
+PATH = re.compile(
+    rf"/(?:{VERSIONS})/models/(?P<model>.+):(?P<verb>generateContent|streamGenerateContent)"
+)
 FINISH = {"end_turn": "STOP", "tool_use": "STOP", "max_tokens": "MAX_TOKENS", "refusal": "SAFETY"}
 STATUSES = {
     400: "INVALID_ARGUMENT",
@@ -45,7 +49,7 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
             waiting = list(turn.tool_calls)
             turns.append(turn)
             continue
-        given = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        given = _given(parts, waiting)
         if sorted(one["id"] for one in given) != sorted(call.id for call in waiting):
             raise BadBody(
                 "Please ensure that the number of function response parts is equal to the number "
@@ -70,6 +74,13 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
     )
 
 
+def _given(parts: list[JsonObject], waiting: list[ToolCall]) -> list[JsonObject]:
+    """Return the results; one without an id (as the SDK's own calling sends them) by its name."""
+    ids = {call.name: call.id for call in waiting}
+    given = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    return [{"id": ids.get(one["name"], "")} | one for one in given]
+
+
 def _assistant(parts: list[JsonObject]) -> AssistantTurn:
     made = [part for part in parts if "functionCall" in part]
     if made:
@@ -87,7 +98,7 @@ def _assistant(parts: list[JsonObject]) -> AssistantTurn:
 def _result(given: JsonObject) -> ToolTurn:
     said = given["response"]
     is_error = "error" in said
-    content = said["error"] if is_error else said["output"]
+    content = said["error"] if is_error else said.get("output", said.get("result", ""))
     id, name = given["id"], given["name"]
     return ToolTurn(call_id=id, name=name, content=content, is_error=is_error)
 

@@ -18,7 +18,7 @@ from tests.scenarios.storm import Storm, weather
 
 WORKERS = 50
 TOKENS_OF_A_WORKER = 12_000
-"""What a budget has for each: more than a worker's first call takes, less than its two."""
+"""What a budget has for each: less than one of its two calls takes."""
 SETTINGS = """
 run: {park_after_seconds: 1, max_concurrent: 64}
 broker: {first_delay_seconds: 0.05}

@@ -18,17 +18,24 @@ from tests.integration.probe import EVENTS, FAILED, orders_socket
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 30.0
+LOOK_SECONDS = 0.01
 T = TypeVar("T")
 
 
-def until(found: Callable[[], T | None], what: str) -> T:
+def until(
+    found: Callable[[], T | None],
+    what: str,
+    *,
+    within_seconds: float = DEADLINE_SECONDS,
+    look_seconds: float = LOOK_SECONDS,
+) -> T:
     """Return what `found` returns once it is true; fail after a deadline."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
+    deadline = time.monotonic() + within_seconds
     while time.monotonic() < deadline:
         value = found()
         if value:
             return value
-        time.sleep(0.01)
+        time.sleep(look_seconds)
     raise AssertionError(f"never happened: {what}")
 
 

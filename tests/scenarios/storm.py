@@ -6,7 +6,9 @@ side is returned: by the services, and by the house.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from actors.broker.budgets import SHORTEST_ANSWER
 from agiraph.api import JsonObject
@@ -17,7 +19,10 @@ from tests.scenarios.place import Place
 
 MODELS = ("anthropic/fake", "openai/fake", "google/fake")
 CALLS, CALLS_OF_LEAD = 2, 3
+PATIENCE_SECONDS = 90.0
 PLENTY = 1_000_000_000
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -76,13 +81,13 @@ def weather(place: Place, name: str, size: int, limit: int) -> Storm:
 
     def raise_it() -> None:
         agent = place.agent(name).name
-        [question] = until(lambda: place.json("questions", agent), "more is asked for")
         with Client.for_home(place.home) as client:
-            until(lambda: is_at_rest(client, agent, size), "all who wait for money have parked")
+            question = patiently(lambda: open_question(client, agent), "more is asked for")
+            patiently(lambda: is_at_rest(client, agent, size), "all who lack money have parked")
         storm.answered_at_stop, storm.tokens_at_stop = len(team.taken), team.tokens
         [budget] = place.json("usage", agent, "--budgets")["budgets"]
         storm.spent = budget["spent_tokens"]
-        done = place.command("respond", question["id"], f"raise by {PLENTY} tokens")
+        done = place.command("respond", question, f"raise by {PLENTY} tokens")
         assert done.returncode == 0, done.stderr
 
     money = ("--tokens", str(limit), "--when-spent", "ask")
@@ -104,6 +109,17 @@ def weather(place: Place, name: str, size: int, limit: int) -> Storm:
     storm.inputs_after_stop = [u.input_tokens for u in team.taken[storm.answered_at_stop :]]
     storm.questions = len(place.json("questions", outcome.agent.name, "--all"))
     return storm
+
+
+def patiently(found: Callable[[], T | None], what: str) -> T:
+    """Wait for what takes its time, and look rarely: the machine has enough to do."""
+    return until(found, what, within_seconds=PATIENCE_SECONDS, look_seconds=0.1)
+
+
+def open_question(client: Client, agent: str) -> str | None:
+    """Return the id of the agent's open question, None if it has none."""
+    asked = client.questions(status="open")
+    return next((question.id for question in asked if question.agent == agent), None)
 
 
 def is_at_rest(client: Client, agent: str, size: int) -> bool:

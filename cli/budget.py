@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from actors.console.budgets import limits_of, told_budget, whose_is
 from agiraph.errors import InvalidInput
 from agiraph.money import Period, Unit, parse_limit, shown
 from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
@@ -97,7 +98,10 @@ def budget(
                 client.set_budget(agent, usd=usd, tokens=whole, period=period, trigger=trigger)
             ]
     if is_change:
-        _print_changed(found[0], as_json=as_json)
+        if as_json:
+            print_json(to_rows(found)[0])
+        else:
+            click.echo(told_budget(found[0]))
         return
     kept = [one for one in found if _is_wanted(one, trigger, per_day=per_day)]
     if as_json:
@@ -118,48 +122,15 @@ def _nothing(agent: str | None) -> str:
     return f"{agent} has no such budget (agiraph budget {agent} --usd 5 sets one)"
 
 
-def _print_changed(one: "BudgetView", *, as_json: bool) -> None:
-    if as_json:
-        print_json(to_rows([one])[0])
-        return
-    per = "a day" if one.period == "day" else "in all"
-    told = "; ".join(
-        f"{row['limit']} {per} ({row['spent']} spent, {row['left']} left)"
-        for row in _rows(one)
-        if row["limit"] != "none"
-    )
-    whose = one.agent_name if one.scope == "agent" else f"{one.agent_name}, {_whose(one)}"
-    by = "" if one.is_own or not told else ", by the settings"
-    click.echo(f"{whose}: {told or f'no bound {per}'}{by}")
-
-
-def _whose(one: "BudgetView") -> str:
-    match one.scope:
-        case "trigger":
-            return f"trigger {one.name or one.key}"
-        case "run":
-            return f"run {one.key}"
-        case _:
-            return one.scope
-
-
 def _rows(one: "BudgetView") -> list[JsonObject]:
     """Return a row for each limit of a budget, one for a budget without any."""
-    limits: list[tuple[Unit, float | None, float, float | None]] = [
-        ("usd", one.usd, one.spent_usd, one.left_usd),
-        ("tokens", one.tokens, float(one.spent_tokens), one.left_tokens),
-    ]
     common = {
         "agent_name": one.agent_name,
-        "whose": _whose(one),
+        "whose": whose_is(one),
         "per": "day" if one.period == "day" else "all",
         "set_by": ("the run" if one.scope == "run" else "you") if one.is_own else "settings",
     }
-    rows = [
-        common
-        | {"limit": shown(limit, unit), "spent": shown(spent, unit), "left": shown(left, unit)}
-        for unit, limit, spent, left in limits
-        if limit is not None and left is not None
+    limits = limits_of(one) or [("none", shown(one.spent_usd, "usd"), "no bound")]
+    return [
+        common | {"limit": limit, "spent": spent, "left": left} for limit, spent, left in limits
     ]
-    unbound = {"limit": "none", "spent": shown(one.spent_usd, "usd"), "left": "no bound"}
-    return rows or [common | unbound]

@@ -7,9 +7,11 @@ from the human's thread: when the bell rings, and every now and then without it.
 import asyncio
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol, assert_never
 
 from actors.console.bell import Bell
+from actors.console.budgets import mind_budget
 from actors.console.desk import Desk
 from actors.console.folders import told_path
 from actors.console.keyboard import Keyboard
@@ -20,6 +22,7 @@ from actors.console.typed import (
     HELP,
     Act,
     Answer,
+    MindBudget,
     Quit,
     Say,
     ShowBoard,
@@ -134,6 +137,9 @@ class Session:
                 entity = f"{self._agent.id}/{name}" if name else self._agent.id
                 acted = await self._desk.ask(lambda client: client.act(entity, order))
                 self._show("\n".join(f"{one.state}  {one.address}" for one in acted.entities))
+            case MindBudget():
+                about = partial(mind_budget, agent=self._agent.id, act=act)
+                self._show(printable("\n".join(await self._desk.ask(about))))
             case ShowFiles(path=path):
                 found = await self._desk.ask(lambda client: client.workspace(self._agent.id, path))
                 self._show(told_path(found))

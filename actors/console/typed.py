@@ -6,6 +6,7 @@ from typing import Literal
 from agiraph.errors import InvalidInput
 from agiraph.ids import COORDINATOR_NAME
 from agiraph.models import DeliveryMode
+from agiraph.money import Period, parse_limit
 
 HELP = """\
 text                  to the coordinator; the answer, if exactly one question is open
@@ -17,6 +18,7 @@ text                  to the coordinator; the answer, if exactly one question is
 /pause [name]         let it stand still (without a name: the whole team)
 /resume [name]        let it go on
 /stop [name]          stop it in an orderly way
+/budget [$5 a day]    show what may be spent, or set it ($5, 2m tokens, none; a day)
 /board                show the work board
 /files [path]         show a folder or a file of the run
 /tree                 show the entities by parent
@@ -52,6 +54,20 @@ class Steer:
 
 
 @dataclass(frozen=True, slots=True)
+class MindBudget:
+    """Show what the agent may spend, or, if a limit is named, set it."""
+
+    usd: float | Literal["none"] | None = None
+    tokens: int | Literal["none"] | None = None
+    period: Period = "total"
+
+    @property
+    def is_change(self) -> bool:
+        """Whether a limit is named."""
+        return self.usd is not None or self.tokens is not None
+
+
+@dataclass(frozen=True, slots=True)
 class ShowBoard:
     """Show the work board."""
 
@@ -84,12 +100,13 @@ class Quit:
 
 
 Act = (
-    Say | Answer | Steer | ShowBoard | ShowFiles | ShowTree | ShowQuestions | ShowHelp | Quit
+    Say | Answer | Steer | MindBudget | ShowBoard | ShowFiles | ShowTree | ShowQuestions | ShowHelp
+    | Quit
 )  # fmt: skip
 
 COMMANDS = (
-    "answer", "board", "files", "help", "interrupt", "pause", "questions", "quit", "resume", "stop",
-    "tree",
+    "answer", "board", "budget", "files", "help", "interrupt", "pause", "questions", "quit",
+    "resume", "stop", "tree",
 )  # fmt: skip
 ORDERS: tuple[Order, ...] = ("pause", "resume", "stop")
 TAKE_NAMES = (*ORDERS, "interrupt")
@@ -155,6 +172,8 @@ def _command(name: str, rest: str, to: str) -> Act:
             return Steer(name, "" if rest in ("*", "@*") else rest.removeprefix("@"))
         case "board":
             return ShowBoard()
+        case "budget":
+            return _budget(rest)
         case "files":
             return ShowFiles(rest)
         case "tree":
@@ -168,6 +187,25 @@ def _command(name: str, rest: str, to: str) -> Act:
         case _:
             known = ", ".join(f"/{command}" for command in COMMANDS)
             raise InvalidInput(f"unknown command '/{name}' (known: {known})")
+
+
+def _budget(text: str) -> MindBudget:
+    words = text.casefold().split()
+    is_daily = words[-2:] in (["a", "day"], ["per", "day"])
+    period: Period = "day" if is_daily else "total"
+    amount = " ".join(words[:-2] if is_daily else words)
+    if not amount and not is_daily:
+        return MindBudget()
+    if amount == "none":
+        return MindBudget("none", "none", period)
+    if "$" in amount or "dollar" in amount or amount.endswith("usd"):
+        return MindBudget(usd=parse_limit(amount, "usd"), period=period)
+    if "token" not in amount:
+        raise InvalidInput(
+            "write /budget $5, /budget 2m tokens or /budget none, and `a day` or not"
+        )
+    tokens = parse_limit(amount, "tokens")
+    return MindBudget(tokens="none" if tokens == "none" else int(tokens), period=period)
 
 
 def _interruption(rest: str, to: str) -> Say:

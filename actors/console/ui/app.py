@@ -19,6 +19,7 @@ from actors.console.printable import one_line
 from actors.console.typed import (
     Act,
     Answer,
+    MindBudget,
     Quit,
     Say,
     ShowBoard,
@@ -56,6 +57,7 @@ from actors.console.ui.view import (
     Turned,
     View,
     reduce,
+    talk_changed,
 )
 from agiraph.api import AgentSummary, ApiError, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
@@ -182,7 +184,7 @@ class ConsoleApp(App[None]):
         team = self.query_one(TeamPanel)
         if team.display:
             team.show(view, now)
-        if last is None or _talk_changed(last, view):
+        if last is None or talk_changed(last, view):
             self.query_one(TalkPanel).show(view)
         if view.panel == "board":
             self.query_one(BoardPanel).show(view.board)
@@ -230,6 +232,8 @@ class ConsoleApp(App[None]):
                 self._answer(question, text)
             case Steer(act=order, name=name):
                 self._steer(order, name)
+            case MindBudget():
+                self._begin(self._mind_budget(act))
             case ShowBoard():
                 self.action_turn("board")
             case ShowTree():
@@ -246,6 +250,9 @@ class ConsoleApp(App[None]):
                 self.exit()
             case _:
                 assert_never(act)
+
+    async def _mind_budget(self, act: MindBudget) -> None:
+        self._do_now(Noted("; ".join(one_line(line) for line in await self._feed.budget(act))))
 
     def _steer(self, order: Any, name: str) -> None:
         agent = self.view.agent.id
@@ -483,16 +490,6 @@ class ConsoleApp(App[None]):
 
     def _names(self) -> tuple[str, ...]:
         return tuple(one.name for one in self.view.members)
-
-
-def _talk_changed(last: View, view: View) -> bool:
-    return (
-        last.timeline is not view.timeline
-        or last.streams is not view.streams
-        or last.selected != view.selected
-        or last.opened is not view.opened
-        or last.names != view.names
-    )
 
 
 def _short(address: str) -> str:

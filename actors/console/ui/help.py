@@ -14,6 +14,7 @@ HELP_PAGE: Final = """\
 | `/pause [name]` `/resume [name]` | let it stand still, let it go on; without a name the team |
 | `/stop [name]` | stop it in an orderly way |
 | `/answer ID text` | answer a question |
+| `/budget [$5]` | show what may be spent, or set it: `$5`, `2m tokens`, `none`; `a day` or in all |
 | `/board` `/files [path]` `/tree` `/questions` | look |
 | `/quit` | leave; the team goes on |
 

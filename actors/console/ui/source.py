@@ -13,11 +13,14 @@ The screen takes the news when it is about to be drawn, many at once.
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Literal, Protocol
 
+from actors.console.budgets import mind_budget
 from actors.console.desk import Desk
 from actors.console.recipients import recipients
 from actors.console.seat import Seat
+from actors.console.typed import MindBudget
 from actors.console.ui.inlet import Inlet
 from actors.console.ui.logs import PAGE, older_pages, recent_messages
 from actors.console.ui.view import (
@@ -93,6 +96,10 @@ class Feed(Protocol):
 
     async def order(self, entity: str, act: EntityAct) -> Acted:
         """Stop, pause, resume... an entity or a whole agent. Raises ApiError, NotReachable."""
+        ...
+
+    async def budget(self, act: MindBudget) -> list[str]:
+        """Show what the agent may spend, or set it. Raises ApiError, NotReachable."""
         ...
 
     async def older(self, view: View) -> list[News]:
@@ -190,6 +197,12 @@ class Source:
         acted = await self._hands.ask(lambda client: client.act(entity, act))
         self._ring("questions")
         return acted
+
+    async def budget(self, act: MindBudget) -> list[str]:
+        """Ask the API what the agent may spend, or set it; return a line for each budget."""
+        told = await self._hands.ask(partial(mind_budget, agent=self.agent.id, act=act))
+        self._ring("questions")
+        return told
 
     async def older(self, view: View) -> list[News]:
         """Return the events and messages before those that stand in the view."""

@@ -385,3 +385,14 @@ def rings_for_board(event: Event) -> bool:
 def question_of(event: Event) -> str:
     """Return the id of the question that an event is about, '' if none."""
     return text_of(event.data, "question_id")
+
+
+def talk_changed(last: View, view: View) -> bool:
+    """Whether the conversation has to be drawn anew."""
+    return (
+        last.timeline is not view.timeline
+        or last.streams is not view.streams
+        or last.selected != view.selected
+        or last.opened is not view.opened
+        or last.names != view.names
+    )

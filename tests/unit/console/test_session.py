@@ -11,6 +11,7 @@ from actors.console.session import Session
 from agiraph.api import ConversationMessage
 from agiraph.messages import Text
 from tests.unit.cli.fakes import AGENT, FakeClient, event, question
+from tests.unit.cli.test_budget import DOLLARS
 from transport.errors import Nacked
 
 
@@ -89,6 +90,16 @@ def test_a_wrong_name_is_told_with_the_known_ones_and_the_session_goes_on() -> N
     assert "unknown command '/dance'" in shown
     assert "mailbox_full" in shown
     assert [body.content for _, body in line.sent] == ["still here"]
+
+
+def test_what_may_be_spent_is_shown_and_set() -> None:
+    client = FakeClient(kept=[DOLLARS])
+    shown, line, _ = converse("/budget\n/budget 2k tokens a day\n/budget 5\n/quit\n", client)
+    assert shown.count("survey: $5.00 in all ($1.25 spent, $3.75 left)") == 2
+    assert "write /budget $5" in shown
+    terms = {"usd": None, "tokens": 2000, "period": "day"}
+    assert client.did == [("budgets", AGENT), ("set_budget", AGENT, terms)]
+    assert line.sent == []
 
 
 def test_the_only_open_question_is_answered_by_a_plain_line() -> None:

@@ -5,6 +5,7 @@ import pytest
 from actors.console.typed import (
     Act,
     Answer,
+    MindBudget,
     Quit,
     Say,
     ShowBoard,
@@ -24,6 +25,11 @@ from agiraph.errors import InvalidInput
         ("/answer q-1 Use SQLite", Answer("q-1", "Use SQLite")),
         ("/board", ShowBoard()),
         ("/questions", ShowQuestions()),
+        ("/budget", MindBudget()),
+        ("/budget $2.50", MindBudget(usd=2.5)),
+        ("/budget 5 dollars a day", MindBudget(usd=5, period="day")),
+        ("/budget 2m tokens per day", MindBudget(tokens=2_000_000, period="day")),
+        ("/budget none", MindBudget(usd="none", tokens="none")),
         ("/help", ShowHelp()),
         ("/quit", Quit()),
         ("//quit is no command", Say("coordinator", "/quit is no command")),
@@ -40,7 +46,21 @@ def test_a_plain_line_answers_the_only_open_question() -> None:
     assert read_line("SQLite", ("q-1", "q-2")) == Say("coordinator", "SQLite")
 
 
-@pytest.mark.parametrize("line", ["@ada", "@", "@ text", "/answer", "/answer q-1", "/dance", "/"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "@ada",
+        "@",
+        "@ text",
+        "/answer",
+        "/answer q-1",
+        "/dance",
+        "/",
+        "/budget 5",
+        "/budget a day",
+        "/budget much $",
+    ],
+)
 def test_half_a_line_is_refused_with_what_was_possible(line: str) -> None:
-    with pytest.raises(InvalidInput, match=r"write|known"):
+    with pytest.raises(InvalidInput, match=r"write|known|possible"):
         read_line(line, ())

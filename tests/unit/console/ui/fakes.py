@@ -6,6 +6,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from actors.console.typed import MindBudget
 from actors.console.ui.app import ConsoleApp
 from actors.console.ui.view import Happened, Looked, News, Told, View
 from agiraph.api import (
@@ -59,6 +60,10 @@ class FakeFeed:
     async def order(self, entity: str, act: EntityAct) -> Acted:
         self.did.append((act, entity))
         return Acted(act=act, entities=(ActedOn(address=entity, state="done"),))
+
+    async def budget(self, act: MindBudget) -> list[str]:
+        self.did.append(("budget", act))
+        return ["survey: $5.00 in all", "survey, run r: $1.00 in all"]
 
     async def older(self, view: View) -> list[News]:
         past, self.past = self.past, []

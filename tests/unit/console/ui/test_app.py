@@ -3,6 +3,7 @@
 from textual.events import Key
 from textual.pilot import Pilot
 
+from actors.console.typed import MindBudget
 from actors.console.ui.app import ConsoleApp
 from actors.console.ui.input_line import InputLine
 from actors.console.ui.question_bar import QuestionBar
@@ -172,13 +173,15 @@ def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
 
 
 def test_what_is_typed_is_done() -> None:
-    lines: dict[str, tuple[str, ...]] = {
+    lines: dict[str, tuple[object, ...]] = {
         "@ada only tables": ("say", "ada", "only tables", "steer"),
         "@* wrap up": ("say", "*", "wrap up", "steer"),
         "/interrupt @ada stop that": ("say", "ada", "stop that", "interrupt"),
         "/interrupt stop that": ("say", "coordinator", "stop that", "interrupt"),
         "/pause ada": ("pause", "survey-3fa9c1/ada"),
         "/resume": ("resume", "survey-3fa9c1"),
+        "/budget": ("budget", MindBudget()),
+        "/budget $5 a day": ("budget", MindBudget(usd=5, period="day")),
         "//etc is a folder": ("say", "coordinator", "/etc is a folder", "steer"),
     }
 

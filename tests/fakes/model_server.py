@@ -108,16 +108,18 @@ class FakeModelServer:
         """The server's root, which is Anthropic's base URL; OpenAI's has `/v1` after it."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
-    def env(self) -> dict[str, str]:
-        """Return the variables that send the SDKs here."""
-        return {
-            "ANTHROPIC_BASE_URL": self.url,
-            "ANTHROPIC_API_KEY": self.key,
-            "OPENAI_BASE_URL": f"{self.url}/v1",
-            "OPENAI_API_KEY": self.key,
-            "GOOGLE_GEMINI_BASE_URL": self.url,
-            "GEMINI_API_KEY": self.key,
+    def env(self, *services: str) -> dict[str, str]:
+        """Return the variables that send the SDKs of these services here; without any, of all.
+
+        A broker imports the SDK of the first service with a key at once, whoever will be called.
+        """
+        variables = {
+            "anthropic": {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": self.key},
+            "openai": {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": self.key},
+            "google": {"GOOGLE_GEMINI_BASE_URL": self.url, "GEMINI_API_KEY": self.key},
         }
+        named = (variables[service] for service in services or variables)
+        return {name: value for pairs in named for name, value in pairs.items()}
 
     def wait_for(
         self, wanted: Callable[[SeenRequest], bool], within_seconds: float = 30

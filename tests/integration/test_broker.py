@@ -9,6 +9,8 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from functools import cache
+from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,14 @@ def be_broker(launch: Launch, environ: dict[str, str]) -> None:
     sys.exit(main(launch))
 
 
+@cache
+def nursery() -> ForkServerContext:
+    """Return where brokers are born: with all that they import, which takes seconds, imported."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "anthropic", "openai"])
+    return context
+
+
 class House:
     """A router in a thread, a broker in a process, and endpoints of the test's own."""
 
@@ -98,8 +108,7 @@ class House:
             config=config.model_dump(mode="json"),
         )
         environ = {"PATH": os.environ["PATH"], **self.server.env()}
-        context = multiprocessing.get_context("spawn")
-        self.broker = context.Process(target=be_broker, args=(launch, environ), daemon=True)
+        self.broker = nursery().Process(target=be_broker, args=(launch, environ), daemon=True)
         self.broker.start()
         return self.broker
 

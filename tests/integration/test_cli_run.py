@@ -69,9 +69,9 @@ def test_a_folder_is_surveyed_with_no_key_and_nothing_is_left(home: Path, tmp_pa
 
 def test_a_question_is_answered_from_another_terminal(home: Path) -> None:
     with FakeModelServer(team()) as server:
-        commands = Commands(home, server.env())
+        commands = Commands(home, server.env("openai"))
         shown = ""
-        with commands.running("run", "Find the number", "--model", "anthropic/fake") as running:
+        with commands.running("run", "Find the number", "--model", "openai/fake") as running:
             assert running.stderr is not None
             assert running.stdout is not None
             for line in running.stderr:
@@ -90,7 +90,7 @@ def test_a_question_is_answered_from_another_terminal(home: Path) -> None:
 
 
 def test_a_timeout_stops_everything_and_is_exit_1(home: Path, held: FakeModelServer) -> None:
-    done = Commands(home, held.env()).run(
+    done = Commands(home, held.env("openai")).run(
         "run", "Wait", "--model", "openai/fake", "--timeout", "1", "--json"
     )
     assert done.returncode == 1
@@ -103,7 +103,7 @@ def test_a_timeout_stops_everything_and_is_exit_1(home: Path, held: FakeModelSer
 def test_an_interrupt_stops_everything_and_is_exit_130(
     home: Path, held: FakeModelServer, number: signal.Signals
 ) -> None:
-    commands = Commands(home, held.env())
+    commands = Commands(home, held.env("openai"))
     with commands.running("run", "Wait", "--model", "openai/fake") as running:
         held.wait_for(lambda _seen: True)
         running.send_signal(number)
@@ -115,7 +115,7 @@ def test_an_interrupt_stops_everything_and_is_exit_130(
 
 
 def test_a_killed_command_takes_its_supervisor_with_it(home: Path, held: FakeModelServer) -> None:
-    with Commands(home, held.env()).running("run", "Wait", "--model", "openai/fake"):
+    with Commands(home, held.env("openai")).running("run", "Wait", "--model", "openai/fake"):
         held.wait_for(lambda _seen: True)
         assert len(processes_of(home)) > 3
     await_nothing_left(home)

@@ -16,7 +16,7 @@ from tests.integration.house import until
 from tests.scenarios.house import JsonObject
 from tests.scenarios.place import Place, one_worker, whole_lines
 
-RUN = ("--model", "anthropic/fake", "--json", "--name")
+RUN = ("--model", "openai/fake", "--json", "--name")
 SPEAKERS = ("runtime", "board", "human")
 ENTITIES = ("ada", "coordinator", "human")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_server import Brain
-from tests.scenarios.house import House
+from tests.scenarios.house import SERVICES, House
 from tests.scenarios.place import Place, placed
 
 
@@ -28,7 +28,7 @@ def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
 def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("common")
     (home / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
 
 
@@ -39,7 +39,7 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     run = "run:\n  park_after_seconds: 0.2\n  max_concurrent: 64\n"
     broker = "broker:\n  first_delay_seconds: 0.02\n"
     (home / "agiraph.yaml").write_text(f"{run}{falls_back}{broker}")
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
 
 
@@ -48,7 +48,7 @@ def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("rough")
     settings = "run:\n  park_after_seconds: 0\nsupervisor:\n  intensity: 100\n"
     (home / "agiraph.yaml").write_text(settings)
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
 
 

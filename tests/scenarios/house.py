@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tests.fakes.model_server import Brain, FakeModelServer
 ROOT = Path(__file__).parents[2]
 RUN_SECONDS = 120
 KILL_SECONDS = 10
+SERVICES = ("openai", "anthropic", "google")
 JsonObject = dict[str, Any]
 
 
@@ -61,12 +62,15 @@ class Outcome:
 
 
 class House:
-    """A home, a fake model server with a brain, and the command line between them."""
+    """A home, a fake model server with a brain, and the command line between them.
 
-    def __init__(self, home: Path, brain: Brain) -> None:
+    Its team calls OpenAI's SDK; `services` names others, or several, where that is the question.
+    """
+
+    def __init__(self, home: Path, brain: Brain, services: Sequence[str] = ("openai",)) -> None:
         self.home = home
         self.server = FakeModelServer(brain)
-        self.environ = {**_clean_environ(), **self.server.env(), "AGIRAPH_HOME": str(home)}
+        self.environ = {**_clean_environ(), **self.server.env(*services), "AGIRAPH_HOME": str(home)}
 
     def close(self) -> None:
         """Let the server go; whatever still runs on this home is a failure, and is ended."""

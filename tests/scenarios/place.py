@@ -31,8 +31,8 @@ class Place(House):
 
     program: tuple[str, ...] = ("-P", "-m", "agiraph", "_supervisor")
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(home, Script({}))
+    def __init__(self, home: Path, services: Sequence[str] = ("openai",)) -> None:
+        super().__init__(home, Script({}), services)
         self._errors = open(home / "supervisor.log", "a", encoding="utf-8")  # noqa: SIM115
         self.supervisor = self.start_supervisor()
 
@@ -76,7 +76,7 @@ class Place(House):
 
     def lead(self, goal: str, *args: str, meanwhile: Callable[[], None] | None = None) -> Outcome:
         """Run a goal to its end on the standing supervisor, then stop its agent."""
-        model = () if "--model" in args else ("--model", "anthropic/fake")
+        model = () if "--model" in args else ("--model", "openai/fake")
         outcome = self.run(goal, *model, *args, meanwhile=meanwhile)
         self.command("stop", outcome.result["agent"])
         return outcome
@@ -157,9 +157,11 @@ class Place(House):
 
 
 @contextlib.contextmanager
-def placed(home: Path, kind: type[Place] = Place) -> Iterator[Place]:
+def placed(
+    home: Path, kind: type[Place] = Place, services: Sequence[str] = ("openai",)
+) -> Iterator[Place]:
     """Keep a place for as long as the block runs."""
-    place = kind(home)
+    place = kind(home, services)
     try:
         yield place
     finally:

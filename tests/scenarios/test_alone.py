@@ -25,7 +25,7 @@ def test_a_single_agent_answers_and_leaves_a_full_trace(house: MakeHouse) -> Non
         }
     )
     outcome = house(script).run(
-        "What are the top 3 programming languages in 2026?", "--model", "anthropic/fake"
+        "What are the top 3 programming languages in 2026?", "--model", "openai/fake"
     )
     assert outcome.code == 0
     assert outcome.result["status"] == "completed"

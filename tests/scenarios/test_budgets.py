@@ -35,7 +35,7 @@ def team(first: int, fact: int = 100) -> dict[str, Steps]:
 
 def begin(place: Place, goal: str, *args: str) -> str:
     """Start a run and return its agent's id."""
-    started = place.json("run", goal, "--model", "anthropic/fake", "--detach", *args)
+    started = place.json("run", goal, "--model", "openai/fake", "--detach", *args)
     return str(started["agent"])
 
 
@@ -140,7 +140,7 @@ def test_an_agents_own_budget_is_set_and_whoever_waits_for_more_goes_on(
     agent = begin(place, "Spend by and by")
     await_end(place, agent)
     unpriced = place.command("budget", agent, "--usd", "5")
-    assert (unpriced.returncode, "the price of anthropic/fake is not" in unpriced.stderr) == (
+    assert (unpriced.returncode, "the price of openai/fake is not" in unpriced.stderr) == (
         2,
         True,
     )

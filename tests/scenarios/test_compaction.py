@@ -13,7 +13,7 @@ import pytest
 from agiraph.turns import ToolTurn, UserTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say, too_long
 from tests.integration.house import until
-from tests.scenarios.house import JsonObject, Outcome
+from tests.scenarios.house import SERVICES, JsonObject, Outcome
 from tests.scenarios.place import Place, one_worker, placed, whole_lines
 
 WINDOW = 26_000
@@ -29,7 +29,7 @@ RESEARCH = (
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("home")
     (home / "agiraph.yaml").write_text(f"models: {{context_tokens: {WINDOW}}}\n")
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
         assert "Traceback" not in place.traces()
 
@@ -224,7 +224,7 @@ def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place
         return say("That was all.")
 
     place.plays(coordinator=brain)
-    outcome = place.run("Read", "--name", "rests", "--model", "anthropic/fake")
+    outcome = place.run("Read", "--name", "rests", "--model", "openai/fake")
     asked = len(place.server.requests)
     assert place.command("send", "rests", "And now?").returncode == 0
     until(

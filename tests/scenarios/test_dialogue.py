@@ -200,7 +200,7 @@ def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
         if storm:
             place.kill(title)
 
-    started = place.json("run", GOAL, "--name", name, "--model", "anthropic/fake", "--detach")
+    started = place.json("run", GOAL, "--name", name, "--model", "openai/fake", "--detach")
     person = Person(place, str(started["agent"]))
     home = place.home / "agents" / person.agent
 

@@ -86,7 +86,7 @@ def agent(place: Place) -> Path:
             call("publish", summary="the facts"),
         ],
     )
-    started = place.json("run", "x", "--name", "full", "--model", "anthropic/fake", "--detach")
+    started = place.json("run", "x", "--name", "full", "--model", "openai/fake", "--detach")
     folder = place.home / "agents" / str(started["agent"])
     place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 0)
     place.json("pause", "full")

@@ -65,7 +65,7 @@ def start(place: Place, *args: str) -> Path:
     """Start the agent; return its folder."""
     done = place.command(
         *("run", GOAL, "--mode", "infinite", "--input", str(place.home / "page")),
-        *("--model", "anthropic/fake", "--detach", "--name", "monitor", *args),
+        *("--model", "openai/fake", "--detach", "--name", "monitor", *args),
     )
     assert done.returncode == 0, done.stderr
     return place.agent("monitor")

@@ -151,7 +151,7 @@ def test_the_gateway_dies_under_a_run_that_is_watched(place: Place) -> None:
 def test_the_gateway_dies_under_a_detached_run_and_comes_back(place: Place) -> None:
     gate = threading.Event()
     place.plays(coordinator=one_worker("hal"), hal=[calls(TELL, FACTS), held(PUBLISH, gate)])
-    started = place.json("run", "Find a fact", "--model", "anthropic/fake", "--detach")
+    started = place.json("run", "Find a fact", "--model", "openai/fake", "--detach")
     place.server.wait_for(lambda seen: seen.is_for("hal") and seen.step == 1)
     place.kill("agiraph: human")
     gate.set()

@@ -40,7 +40,7 @@ def test_a_worker_that_takes_the_warning_goes_on_also_when_it_was_killed(place: 
 def test_a_coordinator_is_told_and_then_its_run_fails_and_it_still_talks(place: Place) -> None:
     again = call("read_file", path="nowhere.md")
     place.plays(coordinator=[*[again] * 6, say("I was going round in a circle.")])
-    outcome = place.run("Find a fact", "--name", "lost", "--model", "anthropic/fake")
+    outcome = place.run("Find a fact", "--name", "lost", "--model", "openai/fake")
     assert outcome.result["status"] == "failed"
     reason = outcome.events("agent.failed")[0]["data"]["reason"]
     assert "a loop: the same call with the same result 6 times running" in reason

@@ -23,7 +23,7 @@ def test_parked_agents_have_no_process_and_each_wakes_when_it_is_written_to(
     place = drowsy_place
     place.plays()
     place.server.brain = brain
-    request = CreateAgent(goal="Nothing", model="anthropic/fake")
+    request = CreateAgent(goal="Nothing", model="openai/fake")
     with Client.for_home(place.home) as client, ThreadPoolExecutor(AT_ONCE) as pool:
         agents = [*pool.map(lambda _: client.create_agent(request).id, range(AGENTS))]
 

@@ -71,7 +71,7 @@ def place(state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pla
 
 
 def begin(place: Place, name: str) -> Path:
-    started = place.json("run", "x", "--name", name, "--model", "anthropic/fake", "--detach")
+    started = place.json("run", "x", "--name", name, "--model", "openai/fake", "--detach")
     return place.home / "agents" / str(started["agent"])
 
 

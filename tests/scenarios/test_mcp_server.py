@@ -112,7 +112,7 @@ def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) ->
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {"run", "status", "send", "ask", "questions", "answer", "board", "read"} <= {*tools}
         assert all(tool.output_schema for tool in tools.values())
-        begun = await told(client, "run", goal="Find tea", name="tea", model="anthropic/fake")
+        begun = await told(client, "run", goal="Find tea", name="tea", model="openai/fake")
         agent = begun["agent"]
         stands = await told(client, "status", agent=agent, wait_seconds=60)
         [asked] = stands["questions"]

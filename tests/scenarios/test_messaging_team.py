@@ -102,7 +102,7 @@ def test_coder_and_tester_find_and_mend_a_bug_by_message(place: Place, tmp_path:
     outcome = place.lead(
         "Make a package with code, tests and docs",
         "--model",
-        "anthropic/fake",
+        "openai/fake",
         "--worker-model",
         "openai/fake",
     )

@@ -15,7 +15,7 @@ from tests.scenarios.house import words_of
 from tests.scenarios.outside import led, once_told, program
 from tests.scenarios.place import Place
 
-MODEL = "anthropic/fake"
+MODEL = "openai/fake"
 AGENT = """\
 #!/usr/bin/env python3
 import json, os, sys, time

@@ -30,7 +30,7 @@ def states(place: Place, agent: str) -> list[str]:
 def ask_and_park(place: Place) -> tuple[str, str]:
     """Start a team whose worker asks; return its id and the question's once all have parked."""
     place.plays(**ASKING)
-    started = place.json("run", "Set up", "--model", "anthropic/fake", "--detach")
+    started = place.json("run", "Set up", "--model", "openai/fake", "--detach")
     agent = str(started["agent"])
     until(lambda: states(place, agent) == ["parked", "parked"], "coordinator and worker parked")
     assert not [title for title in place.titles() if "ada" in title or agent in title]
@@ -78,7 +78,7 @@ def test_an_approval_is_given_while_nobody_has_a_process_and_after_a_stop(
     rules.write_text('rules: [{tool: bash, action: ask, pattern: "echo*"}]')
     mark = call("bash", command="echo x >> marks.txt")
     place.plays(**{**ASKING, "ada": [mark, call("publish", summary="marked")]})
-    started = place.json("run", "Mark", "--model", "anthropic/fake", "--detach")
+    started = place.json("run", "Mark", "--model", "openai/fake", "--detach")
     agent = str(started["agent"])
     until(lambda: states(place, agent) == ["parked", "parked"], "coordinator and worker parked")
     [question] = place.json("questions", agent)

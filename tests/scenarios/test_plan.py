@@ -45,7 +45,7 @@ def test_a_plan_that_cannot_be_followed_is_refused_before_anything_starts(
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"nodes": [{"id": "a", "task": "x", "deps": ["zzz"]}]}))
     before = sorted(place.home.glob("agents/*"))
-    done = place.command("run", "Do it", "--model", "anthropic/fake", "--plan", str(plan))
+    done = place.command("run", "Do it", "--model", "openai/fake", "--plan", str(plan))
     assert (done.returncode, done.stdout) == (2, "")
     assert "zzz" in done.stderr
     assert sorted(place.home.glob("agents/*")) == before

@@ -76,7 +76,7 @@ def test_a_step_that_ends_its_coordinator_three_times_fails_the_run_and_it_still
 
     try:
         outcome = place.run(
-            "Find a fact", "--name", "fatal", "--model", "anthropic/fake", meanwhile=meanwhile
+            "Find a fact", "--name", "fatal", "--model", "openai/fake", meanwhile=meanwhile
         )
     finally:
         gate.set()

@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.npm_agents import CLAUDE_ACP, npm_program
 from tests.integration.house import until
-from tests.scenarios.house import words_of
+from tests.scenarios.house import SERVICES, words_of
 from tests.scenarios.outside import led
 from tests.scenarios.place import Place, placed
 
@@ -24,7 +24,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home: Path = tmp_path_factory.mktemp("home")
     (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0}\n")
     (home / "agents.yaml").write_text(json.dumps({"claude-code-acp": {"command": [str(program)]}}))
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
         assert "Traceback" not in place.traces()
 

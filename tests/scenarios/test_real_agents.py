@@ -12,7 +12,7 @@ from actors.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.house import JsonObject, Outcome, words_of
+from tests.scenarios.house import SERVICES, JsonObject, Outcome, words_of
 from tests.scenarios.outside import led, once_told
 from tests.scenarios.place import Place, placed
 
@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     where = {one.name: {"command": [str(program_of(one))]} for one in (CLAUDE, CODEX)}
     (home / "agents.yaml").write_text(json.dumps(where))
     (home / "approvals.yaml").write_text(RULES)
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
     assert "Traceback" not in place.traces()
 

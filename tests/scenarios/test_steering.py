@@ -17,7 +17,7 @@ DONE = call("publish", summary="done")
 FACT = call("write_file", path="fact.md", content="a fact")
 
 
-def begin(place: Place, name: str, model: str = "anthropic/fake") -> Path:
+def begin(place: Place, name: str, model: str = "openai/fake") -> Path:
     """Start an agent and leave it to itself; return its folder."""
     started = place.json("run", "x", "--name", name, "--model", model, "--detach")
     return place.home / "agents" / str(started["agent"])

@@ -74,7 +74,7 @@ def finished(place: TurnedPlace, name: str, **more: object) -> Path:
         {"coordinator": [*one_worker("ada"), say("That was all.")], "ada": WORK}
     )
     done = place.command(
-        *("run", "Find a fact", "--model", "anthropic/fake", "--detach", "--name", name)
+        *("run", "Find a fact", "--model", "openai/fake", "--detach", "--name", name)
     )
     assert done.returncode == 0, done.stderr
     until(lambda: place.status(name) == "completed", "the run has ended")
@@ -159,7 +159,7 @@ def test_messages_nodes_and_callbacks_need_no_thought_of_the_coordinator(
 ) -> None:
     leads = [*one_worker("eve")[:3], call("ask_human", question="Enough?")]
     place.server.brain = Script({"coordinator": leads, "eve": [*WORK, *WORK]})
-    args = ("run", "Find facts", "--model", "anthropic/fake", "--detach", "--name", "busy")
+    args = ("run", "Find facts", "--model", "openai/fake", "--detach", "--name", "busy")
     assert place.command(*args).returncode == 0
     until(lambda: len(place.json("questions", "busy")) == 1, "it asks")
     until(place.is_parked, "everybody sleeps")

@@ -58,7 +58,7 @@ def web_row(place: Place) -> dict[str, object]:
 
 
 def begin(place: Place, name: str) -> Path:
-    started = place.json("run", "x", "--name", name, "--model", "anthropic/fake", "--detach")
+    started = place.json("run", "x", "--name", name, "--model", "openai/fake", "--detach")
     return place.home / "agents" / str(started["agent"])
 
 

@@ -17,6 +17,7 @@ from tests.fakes.model_server import (
     rate_limited,
 )
 from tests.fakes.words import in_words
+from tests.scenarios.house import SERVICES
 from tests.scenarios.place import Place, one_worker, placed
 
 CONFIG = "broker: {first_delay_seconds: 0.05, max_delay_seconds: 0.1}\n"
@@ -35,7 +36,7 @@ MODELS = {
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home: Path = tmp_path_factory.mktemp("home")
     (home / "agiraph.yaml").write_text(CONFIG)
-    with placed(home) as place:
+    with placed(home, services=SERVICES) as place:
         yield place
 
 

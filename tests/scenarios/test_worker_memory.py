@@ -90,7 +90,7 @@ def run(
             )
             last.set()
 
-    outcome = house.run("Sum the tables", "--model", "anthropic/fake", meanwhile=meanwhile)
+    outcome = house.run("Sum the tables", "--model", "openai/fake", meanwhile=meanwhile)
     assert outcome.result["status"] == "completed", outcome.progress
     offers = outcome.events("memory.insight")
     assert [offer["data"]["insight"] for offer in offers] == [INSIGHT]

@@ -176,12 +176,12 @@ def test_prices_that_cannot_be_read(place: Place, tmp_path: Path) -> None:
 
 def test_a_wrong_key_and_no_key_at_all(place: Place, tmp_path: Path) -> None:
     home = ("--home", str(tmp_path))
-    line = told(place, "run", "x", *MODEL, *home, code=1, ANTHROPIC_API_KEY="sk-wrong-0123456789")
+    line = told(place, "run", "x", *MODEL, *home, code=1, OPENAI_API_KEY="sk-wrong-0123456789")
     assert "bad_key" in line
     assert "sk-wrong-0123456789" not in line
-    assert "ANTHROPIC_API_KEY" in line
-    line = told(place, "run", "x", *MODEL, *home, code=2, ANTHROPIC_API_KEY="")
-    assert line == "agiraph: model openai/fake cannot be called: ANTHROPIC_API_KEY is not set"
+    assert "OPENAI_API_KEY" in line
+    line = told(place, "run", "x", *MODEL, *home, code=2, OPENAI_API_KEY="")
+    assert line == "agiraph: model openai/fake cannot be called: OPENAI_API_KEY is not set"
     [agent] = agents_of(tmp_path)
     record = json.loads((tmp_path / "agents" / agent / "agent.json").read_text())
     assert record["status"] == "failed"

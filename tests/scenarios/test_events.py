@@ -33,6 +33,7 @@ SEEN_ELSEWHERE = {
         "memory.upkeep",
         "context.written",
         "tool.loop",
+        "human.budget",
         "model.retry",
         "model.failed",
     ),

@@ -83,7 +83,7 @@ def test_a_second_goal_begins_a_new_run_in_the_same_conversation(place: Place) -
 def test_a_parked_coordinator_is_woken_for_another_goal(drowsy_place: Place) -> None:
     place = drowsy_place
     place.plays(coordinator=by_goal({"Find": [call("finish", summary="Done."), say("Done.")]}))
-    first = place.run(FIRST, "--name", "sleeper", "--model", "anthropic/fake")
+    first = place.run(FIRST, "--name", "sleeper", "--model", "openai/fake")
 
     def state() -> str:
         rows = place.json("ps")
@@ -148,9 +148,7 @@ def test_a_run_that_was_stopped_is_given_up_for_another_goal(place: Place) -> No
     place.plays(
         coordinator=by_goal({FIRST: [Reply(calls=finish.calls, gate=gate)], SECOND: [finish]})
     )
-    started = place.command(
-        "run", FIRST, "--name", "halted", "--detach", "--model", "anthropic/fake"
-    )
+    started = place.command("run", FIRST, "--name", "halted", "--detach", "--model", "openai/fake")
     assert started.returncode == 0, started.stderr
     place.server.wait_for(lambda seen: FIRST in seen.said)
     place.command("stop", "halted")
@@ -194,8 +192,8 @@ def test_a_coordinator_that_dies_between_the_record_and_the_board_begins_the_run
             content=new_run_turn(SECOND, None, cause="", has_plan=False),
             run=run,
             goal=SECOND,
-            model="anthropic/fake",
-            worker_model="anthropic/fake",
+            model="openai/fake",
+            worker_model="openai/fake",
             message="ab" * 16,
             ts=first.events()[-1]["ts"],
         )
@@ -215,7 +213,7 @@ def test_a_coordinator_that_dies_before_it_has_read_the_order_begins_the_run_onc
     place: Place,
 ) -> None:
     plays(place)
-    first = place.run(FIRST, "--name", "unread", "--model", "anthropic/fake")
+    first = place.run(FIRST, "--name", "unread", "--model", "openai/fake")
     title = f"coordinator {first.agent.name}"
 
     def mailbox() -> int:
@@ -246,7 +244,7 @@ def test_each_run_may_bring_its_own_supervisor_and_plan(
         for goal in (FIRST, SECOND):
             house.server.brain = _with_a_plan(finish)
             agent = ("--name", "planner") if goal == FIRST else ("--agent", "planner")
-            outcome = house.run(goal, "--plan", str(plan), "--model", "anthropic/fake", *agent)
+            outcome = house.run(goal, "--plan", str(plan), "--model", "openai/fake", *agent)
             assert_complete(outcome, goal)
     finally:
         house.close()

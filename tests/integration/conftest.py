@@ -1,4 +1,7 @@
-"""A gateway with its client for each test of the API; a file that has its own overrides them."""
+"""What the files share: a supervisor with probes for actors, a gateway with its client.
+
+A file that has a fixture of its own by one of these names overrides it.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +10,25 @@ import pytest
 
 from agiraph.client import Client
 from tests.fakes.gateway import World, gateway_world
+from tests.integration.house import House, running
+
+KEYS = {"ANTHROPIC_API_KEY": "sk-ant-x", "OPENAI_BASE_URL": "http://x"}
+OTHER_SECRETS = {"MY_TOKEN": "t"}
+
+
+@pytest.fixture(scope="session")
+def _house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with running(tmp_path_factory.mktemp("home"), **KEYS, **OTHER_SECRETS) as house:
+        yield house
+
+
+@pytest.fixture(scope="module")
+def house(_house: House) -> House:
+    """Return a supervisor with all defaults and with keys in its environment.
+
+    Many files start their children there: an address, and so a test's agent, is used only once.
+    """
+    return _house
 
 
 @pytest.fixture

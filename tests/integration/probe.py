@@ -105,7 +105,7 @@ async def serve(runtime: Runtime) -> None:
             os.kill(os.getpid(), signal.SIGSEGV)
         if isinstance(received.body, Text):
             with open(runtime.launch.home / HEARD, "a") as file:
-                file.write(f"{received.body.content}\n")
+                file.write(f"{runtime.address}: {received.body.content}\n")
         runtime.done(received)
 
 

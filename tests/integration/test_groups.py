@@ -2,17 +2,8 @@
 
 import os
 import signal
-from collections.abc import Iterator
 
-import pytest
-
-from tests.integration.house import House, running, until
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with running(tmp_path_factory.mktemp("home")) as house:
-        yield house
+from tests.integration.house import House, until
 
 
 def started(house: House, agent: str, strategy: str, *names: str, **spec: object) -> list[int]:

@@ -1,30 +1,22 @@
-"""The supervisor with real processes: birth, death, restart, stop, and who may ask for it."""
+"""The supervisor with real processes: birth, death, restart, and who may ask for it."""
 
 import os
 import signal
 import stat
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner, Result
 
-from tests.integration.house import House, all_gone, is_gone, running, until
+from actors.kinds import KINDS
+from actors.supervisor.ahead import Ahead
+from actors.supervisor.main import command
+from tests.integration.conftest import KEYS, OTHER_SECRETS
+from tests.integration.house import House, is_gone, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
-LAUNCHES = [pytest.param("fork", marks=linux_only), "exec"]
-
-
-def settings(home: Path, text: str) -> None:
-    (home / "agiraph.yaml").write_text(text)
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with running(tmp_path_factory.mktemp("home")) as house:
-        yield house
 
 
 def test_ready_means_that_every_service_takes_messages(house: House) -> None:
@@ -210,90 +202,25 @@ def test_a_console_gets_a_ticket_of_its_own(house: House) -> None:
     assert first["router_url"].startswith("ipc://")
 
 
-def test_keys_reach_the_broker_alone(tmp_path: Path) -> None:
-    secrets = {"ANTHROPIC_API_KEY": "sk-ant-x", "OPENAI_BASE_URL": "http://x", "MY_TOKEN": "t"}
-    with running(tmp_path, **secrets) as house:
-        house.start("shop/pia")
-        house.await_row("shop/pia", state="ready")
-        broker = house.births("broker")[0]["environ"]
-        assert broker["ANTHROPIC_API_KEY"] == "sk-ant-x"
-        assert broker["OPENAI_BASE_URL"] == "http://x"
-        assert "MY_TOKEN" not in broker
-        for other in ("recorder", "human", "shop/pia"):
-            assert not set(secrets) & set(house.births(other)[0]["environ"])
-
-
-@pytest.mark.parametrize("launch", LAUNCHES)
-def test_an_ordered_stop_leaves_nothing_behind(tmp_path: Path, launch: str) -> None:
-    settings(tmp_path, f"supervisor:\n  launch: {launch}\n")
-    with running(tmp_path) as house:
-        pid_file = tmp_path / "stray"
-        house.start("shop/coordinator", kind="coordinator", restart="permanent")
-        house.start("shop/ada", args={"stray": str(pid_file)})
-        house.await_row("shop/ada", state="ready")
-        until(pid_file.exists, "the stray runs")
-        family = house.descendants()
-        assert len(family) >= 7
-        code, errors = house.end()
-        assert code == 0, errors
-        assert all_gone(family)
-
-
-@pytest.mark.parametrize("launch", LAUNCHES)
-def test_agents_are_resumed_with_the_next_incarnation(tmp_path: Path, launch: str) -> None:
-    settings(tmp_path, f"supervisor:\n  launch: {launch}\n")
-    with running(tmp_path) as house:
-        house.start("shop/coordinator", kind="coordinator", restart="permanent")
-        house.start("shop/ada")
-        house.start("shop/bob")
-        house.await_row("shop/ada", state="ready")
-        house.stop_child("shop/bob")
-        house.end()
-    with running(tmp_path) as house:
-        house.await_row("shop/coordinator", state="ready", incarnation=2)
-        house.await_row("shop/ada", state="ready", incarnation=2)
-        assert house.row("shop/bob")["state"] == "stopped"
-
-
-@pytest.mark.parametrize("launch", LAUNCHES)
-def test_a_killed_supervisor_takes_its_children_along(tmp_path: Path, launch: str) -> None:
-    settings(tmp_path, f"supervisor:\n  launch: {launch}\n")
-    with running(tmp_path) as house:
-        house.start("shop/ada")
-        house.await_row("shop/ada", state="ready")
-        family = house.descendants()
-        house.end(signal.SIGKILL)
-        until(lambda: all_gone(family), "the children die with the supervisor")
-    with running(tmp_path) as house:
-        house.await_row("shop/ada", state="ready", incarnation=2)
+def test_keys_reach_the_broker_alone(house: House) -> None:
+    house.start("shop/pia")
+    house.await_row("shop/pia", state="ready")
+    broker = house.births("broker")[0]["environ"]
+    assert {name: broker[name] for name in KEYS} == KEYS
+    assert not set(OTHER_SECRETS) & set(broker)
+    for other in ("recorder", "human", "shop/pia"):
+        assert not {*KEYS, *OTHER_SECRETS} & set(house.births(other)[0]["environ"])
 
 
 @linux_only
-def test_a_shell_that_a_killed_supervisor_left_is_swept_by_the_next(tmp_path: Path) -> None:
-    run = tmp_path / "agents" / "shop" / "runs" / "r1"
-    with (
-        subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": str(run)}) as ours,
-        subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": "/elsewhere"}) as other,
-    ):
-        try:
-            with running(tmp_path):
-                assert ours.wait(timeout=30) == -signal.SIGKILL
-                assert other.poll() is None
-        finally:
-            ours.kill()
-            other.kill()
-
-
-@linux_only
-def test_the_spawner_comes_back_and_nobody_waits_for_it_for_long(tmp_path: Path) -> None:
-    with running(tmp_path) as house:
-        spawner = house.row("spawner")["pid"]
-        os.kill(spawner, signal.SIGKILL)
-        house.start("shop/ada")
-        house.await_row("shop/ada", state="ready", incarnation=1)
-        until(lambda: _pid(house, "spawner") not in (None, spawner), "another spawner")
-        house.start("shop/bob")
-        house.await_row("shop/bob", state="ready", incarnation=1)
+def test_the_spawner_comes_back_and_nobody_waits_for_it_for_long(house: House) -> None:
+    spawner = house.row("spawner")["pid"]
+    os.kill(spawner, signal.SIGKILL)
+    house.start("shop/quin")
+    house.await_row("shop/quin", state="ready", incarnation=1)
+    until(lambda: _pid(house, "spawner") not in (None, spawner), "another spawner")
+    house.start("shop/rae")
+    house.await_row("shop/rae", state="ready", incarnation=1)
 
 
 def _pid(house: House, address: str) -> int | None:
@@ -301,16 +228,13 @@ def _pid(house: House, address: str) -> int | None:
     return next((row["pid"] for row in rows if row["address"] == address), None)
 
 
-def test_the_end_of_stdin_stops_it(tmp_path: Path) -> None:
-    with running(tmp_path, "--until-eof") as house:
-        family = house.descendants()
-        house.close_stdin()
-        assert house.process.wait(timeout=30) == 0
-        assert all_gone(family)
+def refused(*options: str) -> Result:
+    """Give the command options that it does not get to live with."""
+    return CliRunner().invoke(command, options, obj=(KINDS, Ahead()))
 
 
 def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:
-    settings(tmp_path, "supervisor:\n  ready_within_seconds: 0.001\n")
+    (tmp_path / "agiraph.yaml").write_text("supervisor:\n  ready_within_seconds: 0.001\n")
     house = House(tmp_path)
     _, errors = house.process.communicate(timeout=60)
     assert house.process.returncode == 70
@@ -327,25 +251,14 @@ def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None
     ],
 )
 def test_a_wrong_setting_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
-    settings(tmp_path, text)
-    house = House(tmp_path)
-    out, errors = house.process.communicate(timeout=30)
-    assert (house.process.returncode, out) == (2, "")
-    assert told in errors
-    assert "Traceback" not in errors
+    (tmp_path / "agiraph.yaml").write_text(text)
+    done = refused("--home", str(tmp_path))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_wrong_option_is_told(tmp_path: Path) -> None:
-    house = House(tmp_path, "--http", "nowhere")
-    _, errors = house.process.communicate(timeout=30)
-    assert house.process.returncode == 2
-    assert "'nowhere' is not HOST:PORT" in errors
-
-
-def test_a_deep_home_gets_a_short_socket(tmp_path: Path) -> None:
-    deep = tmp_path / ("d" * 100)
-    with running(deep) as house:
-        url = house.ask("supervisor", "child.attach")["router_url"]
-        folder = Path(url.removeprefix("ipc://")).parent
-        assert not folder.is_relative_to(deep)
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    done = refused("--home", str(tmp_path), "--http", "nowhere")
+    assert done.exit_code == 2
+    assert "'nowhere' is not HOST:PORT" in done.stderr

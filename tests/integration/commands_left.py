@@ -1,0 +1,25 @@
+"""Commands of a worker that leave something behind, each in a session of its own."""
+
+import psutil
+
+from tests.integration.house import House, until
+
+LEFT_BEHIND = "setsid sleep 1000.1 & echo $! > {}"
+HELD = f"{LEFT_BEHIND}; sleep 1000.2"
+NAMELESS = "env -i setsid sleep 1000.3 & echo $! > {}"
+
+
+def shelled(house: House, address: str, command: str) -> psutil.Process:
+    """Start a worker with this command; return what it started in another session."""
+    pid_file = house.home / f"{address.replace('/', '.')}.pid"
+    house.start(address, args={"command": command.format(pid_file)}, shutdown_seconds=1)
+    house.await_row(address, state="ready")
+    pid = until(
+        lambda: pid_file.read_text().strip() if pid_file.exists() else None, "the command runs"
+    )
+    return psutil.Process(int(pid))
+
+
+def has_ended(house: House, address: str) -> bool:
+    """Whether the command of a worker has ended by itself."""
+    return (house.home / f"{address.replace('/', '.')}.ended").exists()

@@ -1,0 +1,137 @@
+"""The lives of a home: however its supervisor ends, nothing of it is left; the next one goes on."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.integration.commands_left import HELD, LEFT_BEHIND, shelled
+from tests.integration.house import House, all_gone, running, until
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
+
+
+@linux_only
+def test_forked_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
+    tmp_path: Path,
+) -> None:
+    settle(tmp_path, "fork")
+    with running(tmp_path, "--until-eof") as house:
+        found_a_shop(house)
+        family = house.descendants()
+        assert len(family) >= 7
+        house.close_stdin()
+        assert house.process.wait(timeout=30) == 0
+        assert all_gone(family)
+    with running(tmp_path) as house:
+        is_resumed(house, incarnation=2)
+        dies_with_workers_that_had_started_something(house)
+    with shell_left_by_a_dead_one(tmp_path) as left, running(tmp_path) as house:
+        assert left.wait(timeout=30) == -signal.SIGKILL
+        is_resumed(house, incarnation=3)
+        hangs_and_is_taken_down(house)
+
+
+def test_executed_agents_live_on_under_the_next_supervisor_and_nothing_else_does(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / ("d" * 100)
+    settle(home, "exec")
+    with running(home) as house:
+        has_a_short_socket(house)
+        found_a_shop(house)
+        family = house.descendants()
+        assert len(family) >= 7
+        code, errors = house.end(signal.SIGTERM)
+        assert code == 0, errors
+        assert all_gone(family)
+    with running(home) as house:
+        is_resumed(house, incarnation=2)
+        house.stop_child("shop/cleo", "forget")
+        family = house.descendants()
+        house.end(signal.SIGKILL)
+        until(lambda: all_gone(family), "the children die with the supervisor")
+
+
+def settle(home: Path, launch: str) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "agiraph.yaml").write_text(f"supervisor:\n  launch: {launch}\n")
+
+
+def has_a_short_socket(house: House) -> None:
+    """A path as deep as this home's is longer than a socket's may be."""
+    url = house.ask("supervisor", "child.attach")["router_url"]
+    folder = Path(url.removeprefix("ipc://")).parent
+    assert not folder.is_relative_to(house.home)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def found_a_shop(house: House) -> None:
+    """Start a team: one of it has a descendant in another session, one was stopped."""
+    pid_file = house.home / "stray"
+    house.start("shop/coordinator", kind="coordinator", restart="permanent")
+    house.start("shop/ada")
+    house.start("shop/bob")
+    house.start("shop/cleo", args={"stray": str(pid_file)})
+    house.await_row("shop/ada", state="ready")
+    house.stop_child("shop/bob")
+    until(pid_file.exists, "the stray runs")
+
+
+def is_resumed(house: House, incarnation: int) -> None:
+    """The team works again, but for the one that was stopped."""
+    house.await_row("shop/coordinator", state="ready", incarnation=incarnation)
+    house.await_row("shop/ada", state="ready", incarnation=incarnation)
+    assert house.row("shop/bob")["state"] == "stopped"
+
+
+def dies_with_workers_that_had_started_something(house: House) -> None:
+    """Kill the supervisor with two of its workers; the others die with it.
+
+    What another worker has hidden from everybody, no supervisor's death ends: it is stopped before.
+    """
+    house.stop_child("shop/cleo", "forget")
+    sleepers = [
+        shelled(house, f"shells/{number}", command)
+        for number, command in enumerate((HELD, LEFT_BEHIND))
+    ]
+    family = house.descendants()
+    for number in range(len(sleepers)):
+        os.kill(house.row(f"shells/{number}")["pid"], signal.SIGKILL)
+    house.process.kill()
+    until(lambda: all_gone([*family, *sleepers]), "nothing is left, and no other supervisor came")
+
+
+def hangs_and_is_taken_down(house: House) -> None:
+    """Start processes that hang and would be given a minute; an interrupt takes them down."""
+    for name in ("coordinator", "ada", "bob", "cleo"):
+        kind = "coordinator" if name == "coordinator" else "worker"
+        args = {"ignore_stop": True}
+        house.start(f"hangs/{name}", kind=kind, args=args, shutdown_seconds=60)
+        house.await_row(f"hangs/{name}", state="ready")
+    family = house.descendants()
+    code, errors = house.end(signal.SIGINT)
+    assert code == 0, errors
+    assert all_gone(family)
+
+
+@contextmanager
+def shell_left_by_a_dead_one(home: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a command as one of this home's runs would; a command of another home lives on."""
+    run = home / "agents" / "shop" / "runs" / "r1"
+    with (
+        subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": str(run)}) as ours,
+        subprocess.Popen(["sleep", "300"], env={"AGIRAPH_RUN": "/elsewhere"}) as other,
+    ):
+        try:
+            yield ours
+            assert other.poll() is None
+        finally:
+            ours.kill()
+            other.kill()

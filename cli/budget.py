@@ -1,5 +1,6 @@
 """`agiraph budget`: what agents and their triggers may spend, and setting it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -7,22 +8,25 @@ import click
 
 from actors.console.budgets import limits_of, told_budget, whose_is
 from agiraph.errors import InvalidInput
-from agiraph.money import Period, Unit, parse_limit, shown
-from cli.listing import Column, JsonObject, print_json, print_listing, to_rows
+from agiraph.money import Period, Unit, parse_limit
+from cli.listing import Column, JsonObject, money, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 if TYPE_CHECKING:
     from agiraph.api import BudgetView
 
 COLUMNS = (
-    Column("AGENT", "agent_name", wide=True),
-    Column("BUDGET OF", "whose"),
+    Column("BUDGET OF", "whose", wide=True),
     Column("PER", "per"),
+    Column("IN", "unit"),
     Column("LIMIT", "limit", align="right"),
     Column("SPENT", "spent", align="right"),
     Column("LEFT", "left", align="right"),
     Column("SET BY", "set_by", spare=1),
 )
+AMOUNTS = ("limit", "spent", "left")
+_IN: dict[Unit, str] = {"usd": "dollars", "tokens": "tokens"}
+_SHOW: dict[Unit, Callable[[float], str]] = {"usd": money, "tokens": lambda some: f"{some:,.0f}"}
 FIELDS = "scope, agent, key, name, period, usd, tokens, spent_usd, left_usd, is_own and more"
 
 
@@ -125,12 +129,12 @@ def _nothing(agent: str | None) -> str:
 def _rows(one: "BudgetView") -> list[JsonObject]:
     """Return a row for each limit of a budget, one for a budget without any."""
     common = {
-        "agent_name": one.agent_name,
         "whose": whose_is(one),
         "per": "day" if one.period == "day" else "all",
         "set_by": ("the run" if one.scope == "run" else "you") if one.is_own else "settings",
     }
-    limits = limits_of(one) or [("none", shown(one.spent_usd, "usd"), "no bound")]
-    return [
-        common | {"limit": limit, "spent": spent, "left": left} for limit, spent, left in limits
+    rows = [
+        common | {"unit": _IN[unit]} | dict(zip(AMOUNTS, map(_SHOW[unit], amounts), strict=True))
+        for unit, *amounts in limits_of(one)
     ]
+    return rows or [common | {"unit": _IN["usd"], "limit": "none", "spent": money(one.spent_usd)}]

@@ -1,6 +1,5 @@
 """Budgets in the console and in commands: asking for them, setting one, and both in words."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from actors.console.typed import MindBudget
@@ -27,32 +26,29 @@ def told_budget(one: BudgetView) -> str:
     """Return a budget in one line: whose, how much, what is spent and left."""
     per = "a day" if one.period == "day" else "in all"
     told = "; ".join(
-        f"{limit} {per} ({spent} spent, {left} left)" for limit, spent, left in limits_of(one)
+        f"{shown(limit, unit)} {per} ({shown(spent, unit)} spent, {shown(left, unit)} left)"
+        for unit, limit, spent, left in limits_of(one)
     )
-    whose = one.agent_name if one.scope == "agent" else f"{one.agent_name}, {whose_is(one)}"
     by = "" if one.is_own or not told else ", by the settings"
-    return f"{whose}: {told or f'no bound {per}'}{by}"
+    return f"{whose_is(one)}: {told or f'no bound {per}'}{by}"
 
 
 def whose_is(one: BudgetView) -> str:
-    """Return what of its agent a budget is of."""
+    """Return whose a budget is: the agent, and what of it."""
     match one.scope:
         case "trigger":
-            return f"trigger {one.name or one.key}"
+            return f"{one.agent_name}, trigger {one.name or one.key}"
         case "run":
-            return f"run {one.key}"
+            return f"{one.agent_name}, run {one.key}"
         case _:
-            return one.scope
+            return one.agent_name
 
 
-def limits_of(one: BudgetView) -> Sequence[tuple[str, str, str]]:
-    """Return each limit of a budget in words, with what is spent and what is left of it."""
-    limits: list[tuple[Unit, float | None, float, float | None]] = [
-        ("usd", one.usd, one.spent_usd, one.left_usd),
-        ("tokens", one.tokens, float(one.spent_tokens), one.left_tokens),
-    ]
-    return [
-        (shown(limit, unit), shown(spent, unit), shown(left, unit))
-        for unit, limit, spent, left in limits
-        if limit is not None and left is not None
-    ]
+def limits_of(one: BudgetView) -> list[tuple[Unit, float, float, float]]:
+    """Return each limit of a budget: its unit, what may be spent, what is, and what is left."""
+    limits: list[tuple[Unit, float, float, float]] = []
+    if one.usd is not None and one.left_usd is not None:
+        limits.append(("usd", one.usd, one.spent_usd, one.left_usd))
+    if one.tokens is not None and one.left_tokens is not None:
+        limits.append(("tokens", one.tokens, one.spent_tokens, one.left_tokens))
+    return limits

@@ -29,9 +29,9 @@ DAILY = kept("trigger", tokens=900, left_tokens=400, is_own=False, **ON_MORNINGS
 def test_budgets_are_listed_with_what_is_left() -> None:
     client = FakeClient(kept=[DOLLARS, DAILY])
     lines = command(client, "budget").output.splitlines()
-    assert lines[1].split() == ["survey", "agent", "all", "$5.00", "$1.25", "$3.75", "you"]
-    assert "trigger mornings" in lines[2]
-    assert lines[2].endswith("settings")
+    assert lines[1].split() == ["survey", "all", "dollars", "$5.00", "$1.25", "$3.75", "you"]
+    daily = ["survey,", "trigger", "mornings", "day", "tokens", "900", "500", "400", "settings"]
+    assert lines[2].split() == daily
     assert len(command(client, "budget", "survey", "--per-day").output.splitlines()) == 2
     (row,) = json_of(command(client, "budget", "survey", "--trigger", "t-1", "--json"))
     assert (row["key"], row["left_tokens"], row["usd"]) == ("t-1", 400, None)

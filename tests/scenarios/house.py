@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import Brain, FakeModelServer
 
 ROOT = Path(__file__).parents[2]
@@ -80,17 +79,9 @@ class House:
             process.kill()
         assert not leftovers, f"left behind: {leftovers}"
 
-    def start(self, *args: str) -> "subprocess.Popen[str]":
-        """Start `agiraph ARGS...`."""
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "agiraph", *args],
-            cwd=self.home,
-            env={**self.environ, "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def start(self, *args: str) -> Forked:
+        """Start `agiraph ARGS...` as a process."""
+        return Forked(args, cwd=self.home, env={**self.environ, "PYTHONPATH": str(ROOT)})
 
     def run(self, goal: str, *args: str, meanwhile: Callable[[], None] | None = None) -> Outcome:
         """Run a goal to its end; `meanwhile` is called while it runs."""
@@ -103,7 +94,7 @@ class House:
             process.send_signal(signal.SIGINT)
             print(process.communicate(timeout=30))
             raise
-        return self.outcome(process.returncode, out, err)
+        return self.outcome(process.wait(), out, err)
 
     def outcome(self, code: int, out: str, err: str) -> Outcome:
         """Return what a run left, from what its command said."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
 from tests.fakes.model_server import Brain, Reply, Script, call
 from tests.integration.house import until
@@ -29,23 +30,23 @@ Steps = Sequence[Reply | Brain] | Brain
 class Place(House):
     """A house whose supervisor stands for a whole module; one agent after the other works in it."""
 
-    program: tuple[str, ...] = ("-P", "-m", "agiraph", "_supervisor")
+    program: tuple[str, ...] = (FRONT_DOOR, "_supervisor")
 
     def __init__(self, home: Path, services: Sequence[str] = ("openai",)) -> None:
         super().__init__(home, Script({}), services)
         self._errors = open(home / "supervisor.log", "a", encoding="utf-8")  # noqa: SIM115
         self.supervisor = self.start_supervisor()
 
-    def start_supervisor(self) -> "subprocess.Popen[str]":
+    def start_supervisor(self) -> Forked:
         """Start `agiraph-supervisor` on this home; return when it is ready."""
-        process = subprocess.Popen(
-            [sys.executable, *self.program, "--until-eof"],
+        function, *words = self.program
+        process = Forked(
+            (*words, "--until-eof"),
             cwd=self.home,
             env={**self.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
+            stderr=self._errors.fileno(),
+            program=function,
         )
         assert process.stdout is not None
         assert "ready" in process.stdout.readline(), self.traces()[-2000:]

@@ -5,7 +5,6 @@ The server is a real one, written with the official SDK; only what it does is ma
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import psutil
 import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.integration.house import until
 from tests.scenarios.house import ROOT
@@ -28,7 +28,7 @@ DONE = calls(*END)
 class McpPlace(Place):
     """A place with servers of tools, and with a token in its environment."""
 
-    def start_supervisor(self) -> "subprocess.Popen[str]":
+    def start_supervisor(self) -> Forked:
         self.environ["FAKE_TOKEN"] = TOKEN
         return super().start_supervisor()
 

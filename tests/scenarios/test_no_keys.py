@@ -9,7 +9,6 @@ killed and came back is looked at, for then the key has travelled.
 import os
 import re
 import secrets
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ import psutil
 import pytest
 
 from agiraph.sandbox.probe import probe
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import call
 from tests.integration.house import until
 from tests.scenarios.house import title_of
@@ -36,7 +36,7 @@ AGENT = f"#!/bin/bash\n{AT_WORK}\necho It is done. > _result.md\n"
 class KeyedPlace(Place):
     """A place whose provider has a key that nothing else in the world contains."""
 
-    def start_supervisor(self) -> "subprocess.Popen[str]":
+    def start_supervisor(self) -> Forked:
         self.server.key = KEY
         self.environ |= self.server.env() | {"BRAVE_API_KEY": f"{KEY}-search"}
         return super().start_supervisor()

@@ -19,7 +19,7 @@ WORK = [call("write_file", path="facts.md", content="one fact"), call("publish",
 class TurnedPlace(Place):
     """A place whose clock the test turns."""
 
-    program = ("-P", "-m", "tests.scenarios.turned_clock")
+    program = ("tests.scenarios.turned_clock:supervise",)
 
     def turn(self, seconds: float) -> None:
         """Turn the clock on; return when it has dealt with that."""

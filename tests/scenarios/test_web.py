@@ -4,7 +4,6 @@ The site, the search service and the model server are on this machine; everythin
 """
 
 import json
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import SeenRequest, call
 from tests.fakes.site import FakeSite
 from tests.integration.house import until
@@ -24,7 +24,7 @@ DONE = call("publish", summary="done")
 class WebPlace(Place):
     """A place with a search key in its environment."""
 
-    def start_supervisor(self) -> "subprocess.Popen[str]":
+    def start_supervisor(self) -> Forked:
         self.environ["BRAVE_API_KEY"] = SECRET
         return super().start_supervisor()
 

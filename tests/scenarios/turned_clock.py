@@ -1,6 +1,6 @@
 """A clock that a test turns by hand: `{home}/now` tells the time, and the real clock goes by it.
 
-Run as a program this is `agiraph-supervisor` with this clock in place of the real one.
+`supervise` is `agiraph-supervisor` with this clock in place of the real one.
 """
 
 import asyncio
@@ -66,7 +66,8 @@ def main(launch: Launch) -> int:
     return run_actor(launch, live)
 
 
-if __name__ == "__main__":
-    from actors.supervisor.main import main as supervise
+def supervise() -> None:
+    """Run a supervisor whose clock goes by the file."""
+    from actors.supervisor.main import main as run
 
-    supervise({**KINDS, "clock": "tests.scenarios.turned_clock:main"})
+    run({**KINDS, "clock": "tests.scenarios.turned_clock:main"})

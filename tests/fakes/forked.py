@@ -1,0 +1,180 @@
+"""Processes of the front door that need not import first: forked from one that has done so.
+
+What such a process is and does is what `python -m agiraph ARGS...` would be and do; that the front
+door itself can be gone through as a program is shown by the tests that start it as one.
+"""
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from threading import Thread
+from typing import IO, Any
+
+import setproctitle
+
+FRONT_DOOR = "agiraph.__main__:main"
+PRELOADED = (
+    *("agiraph.__main__", "tests.fakes.forked", "cli.main", "cli.run", "cli.place", "cli.watch"),
+    *("cli.progress", "cli.head_start", "cli.own_supervisor", "actors.supervisor.main"),
+    *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
+)
+
+
+class Forked:
+    """What `subprocess.Popen([python, "-m", "agiraph", *args], text=True)` is, at a tenth."""
+
+    def __init__(
+        self,
+        args: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int = subprocess.DEVNULL,
+        stderr: int = subprocess.PIPE,
+        program: str = FRONT_DOOR,
+    ) -> None:
+        """Begin `program`, MODULE:FUNCTION.
+
+        `stdin` is DEVNULL or PIPE, `stderr` PIPE or a file that stays the caller's.
+        """
+        self.args = tuple(args)
+        self.stdin: IO[str] | None = None
+        self.stdout: IO[str] | None
+        self.stderr: IO[str] | None = None
+        reader = os.open(os.devnull, os.O_RDONLY)
+        self.stdout, writer = _pipe("r")
+        if stdin == subprocess.PIPE:
+            os.close(reader)
+            reader, self.stdin = _pipe("w")
+        if stderr == subprocess.PIPE:
+            self.stderr, errors = _pipe("r")
+        else:
+            errors = os.dup(stderr)
+        ends = [reader, writer, errors]
+        self._process = _forking().Process(
+            target=_go_through,
+            args=(program, self.args, str(cwd), dict(env), _Ends(ends)),
+            daemon=True,
+        )
+        try:
+            self._process.start()
+        finally:
+            for end in ends:
+                os.close(end)
+        self._listeners: list[Thread] = []
+        self._said: dict[str, str] = {}
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, None as long as it runs; minus the signal's number if by one."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Return how it ended, None as long as it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return its code; subprocess.TimeoutExpired."""
+        self._process.join(timeout)
+        code = self._process.exitcode
+        if code is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return code
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Close its input; return what it says until its end; subprocess.TimeoutExpired."""
+        if self.stdin is not None:
+            self.stdin.close()
+        if not self._listeners:
+            self._listen("out", self.stdout)
+            self._listen("err", self.stderr)
+        self.wait(timeout)
+        for thread in self._listeners:
+            thread.join(timeout)
+        return self._said.get("out", ""), self._said.get("err", "")
+
+    def _listen(self, name: str, pipe: IO[str] | None) -> None:
+        def listen(pipe: IO[str]) -> None:
+            with contextlib.closing(pipe):
+                self._said[name] = pipe.read()
+
+        if pipe is not None:
+            self._listeners.append(Thread(target=listen, args=(pipe,), daemon=True))
+            self._listeners[-1].start()
+
+    def send_signal(self, number: int) -> None:
+        """Signal it, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.send_signal(signal.SIGKILL)
+
+
+class _Ends:
+    """Ends of pipes that go to the process to become its standard streams."""
+
+    def __init__(self, ends: Sequence[int]) -> None:
+        self._ends = ends
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Given, tuple(DupFd(end) for end in self._ends)
+
+
+class _Given:
+    """The same ends, in the process."""
+
+    def __init__(self, *ends: Any) -> None:
+        self.ends = [end.detach() for end in ends]
+
+
+def _forking() -> multiprocessing.context.ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOADED])
+    return context
+
+
+def _pipe(mode: str) -> tuple[Any, Any]:
+    """Return a pipe whose end of ours is a text file; ours stands where a reader's `r` would."""
+    reader, writer = os.pipe()
+    if mode == "r":
+        return open(reader, encoding="utf-8"), writer
+    return reader, open(writer, "w", encoding="utf-8", buffering=1)
+
+
+def _go_through(
+    program: str, args: Sequence[str], cwd: str, env: Mapping[str, str], given: Any
+) -> None:
+    """Become the process: streams, folder, variables and words as a program has them."""
+    for end, stream in zip(given.ends, (0, 1, 2), strict=True):
+        os.dup2(end, stream)
+        os.close(end)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    os.chdir(cwd)
+    setproctitle.getproctitle()  # it finds its place by the environment that was there first
+    os.environ.clear()
+    os.environ.update(env)
+    sys.argv = ["agiraph", *args]
+    gc.freeze()
+    module, _, function = program.partition(":")
+    try:
+        getattr(import_module(module), function)()
+    finally:
+        sys.stdout.flush()

@@ -17,13 +17,13 @@ class EventLog:
 
     Line N holds the event with seq N. Only whole lines count. The place of every STRIDE-th line is
     remembered, so that a page far into the log costs no more than one at its beginning; the latest
-    events are, since many ask for them.
+    events are, since many ask for them. `begun` grows when the log is found to be another one.
     """
 
     def __init__(self, path: Path) -> None:
         """Read from `path`, which need not exist yet."""
         self._path = path
-        self._latest: dict[int, Event] = {}
+        self.begun = 0
         self._forget()
 
     def pick(
@@ -53,31 +53,27 @@ class EventLog:
         if after >= self._lines or limit < 1:
             return []
         wanted = min(limit, self._lines - after)
-        if all(seq in self._latest for seq in range(after + 1, after + wanted + 1)):
-            return [self._latest[seq] for seq in range(after + 1, after + wanted + 1)]
+        if after + 1 in self._latest:
+            return [self._late(seq) for seq in range(after + 1, after + wanted + 1)]
         slot = after // STRIDE
         with open(self._path, "rb") as file:
             file.seek(self._places[slot])
             for _ in range(after - slot * STRIDE):
                 file.readline()
             lines = [file.readline() for _ in range(wanted)]
-        events = [_event(line, seq) for seq, line in enumerate(lines, start=after + 1)]
-        if after + wanted == self._lines:
-            self._remember(events[-LATEST:])
-        return events
+        return [_event(line, seq) for seq, line in enumerate(lines, start=after + 1)]
 
     def last(self) -> int:
         """Return the seq of the last event, 0 if there is none."""
         self._index()
         return self._lines
 
-    def _remember(self, events: list[Event]) -> None:
-        """Keep the latest events; those that were kept end where these begin, or go."""
-        first = events[0].seq
-        kept = [event for seq, event in self._latest.items() if seq < first]
-        if kept and kept[-1].seq + 1 != first:
-            kept = []
-        self._latest = {event.seq: event for event in [*kept, *events][-LATEST:]}
+    def _late(self, seq: int) -> Event:
+        """Return one of the latest events; it is made of its line once."""
+        late = self._latest[seq]
+        if isinstance(late, bytes):
+            late = self._latest[seq] = _event(late, seq)
+        return late
 
     def _index(self) -> bool:
         """Take note of the lines that were added since; return whether there is a log."""
@@ -100,6 +96,8 @@ class EventLog:
                     return
                 self._end += len(line)
                 self._lines += 1
+                self._latest[self._lines] = line
+                self._latest.pop(self._lines - LATEST, None)
                 if self._lines % STRIDE == 0:
                     self._places.append(self._end)
 
@@ -107,8 +105,9 @@ class EventLog:
         self._lines = 0
         self._end = 0
         self._places = [0]
-        self._latest = {}
+        self._latest: dict[int, bytes | Event] = {}
+        self.begun += 1
 
 
 def _event(line: bytes, seq: int) -> Event:
-    return Event.model_validate({**json.loads(line), "seq": seq})
+    return Event.model_validate({**json.loads(line.decode()), "seq": seq})

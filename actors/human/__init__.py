@@ -15,6 +15,7 @@ uvicorn, in the same loop): what the command line, the web and other programs ta
     starting.py        creating an agent;  acting.py  stop, pause, resume, archive
     entities.py        the rows of `ps`;  statuses.py  what each entity said last
     census.py          what other processes tell of all entities, asked once for all who wait
+    together.py        asking once for all who wait;  latest.py  what is made once for all
     followers.py       following events.jsonl live
     audience.py        those who follow at the log's end, shown each event together
     channels/          webhooks, mails, desktop: what is told outside;  answer_page.py  answers

@@ -1,5 +1,6 @@
 """Which agents there are: their records on disk, found by id or by name."""
 
+import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class Agents:
         self._folder = folder or home.agents
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
         self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
+        self._run = lru_cache(MOST_PATHS)(lambda id, run: self._home(id).run(run))
+        self._record = lru_cache(MOST_PATHS)(lambda home: str(home.record))
 
     def all(self) -> list[Agent]:
         """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
@@ -68,14 +71,13 @@ class Agents:
 
         Raises ApiError 404 that lists the known.
         """
-        home = self.home_of(agent)
         if run is None:
-            return home.run(agent.run) if agent.run else None
+            return self._run(agent.id, agent.run) if agent.run else None
         known = self.runs_of(agent)
         if run not in known:
             names = ", ".join(known) or "none"
             raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {names})")
-        return home.run(run)
+        return self._run(agent.id, run)
 
     def runs_of(self, agent: Agent) -> list[str]:
         """Return the ids of an agent's runs, oldest first: they sort by time."""
@@ -101,7 +103,7 @@ class Agents:
     def _load(self, home: AgentHome) -> Agent | None:
         """Return the agent of a folder; None while its coordinator has not yet written it."""
         try:
-            stat = home.record.stat()
+            stat = os.stat(self._record(home))
             stamp = (stat.st_mtime_ns, stat.st_ino)
             known = self._read.get(home.path)
             if known is not None and known[0] == stamp:

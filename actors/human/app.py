@@ -38,6 +38,7 @@ from actors.human.routes import (
     triggers,
     work,
 )
+from actors.human.routes.asking import the_gateway
 from agiraph import __version__
 from agiraph.api import ApiError
 from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
@@ -100,7 +101,8 @@ def build_app(gateway: Gateway, keys: Keys, ledger: Ledger) -> App:
         http=http,
         clock=gateway.clock,
     )
-    once = Once(Lane(app, app.rules, HANDLERS), gateway.repeats, gateway.clock)
+    lane = Lane(app, app.rules, HANDLERS, known={the_gateway: gateway})
+    once = Once(lane, gateway.repeats, gateway.clock)
     return Gate(once, guards)
 
 

@@ -1,7 +1,9 @@
 """The board and the workers of an agent's current run, folded from the coordinator's journal."""
 
+from functools import lru_cache
 from pathlib import Path
 
+from actors.human.latest import Latest
 from agiraph.api import ApiError, BoardView, NodeDetail, NodeView, StageView, WorkerView
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.names import find_node
@@ -12,6 +14,7 @@ from agiraph.ids import AgentId, worker_address
 from agiraph.journal import read_journal
 from agiraph.models import Worker, WorkNode
 
+MOST_PATHS = 1024
 PREVIEW = 200
 NO_STAGE = -1
 
@@ -22,6 +25,8 @@ class Boards:
     def __init__(self) -> None:
         """Begin with none read."""
         self._folded: dict[Path, tuple[int, Board, int]] = {}
+        self._views: Latest[BoardView] = Latest()
+        self._journal = lru_cache(MOST_PATHS)(lambda run: Path(run.journal))
 
     def of(self, run: RunHome | None) -> Board:
         """Return the board of a run, an empty one before there is any."""
@@ -31,17 +36,23 @@ class Boards:
         """Return the board of a run and how much has happened on it."""
         if run is None:
             return Board(), 0
+        journal = self._journal(run)
         try:
-            size = run.journal.stat().st_size
+            size = journal.stat().st_size
         except FileNotFoundError:
             return Board(), 0
-        known = self._folded.get(run.journal)
+        known = self._folded.get(journal)
         if known is not None and known[0] == size:
             return known[1], known[2]
-        happened = read_events(read_journal(run.journal), run.journal)
-        board = fold_events(happened, run.journal)
-        self._folded[run.journal] = (size, board, len(happened))
+        happened = read_events(read_journal(journal), journal)
+        board = fold_events(happened, journal)
+        self._folded[journal] = (size, board, len(happened))
         return board, len(happened)
+
+    def view(self, run: RunHome | None) -> BoardView:
+        """Return the board of a run as the API shows it."""
+        board, seq = self.with_seq(run)
+        return self._views.get(run, (board, seq), lambda: board_view(board, seq))
 
     def at(self, run: RunHome | None, seq: int) -> Board:
         """Return the board as it was when so much had happened on it; ApiError 404 if less has."""

@@ -21,6 +21,8 @@ from agiraph.messages import (
 )
 from agiraph.turns import Usage
 
+Rows = tuple[EntityRow, ...]
+
 TABLE_SECONDS = 5.0
 EXTRA_SECONDS = 1.0
 
@@ -34,7 +36,7 @@ class Census:
         self._table = Together(self._ask_table)
         self._depths = Together(self._ask_depths)
         self._usage = Together(self._ask_usage)
-        self._rows: Together[list[EntityRow]] | None = None
+        self._rows: Together[Rows] | None = None
 
     async def children(self) -> tuple[ChildInfo, ...]:
         """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
@@ -48,10 +50,10 @@ class Census:
         """Return what each entity has used, by address, none while nobody tells."""
         return await self._usage.get()
 
-    async def rows(self, make: Callable[[], Awaitable[list[EntityRow]]]) -> list[EntityRow]:
+    async def rows(self, make: Callable[[], Awaitable[Rows]]) -> Rows:
         """Return the rows of `ps`, made by `make` for all who want them now."""
         if self._rows is None:
-            self._rows = Together(make)
+            self._rows = Together(make, per_second=None)  # what it is made of has its pace
         return await self._rows.get()
 
     async def _ask_table(self) -> tuple[ChildInfo, ...]:

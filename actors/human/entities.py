@@ -30,19 +30,19 @@ async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     return await gateway.census.children()
 
 
-async def entity_rows(gateway: Gateway) -> list[EntityRow]:
+async def entity_rows(gateway: Gateway) -> tuple[EntityRow, ...]:
     """Return a row for every process; mailboxes and money are left out while nobody tells them."""
     return await gateway.census.rows(partial(_rows, gateway))
 
 
-async def _rows(gateway: Gateway) -> list[EntityRow]:
+async def _rows(gateway: Gateway) -> tuple[EntityRow, ...]:
     census = gateway.census
     table, depths, usage = await asyncio.gather(census.children(), census.depths(), census.usage())
     names, host = _names(gateway), socket.gethostname()
     rows = [_row(gateway, names, host, child, depths, usage) for child in table]
     alive = {(child.address, child.pid) for child in table}
     gateway.cpu = {key: sample for key, sample in gateway.cpu.items() if key in alive}
-    return sorted(rows, key=lambda row: ("/" in row.address, _rank(row)))
+    return tuple(sorted(rows, key=lambda row: ("/" in row.address, _rank(row))))
 
 
 def _row(

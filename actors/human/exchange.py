@@ -17,6 +17,11 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FAULT: Final = 500
+WHOLE: Final = "agiraph.whole"
+"""A message with all of an answer: `status`, `body` (JSON), and `closes` if nothing may follow.
+
+It may be sent where the scope has this key, in place of ASGI's two.
+"""
 
 # A page that names its own policy keeps it. With `no-referrer` a browser would send its own forms
 # with `Origin: null`, which nothing lets in: hence `same-origin`.
@@ -79,7 +84,11 @@ class Exchange:
 
         A client that is still sending a body nobody reads is hung up on.
         """
-        if message["type"] == "http.response.start":
+        if message["type"] == WHOLE:
+            self.status = message["status"]
+            message["closes"] = not self._has_all
+            self.end()
+        elif message["type"] == "http.response.start":
             self.status = message["status"]
             headers = with_defaults(list(message.get("headers", ())))
             if not self._has_all:

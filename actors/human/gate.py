@@ -9,15 +9,16 @@ import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from actors.human.access.callers import STRANGER, Caller
 from actors.human.access.headers import (
+    PAIRS,
     bearer,
     cookies,
     declared_length,
     header,
     is_from_elsewhere,
+    pairs_of,
     size_of,
     without,
 )
@@ -92,11 +93,12 @@ class Gate:
             self._ledger.ended(call, refusal.status, refusal.detail)
             await refuse(scope["type"], send, refusal, call.path, _headers_of(refusal))
             return
-        with self._open.one_more(call.caller):
-            if method == WEBSOCKET:
-                await self._serve_socket(scope, receive, send, call)
-            else:
-                await self._serve(scope, receive, send, call)
+        serve = self._serve_socket if method == WEBSOCKET else self._serve
+        self._open.begin(call.caller)
+        try:
+            await serve(scope, receive, send, call)
+        finally:
+            self._open.end(call.caller)
 
     # --- who comes in ---
 
@@ -109,7 +111,7 @@ class Gate:
             raise ApiError(431, f"the head is larger than {self._http.header_bytes} bytes")
         if declared_length(headers) > self._http.body_bytes:
             raise ApiError(413, f"the body is larger than {self._http.body_bytes} bytes")
-        self._check_query(scope["query_string"])
+        self._check_query(scope)
         if is_open(call.method, call.path):
             self._count_stranger(scope)
             scope["headers"] = without(headers, b"idempotency-key")  # theirs fill no book of ours
@@ -133,10 +135,11 @@ class Gate:
         if origin and not self._names.allow_origin(origin, host):
             raise ApiError(403, f"origin '{origin[:100]}' may not call this gateway")
 
-    def _check_query(self, query: bytes) -> None:
-        if not query:
+    def _check_query(self, scope: Scope) -> None:
+        if not scope["query_string"]:
             return
-        for name, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
+        scope[PAIRS] = pairs_of(scope["query_string"])
+        for name, value in scope[PAIRS]:
             is_long = len(value) >= SHORTEST_SECRET
             if name.lower() in SECRET_NAMES or (is_long and self._keys.is_secret(value)):
                 raise ApiError(

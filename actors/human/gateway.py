@@ -16,6 +16,7 @@ from actors.human.channels.presence import in_words
 from actors.human.dead import DeadLetters
 from actors.human.deadlines import Deadlines
 from actors.human.followers import Bells
+from actors.human.latest import Latest
 from actors.human.line import Line
 from actors.human.orphans import Orphans
 from actors.human.postman import Postman
@@ -25,6 +26,7 @@ from actors.human.statuses import Statuses
 from actors.human.tallies import Tallies
 from actors.human.telling import Telling
 from actors.human.thread import Thread
+from agiraph.api import AgentSummary, EventPage
 from agiraph.clock import Clock
 from agiraph.config import Config
 from agiraph.home import Home
@@ -58,6 +60,8 @@ class Gateway:
     bells: Bells = field(default_factory=Bells)
     statuses: Statuses = field(default_factory=Statuses)
     tallies: Tallies = field(default_factory=Tallies)
+    summaries: Latest[AgentSummary] = field(default_factory=Latest)
+    event_pages: Latest[EventPage] = field(default_factory=Latest)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
     _logs: dict[AgentId, EventLog] = field(default_factory=dict)
 

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from actors.human.access.scopes import Rule, Rules
-from actors.human.exchange import App, Message, Receive, Scope, Send
-from actors.human.needs import Arrived, Plan, Unfit, plan_of
+from actors.human.exchange import WHOLE, App, Message, Receive, Scope, Send
+from actors.human.needs import NOTHING, Arrived, Makes, Plan, Unfit, plan_of
 
 Handler = Callable[[Any, Exception], Awaitable[Response | None]]
 
@@ -23,11 +23,21 @@ Handler = Callable[[Any, Exception], Awaitable[Response | None]]
 class Lane:
     """Stands before FastAPI's application."""
 
-    def __init__(self, app: App, rules: Rules, handlers: Mapping[type[Exception], Handler]) -> None:
-        """Stand before `app`, whose routes are in `rules`; errors are answered by `handlers`."""
+    def __init__(
+        self,
+        app: App,
+        rules: Rules,
+        handlers: Mapping[type[Exception], Handler],
+        known: Mapping[Makes, Any] = NOTHING,
+    ) -> None:
+        """Stand before `app`, whose routes are in `rules`; errors are answered by `handlers`.
+
+        `known` holds what those functions make of any call on which endpoints depend.
+        """
         self._app = app
         self._rules = rules
         self._handlers = handlers
+        self._known = known
         self._plans: dict[tuple[str, str], Plan | None] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,6 +64,9 @@ class Lane:
             return
         if isinstance(answer, Response):
             await answer(scope, receive, send)
+        elif WHOLE in scope:
+            body = plan.dump(answer)
+            await send({"type": WHOLE, "status": plan.status, "body": body})
         else:
             await _say(send, plan.status, plan.dump(answer))
 
@@ -61,7 +74,7 @@ class Lane:
         key = rule.method, rule.template
         if key not in self._plans:
             route = rule.route
-            self._plans[key] = plan_of(route) if isinstance(route, APIRoute) else None
+            self._plans[key] = plan_of(route, self._known) if isinstance(route, APIRoute) else None
         return self._plans[key]
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:

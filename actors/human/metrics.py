@@ -5,7 +5,7 @@ Labels are kinds, states, channels and living agents: never as many as there are
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from actors.human.entities import entity_rows
@@ -26,7 +26,7 @@ async def exposition(gateway: Gateway) -> tuple[bytes, str]:
     What another process would have to tell is left out while that does not answer.
     """
     try:
-        rows: list[EntityRow] | None = await entity_rows(gateway)
+        rows: Sequence[EntityRow] | None = await entity_rows(gateway)
     except ApiError:
         rows = None
     # The library is loaded by the first who asks, and not in the loop's time.
@@ -38,14 +38,14 @@ Family = tuple[str, str, str, list[Sample]]
 """Kind of metric, its name, what it says, its samples."""
 
 
-def _families(gateway: Gateway, rows: list[EntityRow] | None) -> Iterator[Any]:
+def _families(gateway: Gateway, rows: Sequence[EntityRow] | None) -> Iterator[Any]:
     yield (
         "gauge",
         "agiraph_supervisor_up",
         "Whether the supervisor answers.",
         [({}, float(rows is not None))],
     )
-    yield from _of_entities(rows or [])
+    yield from _of_entities(rows or ())
     yield from _of_people(gateway)
     yield from _of_events(gateway.tallies.events)
     yield (
@@ -56,7 +56,7 @@ def _families(gateway: Gateway, rows: list[EntityRow] | None) -> Iterator[Any]:
     )
 
 
-def _of_entities(rows: list[EntityRow]) -> Iterator[Family]:
+def _of_entities(rows: Sequence[EntityRow]) -> Iterator[Family]:
     states = Counter((row.kind, row.state) for row in rows)
     yield (
         "gauge",

@@ -10,8 +10,8 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
-from urllib.parse import parse_qsl
 
 from fastapi.params import Depends, Header, Query
 from fastapi.routing import APIRoute
@@ -19,10 +19,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from starlette.requests import HTTPConnection, Request
 
-from actors.human.access.headers import header
+from actors.human.access.headers import PAIRS, header, pairs_of
 from actors.human.exchange import Receive, Scope
 
 JSON_TYPE = "application/json"
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
+MOST_WRITTEN = 16
+MOST_BYTES = 1 << 16
 
 Read = Callable[["Arrived"], Any]
 Makes = Callable[..., Awaitable[Any]]
@@ -52,9 +55,9 @@ class Arrived:
         """The query's values by name."""
         if self._query is None:
             self._query = {}
-            if raw := self.scope["query_string"]:
-                for name, value in parse_qsl(raw.decode("latin-1"), keep_blank_values=True):
-                    self._query.setdefault(name, []).append(value)
+            pairs = self.scope.get(PAIRS)
+            for name, value in pairs_of(self.scope["query_string"]) if pairs is None else pairs:
+                self._query.setdefault(name, []).append(value)
         return self._query
 
     @property
@@ -63,6 +66,27 @@ class Arrived:
         if self._connection is None:
             self._connection = Request(self.scope, self.receive)
         return self._connection
+
+
+class Written:
+    """Answers as JSON; the latest that cannot change are known again, and not written again."""
+
+    def __init__(self, adapter: TypeAdapter[Any]) -> None:
+        """Write what fits `adapter`."""
+        self._adapter = adapter
+        self._latest: dict[int, tuple[Any, bytes]] = {}
+
+    def __call__(self, answer: Any) -> bytes:
+        """Return an answer's bytes."""
+        known = self._latest.get(id(answer))
+        if known is not None and known[0] is answer:
+            return known[1]
+        body = self._adapter.dump_json(answer, by_alias=True)
+        if len(body) <= MOST_BYTES and isinstance(answer, BaseModel | tuple):
+            self._latest[id(answer)] = (answer, body)  # held, so that its id is no other's
+            if len(self._latest) > MOST_WRITTEN:
+                del self._latest[next(iter(self._latest))]
+        return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +99,16 @@ class _Made:
 
 @dataclass(slots=True)
 class Plan:
-    """How one endpoint is carried out; `reads_body` says whether it wants the body."""
+    """How one endpoint is carried out; `reads_body` says whether it wants the body.
+
+    `known` holds what functions make that make the same for every call.
+    """
 
     status: int
     dump: Callable[[Any], bytes]
     reads_body: bool = False
+    known: Mapping[Makes, Any] = field(default_factory=dict)
+    _start: list[Any] = field(default_factory=list)
     _reads: list[tuple[int, Read]] = field(default_factory=list)
     _made: list[tuple[int, _Made]] = field(default_factory=list)
     _places: dict[object, int] = field(default_factory=dict)
@@ -90,7 +119,7 @@ class Plan:
 
         Everything is read before anything is made, so that a call is not carried out in part.
         """
-        values: list[Any] = [None] * len(self._places)
+        values = self._start.copy()
         try:
             for place, read in self._reads:
                 values[place] = read(arrived)
@@ -107,6 +136,7 @@ class Plan:
     def learn(self, endpoint: Callable[..., Any], in_path: Iterable[str]) -> None:
         """Take in an endpoint and all that it depends on. Raises _NoPlan."""
         self._endpoint = self._made_by(endpoint, frozenset(in_path))
+        self._start = [self.known.get(what) for what in self._places]  # type: ignore[call-overload]
 
     def _made_by(self, function: Callable[..., Any], in_path: frozenset[str]) -> _Made:
         if not inspect.iscoroutinefunction(function):
@@ -136,7 +166,9 @@ class Plan:
         function = depends.dependency
         if function is None or not depends.use_cache:
             raise _NoPlan
-        if function not in self._places:
+        if function in self.known and function not in self._places:
+            self._places[function] = len(self._places)
+        elif function not in self._places:
             made = self._made_by(function, in_path)
             self._places[function] = place = len(self._places)
             self._made.append((place, made))
@@ -155,12 +187,12 @@ class Plan:
         return self._places[what]
 
 
-def plan_of(route: APIRoute) -> Plan | None:
+def plan_of(route: APIRoute, known: Mapping[Makes, Any] = NOTHING) -> Plan | None:
     """Return how an endpoint is carried out, None if only FastAPI knows."""
     if route.dependencies or (route.response_model is None and not _returns_response(route)):
         return None
-    dump = TypeAdapter(route.response_model or Any).dump_json
-    plan = Plan(route.status_code or 200, lambda value: dump(value, by_alias=True))
+    adapter: TypeAdapter[Any] = TypeAdapter(route.response_model or Any)
+    plan = Plan(route.status_code or 200, Written(adapter), known=known)
     try:
         plan.learn(route.endpoint, route.param_convertors)
     except _NoPlan:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from actors.human.access.headers import header
 from actors.human.cause import SCOPE_KEY, cause_of_key
-from actors.human.exchange import App, Message, Receive, Scope, Send
+from actors.human.exchange import WHOLE, App, Message, Receive, Scope, Send
 from actors.human.problems import MEDIA_TYPE, problem_bytes, problem_response
 from actors.human.repeats import Kept, Repeats
 from agiraph.api import ApiError
@@ -48,6 +48,7 @@ class Once:
             return
         try:
             _check(key)
+            scope.pop(WHOLE, None)  # an answer that is kept comes by ASGI's own messages
             body = await _whole_body(receive)
             if body is None:
                 return

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from actors.human.latest import Latest
 from agiraph.agent.replies import key_of, quote
 from agiraph.api import ApiError, ConversationMessage, ConversationPage
 from agiraph.ids import HUMAN_NAME
@@ -29,6 +30,7 @@ class Thread:
         self._all: list[ConversationMessage] = []
         self.when_added: Callable[[], None] = lambda: None
         self._by_agent: dict[str, list[ConversationMessage]] = defaultdict(list)
+        self._pages: Latest[ConversationPage] = Latest()
         for seq, record in enumerate(self._journal.records, start=1):
             self._take(seq, record)
         self._journal.records = []
@@ -117,17 +119,8 @@ class Thread:
         only what was said to or by the one of that name, or to all.
         """
         mine = self._by_agent.get(agent, [])
-        start = bisect_right(mine, after, key=_seq)
-        end = len(mine) if before is None else bisect_left(mine, before, key=_seq)
-        found = [m for m in mine[start:end] if entity is None or _is_with(m, entity)]
-        page = tuple(found[:limit] if before is None else found[-limit:])
-        if not page:
-            return ConversationPage(messages=(), next=after)
-        first = page[0].seq
-        is_first = not any(m.seq < first for m in mine if entity is None or _is_with(m, entity))
-        return ConversationPage(
-            messages=page, next=page[-1].seq, previous=None if is_first else first
-        )
+        key = (agent, after, limit, before, entity)
+        return self._pages.get(key, len(mine), lambda: _page(mine, after, limit, before, entity))
 
     def close(self) -> None:
         """Close the file."""
@@ -142,6 +135,20 @@ class Thread:
 
 def _seq(message: ConversationMessage) -> int:
     return message.seq
+
+
+def _page(
+    mine: list[ConversationMessage], after: int, limit: int, before: int | None, entity: str | None
+) -> ConversationPage:
+    start = bisect_right(mine, after, key=_seq)
+    end = len(mine) if before is None else bisect_left(mine, before, key=_seq)
+    found = [m for m in mine[start:end] if entity is None or _is_with(m, entity)]
+    page = tuple(found[:limit] if before is None else found[-limit:])
+    if not page:
+        return ConversationPage(messages=(), next=after)
+    first = page[0].seq
+    is_first = not any(m.seq < first for m in mine if entity is None or _is_with(m, entity))
+    return ConversationPage(messages=page, next=page[-1].seq, previous=None if is_first else first)
 
 
 def _is_with(message: ConversationMessage, entity: str) -> bool:

@@ -10,8 +10,17 @@ import os
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    try:
+        return to_json(record) + b"\n"
+    except ValueError:  # what is no Unicode, in an odd name, say
+        return ENCODE(record).encode() + b"\n"
 
 
 class AuditFile:
@@ -27,7 +36,7 @@ class AuditFile:
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one record. Raises OSError."""
-        line = ENCODE(record).encode() + b"\n"
+        line = _line(record)
         fd = self._opened()
         if self._size and self._size + len(line) > self._most_bytes:
             self._turn_over()

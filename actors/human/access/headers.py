@@ -1,6 +1,7 @@
 """What a call brings along to show who it is, and where a browser says that it comes from."""
 
 from collections.abc import Iterable
+from urllib.parse import parse_qsl
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
@@ -36,6 +37,19 @@ def header(headers: RawHeaders, name: bytes) -> str:
         if key == name:
             return value.decode("latin-1")
     return ""
+
+
+PAIRS = "agiraph.pairs"
+"""What a scope has its query's names and values under, once they are read."""
+
+
+def pairs_of(query: bytes) -> list[tuple[str, str]]:
+    """Return the names and values of a query."""
+    text = query.decode("latin-1")
+    if "%" in text or "+" in text:
+        return parse_qsl(text, keep_blank_values=True)
+    parts = (part.partition("=") for part in text.split("&") if part)
+    return [(name, value) for name, _, value in parts]
 
 
 def size_of(headers: RawHeaders) -> int:

@@ -44,13 +44,17 @@ class Keys:
         self._clock = clock
         self._path = home.human.tokens
         self._home_path = home.system.token
-        self._home_digest = digest_of(load_token(self._home_path))
+        self._know_home(digest_of(load_token(self._home_path)))
         self._used: dict[str, float] = {}
         self._live: dict[asyncio.Timeout, Caller] = {}
         self._by_digest: dict[str, Token | Session] = {}
         self.cookie = f"agiraph_{digest_of(str(home.path))[:8]}"
         self.book = Book()
         self._take(_read(self._path, clock, log))
+
+    def _know_home(self, digest: str) -> None:
+        self._home_digest = digest
+        self._home = Caller(HOME_TOKEN, "control", digest=digest)
 
     def now(self) -> float:
         """Return the time by which keys end."""
@@ -62,7 +66,7 @@ class Keys:
         """Return who shows this token (or this session's cookie); ApiError 401."""
         digest = digest_of(secret)
         if digest == self._home_digest and not is_cookie:
-            found = Caller(HOME_TOKEN, "control", digest=digest)
+            found = self._home
         else:
             key = self._by_digest.get(digest)
             if key is None or isinstance(key, Session) != is_cookie:
@@ -124,7 +128,7 @@ class Keys:
         if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
             return  # this call was carried out already, but for its answer
         self._write(self.book.home_rotated(self._home_digest, now, grace_seconds, cause))
-        self._home_digest = digest_of(renew_token(self._home_path))
+        self._know_home(digest_of(renew_token(self._home_path)))
         self._cut_off()
 
     def revoke(self, name: str) -> Token:

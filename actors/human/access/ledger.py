@@ -7,6 +7,7 @@ null, before anything is done, so that a call by which the gateway dies stands t
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from actors.human.access.audit import AuditFile
@@ -19,6 +20,7 @@ from agiraph.log import BLOT, redact
 
 LONGEST_REASON: Final = 300
 LONGEST_PATH: Final = 500
+MOST_PATHS: Final = 512
 QUIET_SECONDS: Final = 1.0
 TOO_MANY: Final = 429
 
@@ -92,12 +94,19 @@ class Ledger:
 
     def _speakable(self, path: str) -> str:
         """Return a path without anything that opens something."""
-        found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
-        if found is not None:
-            return f"{found}..."
-        parts = (self._without_secret(part) for part in path[:LONGEST_PATH].split("/"))
-        return str(redact("/".join(parts)))
+        path = path[:LONGEST_PATH]
+        parts = path.split("/")
+        if max(map(len, parts)) >= SHORTEST_SECRET:
+            path = "/".join(map(self._without_secret, parts))
+        return _told(path)
 
     def _without_secret(self, part: str) -> str:
         is_long = len(part) >= SHORTEST_SECRET
         return BLOT if is_long and self._keys.is_secret(part.strip()) else part
+
+
+@lru_cache(MOST_PATHS)
+def _told(path: str) -> str:
+    """Return a path without what looks like a secret; most calls are about the same few."""
+    found = next((prefix for prefix in OPEN_PREFIXES if path.startswith(prefix)), None)
+    return f"{found}..." if found is not None else str(redact(path))

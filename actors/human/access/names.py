@@ -6,7 +6,9 @@ rebinding); checking the Origin keeps out a page of another site that uses our c
 
 import ipaddress
 import socket
+from functools import lru_cache
 
+MOST_HEADERS = 64
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -23,9 +25,10 @@ class Names:
         self._is_wildcard = host in ("", "0.0.0.0", "::")
         own = {socket.gethostname().lower()} if self._is_wildcard else {host.lower()}
         self._schemes = ("https",) if is_tls else ("http", "https")
+        self.allow = lru_cache(MOST_HEADERS)(self._allow)
         self._allowed = LOOPBACK | own | {name.lower() for name in others}
 
-    def allow(self, host_header: str) -> bool:
+    def _allow(self, host_header: str) -> bool:
         """Whether a Host header (`name` or `name:port`) names us."""
         name = _name_of(host_header)
         if name is None:

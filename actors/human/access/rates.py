@@ -5,8 +5,6 @@ heard of for a while is forgotten, so that strangers with ever new addresses fil
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from actors.human.access.callers import Caller
@@ -58,13 +56,13 @@ class OpenCalls:
         """Return how many calls this caller has open."""
         return self._count[caller.key]
 
-    @contextmanager
-    def one_more(self, caller: Caller) -> Iterator[None]:
-        """Count a call for as long as it is served."""
+    def begin(self, caller: Caller) -> None:
+        """Count a call, which is served from now on."""
         self._count[caller.key] += 1
-        try:
-            yield
-        finally:
-            self._count[caller.key] -= 1
-            if not self._count[caller.key]:
-                del self._count[caller.key]
+
+    def end(self, caller: Caller) -> None:
+        """Count it no more."""
+        key = caller.key
+        self._count[key] -= 1
+        if not self._count[key]:
+            del self._count[key]

@@ -101,5 +101,5 @@ async def _children(door: Gateway) -> Sequence[ChildInfo]:
 def _summary(
     door: Gateway, agent: Agent, table: Sequence[ChildInfo], last_event: int = 0
 ) -> AgentSummary:
-    status = shown_status(agent, table)
-    return agent_summary(agent, status, len(door.questions.open(agent.id)), last_event)
+    facts = (shown_status(agent, table), len(door.questions.open(agent.id)), last_event)
+    return door.summaries.get(agent.id, (agent, facts), lambda: agent_summary(agent, *facts))

@@ -15,12 +15,13 @@ MOST_PER_PAGE = 1000
 LAST_CURSOR = 2**53
 
 
-async def _gateway(connection: HTTPConnection) -> Gateway:
+async def the_gateway(connection: HTTPConnection) -> Gateway:
+    """Return the gateway, the same for every call."""
     gateway: Gateway = connection.app.state.gateway
     return gateway
 
 
-Door = Annotated[Gateway, Depends(_gateway)]
+Door = Annotated[Gateway, Depends(the_gateway)]
 
 
 async def _cause(connection: HTTPConnection, door: Door) -> Cause:

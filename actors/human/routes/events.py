@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 
+from actors.event_log import LATEST
 from actors.human.followers import follow
 from actors.human.gateway import Gateway
 from actors.human.patience import FRAMES
@@ -83,8 +84,20 @@ async def page(
     """
     if MEDIA_TYPE in accept:
         return _stream(door, agent, wanted, after if last_event_id is None else last_event_id)
-    events, seen = door.events_of(agent).pick(after, limit, wanted)
-    return EventPage(events=tuple(events), next=seen)
+    return _page(door, agent, wanted, after, limit)
+
+
+def _page(door: Gateway, agent: Agent, wanted: EventFilter, after: int, limit: int) -> EventPage:
+    log = door.events_of(agent)
+    of = (log, min(log.last(), after + limit) if wanted.takes_all else log.last(), log.begun)
+
+    def pick() -> EventPage:
+        events, seen = log.pick(after, limit, wanted)
+        return EventPage(events=tuple(events), next=seen)
+
+    if limit > LATEST:
+        return pick()
+    return door.event_pages.get((agent.id, wanted, after, limit), of, pick)
 
 
 def _stream(door: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Response:

@@ -45,7 +45,7 @@ async def health(door: Door) -> Health:
 
 
 @router.get("/entities")
-async def entities(door: Door) -> list[EntityRow]:
+async def entities(door: Door) -> tuple[EntityRow, ...]:
     """List every process."""
     return await entity_rows(door)
 

@@ -19,7 +19,7 @@ async def board(agent: Named, run: RunNamed, door: Door, at: At = None) -> Board
     """Show all nodes and stages, as they are or as they were `at` an earlier `seq`."""
     if at is not None:
         return board_view(door.boards.at(run, at), at)
-    return board_view(*door.boards.with_seq(run))
+    return door.boards.view(run)
 
 
 @router.get("/agents/{agent}/board/{node}")

@@ -10,13 +10,13 @@ from fastapi.requests import HTTPConnection
 from fastapi.routing import APIRoute
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter
 
 from actors.human.access.scopes import Rules, routes_of
 from actors.human.app import HANDLERS, ROUTERS
-from actors.human.exchange import Message
+from actors.human.exchange import WHOLE, Message
 from actors.human.lane import Lane
-from actors.human.needs import plan_of
+from actors.human.needs import Written, plan_of
 from agiraph.api import ApiError
 
 ONLY_FASTAPI = {
@@ -97,7 +97,9 @@ APP.include_router(router)
 LANE = Lane(APP, Rules(routes_of([router])), HANDLERS)
 
 
-def called(app: Any, method: str, path: str, query: str, headers: Any, body: bytes) -> Any:
+def called(
+    app: Any, method: str, path: str, query: str, headers: Any, body: bytes, whole: bool = False
+) -> Any:
     """Return status, headers and body of what an application answers; or the fault it raises."""
     told: list[Message] = []
     pieces = [body[: len(body) // 2], body[len(body) // 2 :]]
@@ -123,12 +125,17 @@ def called(app: Any, method: str, path: str, query: str, headers: Any, body: byt
         "state": {},
         "server": ("localhost", 80),
         "client": ("127.0.0.1", 1),
+        **({WHOLE: True} if whole else {}),
     }
     try:
         asyncio.run(app(scope, receive, send))
         fault = ""
     except RuntimeError as error:
         fault = str(error)
+    if told[0]["type"] == WHOLE:
+        length = str(len(told[0]["body"])).encode()
+        head = [(b"content-length", length), (b"content-type", b"application/json")]
+        told = [{"status": told[0]["status"], "headers": head}, *told]
     answer = b"".join(message.get("body", b"") for message in told[1:])
     return told[0]["status"], sorted(told[0]["headers"]), answer, fault
 
@@ -172,7 +179,7 @@ def test_every_call_is_answered_as_fastapi_answers_it(
     method: str, path: str, query: str, headers: Any, body: bytes
 ) -> None:
     call = (method, path, query, headers, body)
-    assert called(LANE, *call) == called(APP, *call)
+    assert called(LANE, *call) == called(APP, *call) == called(LANE, *call, whole=True)
 
 
 def test_a_thing_that_two_need_is_made_once_and_not_at_all_for_a_call_that_is_not_in_order() -> (
@@ -183,6 +190,23 @@ def test_a_thing_that_two_need_is_made_once_and_not_at_all_for_a_call_that_is_no
     assert made == ["x"]
     assert called(LANE, "GET", "/things/x", "after=-1", [], b"")[0] == 422
     assert made == ["x", "x"]  # FastAPI's; the lane had read that it was not in order
+
+
+def test_what_is_the_same_for_every_call_need_not_be_made() -> None:
+    known = Lane(APP, Rules(routes_of([router])), HANDLERS, known={door: "the door"})
+    assert b"x of the door" in called(known, "GET", "/things/x", "", [], b"")[2]
+
+
+def test_an_answer_that_cannot_change_is_written_once_and_another_each_time() -> None:
+    written, told = Written(TypeAdapter(Any)), (1, 2)
+    assert written(told) == b"[1,2]"
+    assert written(told) is written(told)
+    growing = [1]
+    assert written(growing) == b"[1]"
+    growing.append(2)
+    assert written(growing) == b"[1,2]"
+    for number in range(100):
+        assert written((number,)) == b"[%d]" % number
 
 
 @pytest.mark.parametrize("route", routes_of(ROUTERS), ids=lambda route: route.path)

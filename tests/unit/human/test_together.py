@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from actors.human.together import Together
+from actors.human.together import BURST, PER_SECOND, Together
 
 
 class Oracle:
@@ -72,3 +72,24 @@ def test_one_who_leaves_takes_no_answer_from_the_others() -> None:
             await leaves
 
     told(play)
+
+
+def test_who_comes_a_few_times_waits_for_no_pace_and_a_crowd_shares_each_turn() -> None:
+    asked = 0
+
+    async def ask() -> int:
+        nonlocal asked
+        asked += 1
+        return asked
+
+    async def play() -> None:
+        together = Together(ask)
+        for number in range(int(BURST)):
+            assert together._wait() == 0.0, number
+        assert 0.0 < together._wait() <= 1 / PER_SECOND
+        assert 1 / PER_SECOND < together._wait() <= 2 / PER_SECOND
+        for _ in range(2):
+            assert len(set(await asyncio.gather(*(together.get() for _ in range(50))))) == 1
+
+    asyncio.run(play())
+    assert asked == 2

@@ -80,12 +80,17 @@ TAIL = """\
   share of all bytes sent, the first call's too, that the call before began with (cache marks taken
   out), and what Anthropic's cache would serve by its marks and rules.
 - **Crowd** (`benchmarks/followers.py`): a team of three works, alone, while 200 WebSockets
-  follow its events, and while a thousand calls a second are made too, from a process of its own
-  (`benchmarks/crowd.py`): of a hundred calls 40 ask for the agent, 20 for its board, 15 for all
-  entities, 14 for its last twenty events, 10 for the conversation; one writes to another agent, so
-  that only the measured texts reach the team. A text is timed from its POST until it stands,
-  synced, in the journal of the coordinator, which waits for its workers: its yield point. A
-  worker's turn is a model call of half a second and a `write_file`.
+  follow its events, and while a thousand calls a second are made too: of a hundred calls 40 ask for
+  the agent, 20 for its board, 15 for all entities, 14 for its last twenty events, 10 for the
+  conversation; one writes to another agent, so that only the measured texts reach the team. Callers
+  (`benchmarks/callers.py`) and followers (`benchmarks/watchers.py`) are a process each, over plain
+  sockets. A call is due when the rate says so, answered or not those before it, and every status is
+  read. Of each follower's frames the number must be that of the log's events, the bytes' checksum
+  that of the first follower, whose events must come with one `seq` after the other. A text is timed
+  from its POST until it stands, synced, in the journal of the coordinator, which waits for its
+  workers: its yield point. A worker's turn is a model call of half a second and a `write_file`. The
+  command alone prints whose processor time it was, too; what one call of each kind costs the
+  gateway is told by `python -m benchmarks.calls`.
 
 ## How to measure again
 
@@ -101,7 +106,8 @@ python -m benchmarks.teams    # teams alone (sizes may be named)
 python -m benchmarks.walls    # the sandbox alone
 python -m benchmarks.first_call # the way to the first call alone
 python -m benchmarks.turns    # model turns alone (--quick)
-python -m benchmarks.followers # the crowd alone (--quick)
+python -m benchmarks.followers # the crowd alone (--rate, --seconds, --quick, --json)
+python -m benchmarks.calls    # what a call costs the gateway, by kind (--rate, --seconds)
 python -m benchmarks.storm    # fifty workers in a storm of 429s: what was counted on either side
 python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```

@@ -31,11 +31,11 @@ Made = tuple[str, JsonObject]
 
 
 class SlowModels:
-    """The service; `calls` are (monotonic time, who) in the order they came."""
+    """The service; `calls` are (monotonic time, who, of how many turns) in the order they came."""
 
     def __init__(self) -> None:
         """Know of no call yet."""
-        self.calls: list[tuple[float, str]] = []
+        self.calls: list[tuple[float, str, int]] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection's requests, one after the other."""
@@ -54,7 +54,7 @@ class SlowModels:
 
     async def _answer(self, came: float, body: JsonObject) -> bytes:
         who = _who(body)
-        self.calls.append((came, who))
+        self.calls.append((came, who, _turns(body)))
         made = play(who, body)
         await asyncio.sleep(max(0.0, CALL_SECONDS - (time.monotonic() - came)))
         return _whole(_stream(made, len(self.calls)), "text/event-stream")
@@ -147,7 +147,13 @@ def env_of(address: str) -> dict[str, str]:
 def calls_of(address: str) -> list[tuple[float, str]]:
     """Return when each call came, in seconds of the monotonic clock, and from whom."""
     with urllib.request.urlopen(f"{address}/calls") as answer:
-        return [(came, who) for came, who in json.load(answer)]
+        return [(came, who) for came, who, _ in json.load(answer)]
+
+
+def worker_calls_of(address: str, turns: int) -> list[float]:
+    """Return when the calls came of those workers that are to take so many turns."""
+    with urllib.request.urlopen(f"{address}/calls") as answer:
+        return [came for came, who, of in json.load(answer) if who == "worker" and of == turns]
 
 
 async def main() -> None:

@@ -98,7 +98,8 @@ class Forked:
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Close its input; return what it says until its end; subprocess.TimeoutExpired."""
         if self.stdin is not None:
-            self.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.stdin.close()
         if not self._listeners:
             self._listen("out", self.stdout)
             self._listen("err", self.stderr)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.forked import Forked
 from tests.fakes.model_server import Brain
 from tests.scenarios.house import SERVICES, House
 from tests.scenarios.place import Place, placed
@@ -24,11 +25,25 @@ def house(tmp_path: Path) -> Iterator[Callable[[Brain], House]]:
         made.close()
 
 
+class CommonPlace(Place):
+    """A place whose service `refused` has a wrong key, and where a few tokens are a few dollars."""
+
+    def start_supervisor(self) -> Forked:
+        self.environ["REFUSED_API_KEY"] = "sk-wrong-0123456789"
+        return super().start_supervisor()
+
+
 @pytest.fixture(scope="session")
 def _common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("common")
     (home / "agiraph.yaml").write_text("run:\n  park_after_seconds: 0\n")
-    with placed(home, services=SERVICES) as place:
+    (home / "prices.yaml").write_text("openai/dear: {input: 0, output: 100}\n")
+    refused = "{api: openai, base_url_env: OPENAI_BASE_URL, key_env: REFUSED_API_KEY}"
+    small = "{models: {small: {context: 26000}}}"
+    (home / "providers.yaml").write_text(
+        f"refused: {refused}\nopenai: {small}\nanthropic: {small}\n"
+    )
+    with placed(home, CommonPlace, services=SERVICES) as place:
         yield place
 
 
@@ -56,7 +71,9 @@ def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def place(_common: Place) -> Iterator[Place]:
     """Return a place whose entities never park, where other files have been before.
 
-    Stop each agent at a test's end, and give no two agents of this folder the same name.
+    Stop each agent at a test's end, and give no two agents of this folder the same name. The
+    models openai/small and anthropic/small can be told little at once (26,000 tokens), a token of
+    openai/dear costs a hundredth of a cent, and no model of the service `refused` answers.
     """
     yield _common
     assert "Traceback" not in _common.traces()

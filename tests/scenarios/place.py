@@ -3,7 +3,6 @@
 import contextlib
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -103,16 +102,16 @@ class Place(House):
         self, *args: str, stdin: str = "", **environ: str
     ) -> "subprocess.CompletedProcess[str]":
         """Run `agiraph ARGS...` as a process to its end, with these variables over its own."""
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "agiraph", *args],
+        process = Forked(
+            args,
             cwd=self.home,
             env={**self.environ, "PYTHONPATH": str(ROOT), **environ},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
+            stdin=subprocess.PIPE,
         )
+        assert process.stdin is not None
+        process.stdin.write(stdin)
+        out, err = process.communicate(COMMAND_SECONDS)
+        return subprocess.CompletedProcess(args, process.wait(), out, err)
 
     def json(self, *args: str) -> Any:
         """Run a command with --json and return what it prints."""

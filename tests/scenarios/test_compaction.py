@@ -6,32 +6,23 @@ its conversation alone, so whatever a compaction lost it would research again, o
 
 import re
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from agiraph.turns import ToolTurn, UserTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say, too_long
 from tests.integration.house import until
-from tests.scenarios.house import SERVICES, JsonObject, Outcome
-from tests.scenarios.place import Place, one_worker, placed, whole_lines
+from tests.scenarios.house import JsonObject, Outcome
+from tests.scenarios.place import Place, one_worker, whole_lines
 
 WINDOW = 26_000
 COMPANIES = 10
+SMALL = ("--model", "openai/small")
 GOAL = "Do a comprehensive analysis of the ten companies, C1 to C10. Research each one by itself."
 WISH = "Give all numbers in euros, please."
 RESEARCH = (
     "echo {n} >> researched.txt; for i in $(seq 250); do echo C{n} fact $i of a long page; done"
 )
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text(f"models: {{context_tokens: {WINDOW}}}\n")
-    with placed(home, services=SERVICES) as place:
-        yield place
-        assert "Traceback" not in place.traces()
 
 
 def kind_of(seen: SeenRequest) -> str:
@@ -53,14 +44,13 @@ def done_in(seen: SeenRequest) -> list[int]:
 class Analyst:
     """A model that does one company after the other and ends with `last`.
 
-    `hold` names a kind of request whose first answer waits until `gate` is open.
+    `holds` are kinds of requests whose first answers wait until they are let go, one by one.
     """
 
-    def __init__(self, last: str, hold: str = "") -> None:
+    def __init__(self, last: str, *holds: str) -> None:
         self.last = last
-        self.hold = hold
-        self.held = threading.Event()
-        self.gate = threading.Event()
+        self.held = {kind: threading.Event() for kind in holds}
+        self.gates = {kind: threading.Event() for kind in holds}
 
     def __call__(self, seen: SeenRequest) -> Reply:
         kind = kind_of(seen)
@@ -68,9 +58,10 @@ class Analyst:
             "cut down to what" in t.model_dump_json() for t in seen.turns
         )
         reply = self._answer(seen, kind)
-        if self.hold == ("after" if is_new else kind) and not self.gate.is_set():
-            self.held.set()
-            return Reply(text=reply.text, calls=reply.calls, gate=self.gate)
+        kind = "after" if is_new else kind
+        if kind in self.gates and not self.gates[kind].is_set():
+            self.held[kind].set()
+            return Reply(text=reply.text, calls=reply.calls, gate=self.gates[kind])
         return reply
 
     def _answer(self, seen: SeenRequest, kind: str) -> Reply:
@@ -119,16 +110,16 @@ def assert_within_window(place: Place, actor: str) -> None:
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
 def test_ten_companies_in_a_small_window(place: Place, api: str) -> None:
-    analyst = Analyst("finish", hold="work")
+    analyst = Analyst("finish", "work")
     place.plays(coordinator=analyst)
 
     def meanwhile() -> None:
-        assert analyst.held.wait(60)
+        assert analyst.held["work"].wait(60)
         assert place.command("send", f"ten-{api}", WISH).returncode == 0
-        analyst.gate.set()
+        analyst.gates["work"].set()
 
     name = f"ten-{api}"
-    outcome = place.lead(GOAL, "--model", f"{api}/fake", "--name", name, meanwhile=meanwhile)
+    outcome = place.lead(GOAL, "--model", f"{api}/small", "--name", name, meanwhile=meanwhile)
     researched = (outcome.run / "researched.txt").read_text()
     assert_complete(outcome, outcome.conversation(), researched)
     assert_within_window(place, "coordinator")
@@ -142,37 +133,35 @@ def test_ten_companies_in_a_small_window(place: Place, api: str) -> None:
     assert GOAL in last.said
 
 
-@pytest.mark.parametrize("point", ["summary", "after"])
-def test_the_coordinator_dies_about_a_compaction(place: Place, point: str) -> None:
-    analyst = Analyst("finish", hold=point)
+def test_the_coordinator_dies_in_a_compaction_and_after_it(place: Place) -> None:
+    analyst = Analyst("finish", "summary", "after")
     place.plays(coordinator=analyst)
 
     def meanwhile() -> None:
-        assert analyst.held.wait(60)
-        place.kill(f"coordinator dies-{point}")
-        analyst.gate.set()
+        for point, gate in analyst.gates.items():
+            assert analyst.held[point].wait(60), point
+            place.kill("coordinator dies-of-it")
+            gate.set()
 
-    outcome = place.lead(GOAL, "--name", f"dies-{point}", meanwhile=meanwhile)
+    outcome = place.lead(GOAL, *SMALL, "--name", "dies-of-it", meanwhile=meanwhile)
     researched = (outcome.run / "researched.txt").read_text()
     assert_complete(outcome, outcome.conversation(), researched)
 
 
-@pytest.mark.parametrize("point", ["flush", "summary"])
-def test_a_worker_dies_about_a_compaction(place: Place, point: str) -> None:
-    analyst = Analyst("publish", hold=point)
-    name = f"ada-{point}"
-    parts = {name: analyst}
-    place.plays(coordinator=one_worker(name, task=GOAL), **parts)
+def test_a_worker_dies_before_a_compaction_and_in_it(place: Place) -> None:
+    analyst = Analyst("publish", "flush", "summary")
+    place.plays(coordinator=one_worker("ada", task=GOAL), ada=analyst)
 
     def meanwhile() -> None:
-        assert analyst.held.wait(60)
-        place.kill(f"worker {name}")
-        analyst.gate.set()
+        for point, gate in analyst.gates.items():
+            assert analyst.held[point].wait(60), point
+            place.kill("worker ada")
+            gate.set()
 
-    outcome = place.lead(GOAL, "--name", f"lead-{point}", meanwhile=meanwhile)
-    assert_within_window(place, name)
-    published = outcome.published(f"{name}-facts")
-    worker = place.worker(outcome.agent, name)
+    outcome = place.lead(GOAL, *SMALL, "--name", "its-worker-dies", meanwhile=meanwhile)
+    assert_within_window(place, "ada")
+    published = outcome.published("ada-facts")
+    worker = place.worker(outcome.agent, "ada")
     journal = whole_lines(worker / "conversation.jsonl")
     assert_complete(outcome, journal, published["researched.txt"])
     assert {f"company-{n}.md" for n in range(1, COMPANIES + 1)} <= set(published)
@@ -185,7 +174,7 @@ def test_a_summary_that_cannot_be_had_is_done_without(place: Place) -> None:
         return too_long() if kind_of(seen) == "summary" else analyst(seen)
 
     place.plays(coordinator=brain)
-    outcome = place.lead(GOAL)
+    outcome = place.lead(GOAL, *SMALL)
     assert outcome.code == 0, outcome.progress
     researched = (outcome.run / "researched.txt").read_text()
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
@@ -201,7 +190,7 @@ def test_a_refusal_of_the_model_makes_the_conversation_shorter(place: Place) -> 
         return too_long() if is_too_long else analyst(seen)
 
     place.plays(coordinator=brain)
-    outcome = place.lead(GOAL)
+    outcome = place.lead(GOAL, *SMALL)
     assert outcome.code == 0, outcome.progress
     researched = (outcome.run / "researched.txt").read_text()
     assert researched.split() == [str(n) for n in range(1, COMPANIES + 1)]
@@ -224,7 +213,7 @@ def test_a_coordinator_at_rest_makes_room_only_when_it_is_spoken_to(place: Place
         return say("That was all.")
 
     place.plays(coordinator=brain)
-    outcome = place.run("Read", "--name", "rests", "--model", "openai/fake")
+    outcome = place.run("Read", "--name", "rests", *SMALL)
     asked = len(place.server.requests)
     assert place.command("send", "rests", "And now?").returncode == 0
     until(

@@ -44,7 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with FakeModelServer(Script({"coordinator": lead, "ada": worker})) as server:
         commands = Commands(home, server.env())
         with commands.supervisor():
-            done = commands.run("run", "Find the sum", "--name", "summer", "--json")
+            done = commands.here("run", "Find the sum", "--name", "summer", "--json")
             assert done.returncode == 0, done.stderr
             told = json.loads(done.stdout)
             assert told["result"] == "# Report\nfour\n"
@@ -89,9 +89,9 @@ def test_events_from_the_log_and_as_they_come(place: Place) -> None:
     found = commands.json("events", "summer")
     assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
     assert {"agent.created", "node.completed", "tool.called"} <= {e["type"] for e in found}
-    followed = commands.run("events", "summer", "-f", "--limit", "5", "--json")
+    followed = commands.here("events", "summer", "-f", "--limit", "5", "--json")
     assert [json.loads(line)["seq"] for line in followed.stdout.splitlines()] == [1, 2, 3, 4, 5]
-    assert "ada: completed sums: 2 + 2 = 4" in commands.run("events", "summer").stdout
+    assert "ada: completed sums: 2 + 2 = 4" in commands.here("events", "summer").stdout
 
 
 def test_models_and_doctor(place: Place) -> None:
@@ -124,15 +124,11 @@ def test_a_console_says_a_line_and_shows_the_answer(place: Place) -> None:
     assert done.stdout.rstrip().endswith("coordinator: All is well, human.")
 
 
-def test_a_console_can_look_and_leave(place: Place) -> None:
+def test_a_console_can_look_and_leave_and_leaves_nothing_behind(place: Place) -> None:
     done = place.commands.run("console", stdin="/board\n@nobody hi\n/quit\n")
     assert done.returncode == 0, done.stderr
     assert "completed" in done.stdout
     assert "unknown recipient 'nobody'" in done.stdout
-
-
-def test_a_console_leaves_nothing_behind(place: Place) -> None:
-    place.commands.run("console", "summer", stdin="/quit\n")
     states = [r["state"] for r in place.commands.json("ps") if r["kind"] == "console"]
     assert "ready" not in states
 
@@ -151,7 +147,7 @@ def test_a_killed_broker_is_back_under_a_new_number(place: Place) -> None:
 
 
 def test_detach_starts_and_leaves(place: Place) -> None:
-    done = place.commands.run("run", "Find another sum", "--detach", "--json")
+    done = place.commands.here("run", "Find another sum", "--detach", "--json")
     assert done.returncode == 0, done.stderr
     agent = json.loads(done.stdout)["agent"]
     assert agent in [row["id"] for row in place.commands.json("agents")]

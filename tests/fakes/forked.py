@@ -25,6 +25,7 @@ PRELOADED = (
     *("agiraph.__main__", "tests.fakes.forked", "cli.main", "cli.run", "cli.place", "cli.watch"),
     *("cli.progress", "cli.head_start", "cli.own_supervisor", "actors.supervisor.main"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
+    *("actors.broker.main", "anthropic", "openai"),
 )
 
 
@@ -59,7 +60,7 @@ class Forked:
         else:
             errors = os.dup(stderr)
         ends = [reader, writer, errors]
-        self._process = _forking().Process(
+        self._process = forking().Process(
             target=_go_through,
             args=(program, self.args, str(cwd), dict(env), _Ends(ends)),
             daemon=True,
@@ -144,7 +145,8 @@ class _Given:
         self.ends = [end.detach() for end in ends]
 
 
-def _forking() -> multiprocessing.context.ForkServerContext:
+def forking() -> multiprocessing.context.ForkServerContext:
+    """Return where processes are born that need not import; a process has only one such place."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([*PRELOADED])
     return context

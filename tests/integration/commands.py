@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.client.door import is_held
+from tests.fakes.forked import Forked
 from tests.fakes.front_door import run_here
 
 DEADLINE_SECONDS = 60.0
@@ -39,9 +40,9 @@ class Commands:
         )
 
     @contextmanager
-    def running(self, *args: str) -> "Iterator[subprocess.Popen[str]]":
+    def running(self, *args: str) -> Iterator[Forked]:
         """Keep a command running; it is killed at the end, or when it takes too long."""
-        process = self.start(*args)
+        process = Forked(args, cwd=Path.cwd(), env=self.environ)
         watchdog = threading.Timer(DEADLINE_SECONDS, process.kill)
         watchdog.start()
         try:
@@ -77,7 +78,9 @@ class Commands:
     @contextmanager
     def supervisor(self) -> Iterator[None]:
         """Keep a supervisor running on the home."""
-        process = self.start("_supervisor", "--until-eof", stdin=subprocess.PIPE)
+        process = Forked(
+            ("_supervisor", "--until-eof"), cwd=Path.cwd(), env=self.environ, stdin=subprocess.PIPE
+        )
         try:
             assert process.stdout is not None
             assert "ready" in process.stdout.readline()
@@ -85,7 +88,6 @@ class Commands:
         finally:
             assert process.stdin is not None
             process.stdin.close()
-            process.stdin = None
             _, err = process.communicate(timeout=DEADLINE_SECONDS)
             assert process.returncode == 0, err
 

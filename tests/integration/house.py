@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 import psutil
 
+from tests.fakes.forked import Forked
 from tests.integration.probe import EVENTS, FAILED, orders_socket
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,15 +44,12 @@ class House:
 
     def __init__(self, home: Path, *options: str, **environ: str) -> None:
         self.home = home
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.integration.probe", "--home", str(home), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        self.process = Forked(
+            ("--home", str(home), *options),
             cwd=ROOT,
             env=os.environ | {"PYTHONPATH": str(ROOT)} | environ,
-            start_new_session=True,
+            stdin=subprocess.PIPE,
+            program="tests.integration.probe:supervise",
         )
         self.said = ""
 
@@ -121,7 +118,7 @@ class House:
         """Signal the supervisor and return its exit code and what it said on stderr."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=DEADLINE_SECONDS)
-        return self.process.returncode, errors
+        return self.process.wait(), errors
 
     def close_stdin(self) -> None:
         """Close the supervisor's standard input, as the end of its starter would."""

@@ -1,7 +1,5 @@
 """A stand-in for every kind of actor: does what its args say. `human` also takes orders of a test
 over a socket in the home, so that a test can speak on the bus as the human gateway would.
-
-Run as a program this is `agiraph-supervisor` with these kinds in place of the real ones.
 """
 
 import asyncio
@@ -10,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -225,8 +222,8 @@ async def carry_out(runtime: Runtime, order: dict[str, Any]) -> dict[str, Any]:
     return {"type": received.header.type, **json.loads(plain)}
 
 
-if __name__ == "__main__":
+def supervise() -> None:
+    """Be `agiraph-supervisor` with these kinds in place of the real ones."""
     from actors.supervisor.main import main as supervisor_main
 
-    sys.argv[0] = "agiraph-supervisor"
     supervisor_main(KINDS)

@@ -1,23 +1,18 @@
 """The broker as a process of its own: real router, real sockets, real SDKs, fake model server."""
 
 import asyncio
-import multiprocessing
 import os
 import secrets
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from functools import cache
-from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.broker.main import main
 from actors.launch import Launch
 from agiraph.config import load_config
 from agiraph.ids import BROKER, RECORDER, SUPERVISOR, message_id
@@ -35,6 +30,7 @@ from agiraph.messages import (
     ReportEvents,
     UsageTable,
 )
+from tests.fakes.forked import forking
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,
@@ -45,6 +41,7 @@ from tests.fakes.model_server import (
     say,
     server_error,
 )
+from tests.integration.broker_process import be_broker
 from tests.unit.providers.requests import ask
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -56,21 +53,6 @@ from transport.tickets import make_ticket
 CODEC = Codec(MESSAGES)
 ADA = "shop-1/ada"
 DEADLINE = 45
-
-
-def be_broker(launch: Launch, environ: dict[str, str]) -> None:
-    """What the broker's process runs: only what it needs stands in its environment."""
-    os.environ.clear()
-    os.environ.update(environ)
-    sys.exit(main(launch))
-
-
-@cache
-def nursery() -> ForkServerContext:
-    """Return where brokers are born: with all that they import, which takes seconds, imported."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "anthropic", "openai"])
-    return context
 
 
 class House:
@@ -108,7 +90,7 @@ class House:
             config=config.model_dump(mode="json"),
         )
         environ = {"PATH": os.environ["PATH"], **self.server.env()}
-        self.broker = nursery().Process(target=be_broker, args=(launch, environ), daemon=True)
+        self.broker = forking().Process(target=be_broker, args=(launch, environ), daemon=True)
         self.broker.start()
         return self.broker
 

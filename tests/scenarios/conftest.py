@@ -53,7 +53,8 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     falls_back = "models:\n  fallbacks: {anthropic/weak: [openai/other]}\n"
     run = "run:\n  park_after_seconds: 0.2\n  max_concurrent: 64\n"
     broker = "broker:\n  first_delay_seconds: 0.02\n"
-    (home / "agiraph.yaml").write_text(f"{run}{falls_back}{broker}")
+    web = "web:\n  search: tavily\n"
+    (home / "agiraph.yaml").write_text(f"{run}{falls_back}{broker}{web}")
     with placed(home, services=SERVICES) as place:
         yield place
 
@@ -62,7 +63,8 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("rough")
     settings = "run:\n  park_after_seconds: 0\nsupervisor:\n  intensity: 100\n"
-    (home / "agiraph.yaml").write_text(settings)
+    worktrees = "worktrees:\n  workers: all\n"
+    (home / "agiraph.yaml").write_text(f"{settings}{worktrees}")
     with placed(home, services=SERVICES) as place:
         yield place
 
@@ -92,6 +94,9 @@ def drowsy_place(_drowsy: Place) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def rough_place(_rough: Place) -> Iterator[Place]:
-    """Return a place like `place`, whose services may be killed as often as one likes."""
+    """Return a place like `place`, whose services may be killed as often as one likes.
+
+    Workers change a repository that is their input in worktrees.
+    """
     yield _rough
     assert "Traceback" not in _rough.traces()

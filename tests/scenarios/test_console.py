@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.model_server import Reply, SeenRequest, call
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, one_worker
 from tests.scenarios.terminal import Terminal, Terminals, needs_tmux
 from tests.scenarios.test_steering import await_end, begin, of
 
@@ -18,11 +18,10 @@ FACT = call("write_file", path="fact.md", content="a fact")
 pytestmark = needs_tmux
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with placed(tmp_path_factory.mktemp("home")) as place:
-        yield place
-        assert "Traceback" not in place.traces()
+@pytest.fixture
+def place(rough_place: Place) -> Place:
+    """The place whose services may be killed."""
+    return rough_place
 
 
 @pytest.fixture

@@ -2,26 +2,16 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from agiraph.turns import UserTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 from tests.integration.house import until
-from tests.scenarios.place import Place, placed, whole_lines
+from tests.scenarios.house import JsonObject
+from tests.scenarios.place import Place, whole_lines
 
 GOAL = "Monitor the front page. Every cycle, add new posts on AI to the summary."
 POSTS = ("AI writes a compiler", "Cheese is old", "AI plays chess", "AI reads maps")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with placed(tmp_path) as made:
-        (tmp_path / "page").mkdir()
-        yield made
-        assert "Traceback" not in made.traces()
 
 
 def show_posts(place: Place, count: int) -> None:
@@ -84,12 +74,14 @@ def begin_cycle(place: Place, number: int, agent: str = "monitor") -> None:
     until(lambda: place.command(*fire).returncode == 0, f"cycle {number} fired")
 
 
-def is_parked(place: Place) -> bool:
-    rows = place.json("ps")
-    return [row["state"] for row in rows if row["kind"] == "coordinator"] == ["parked"]
+def row_of(place: Place, agent: Path) -> JsonObject:
+    [row] = [r for r in place.json("ps") if r["address"] == f"{agent.name}/coordinator"]
+    return dict(row)
 
 
-def test_cycles_of_a_monitor_with_kills(place: Place) -> None:
+def test_cycles_of_a_monitor_with_kills(drowsy_place: Place) -> None:
+    place = drowsy_place
+    (place.home / "page").mkdir()
     gate, end = threading.Event(), threading.Event()
     steps: list[Reply | Brain] = []
     for number in (1, 2, 3):
@@ -101,12 +93,11 @@ def test_cycles_of_a_monitor_with_kills(place: Place) -> None:
 
     until(lambda: cycle(agent) == 1, "the first cycle")
     show_posts(place, 3)
-    until(lambda: is_parked(place), "the coordinator parked")
-    [row] = [row for row in place.json("ps") if row["kind"] == "coordinator"]
-    assert row["step"].startswith("cycle 2 at ")
+    until(lambda: row_of(place, agent)["state"] == "parked", "the coordinator parked")
+    assert row_of(place, agent)["step"].startswith("cycle 2 at ")
     assert place.json("show", "monitor")["status"] == "idle"
     place.kill("agiraph: clock")
-    assert not [title for title in place.titles() if "coordinator" in title]
+    assert not [title for title in place.titles() if "coordinator monitor" in title]
     begin_cycle(place, 2)
     place.server.wait_for(lambda seen: seen.is_for("coordinator") and seen.step == 3)
     place.kill("coordinator monitor")

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
@@ -11,22 +10,21 @@ import pytest
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.npm_agents import CLAUDE_ACP, npm_program
 from tests.integration.house import until
-from tests.scenarios.house import SERVICES, words_of
+from tests.scenarios.house import words_of
 from tests.scenarios.outside import led
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place
 
 NAME = "claude-agent-acp"
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    program = npm_program(CLAUDE_ACP, NAME)
-    home: Path = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0}\n")
-    (home / "agents.yaml").write_text(json.dumps({"claude-code-acp": {"command": [str(program)]}}))
-    with placed(home, services=SERVICES) as place:
-        yield place
-        assert "Traceback" not in place.traces()
+@pytest.fixture
+def place(place: Place) -> Iterator[Place]:
+    """A place that knows where Claude Code's program is."""
+    agents = place.home / "agents.yaml"
+    command = [str(npm_program(CLAUDE_ACP, NAME))]
+    agents.write_text(json.dumps({"claude-code-acp": {"command": command}}))
+    yield place
+    agents.unlink()
 
 
 def folder_in(seen: SeenRequest) -> str:
@@ -79,5 +77,6 @@ def test_claude_code_tells_its_tools_and_is_taken_up_after_a_kill(place: Place) 
     assert (first, bool(second)) == ("", True)
     tools = [e["data"]["tool"] for e in outcome.events("tool.called") if e["entity"] == "forge"]
     # It may have been killed before it had written down what its first tool gave.
-    assert (tools[0], tools[-2:]) == ("write_file", ["bash", "write_file"])
+    assert (tools[0], tools[-1]) == ("write_file", "write_file")
+    assert tools[1:-1].count("bash") == 1
     assert outcome.events("outside.ended")[-1]["data"]["output_tokens"] > 0

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
@@ -12,9 +11,9 @@ from actors.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
-from tests.scenarios.house import SERVICES, JsonObject, Outcome, words_of
+from tests.scenarios.house import JsonObject, Outcome, words_of
 from tests.scenarios.outside import led, once_told
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place
 
 FAKE = "anthropic/fake"
 RULES = """
@@ -28,15 +27,15 @@ print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home: Path = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text("run: {park_after_seconds: 0}\n")
+def place(place: Place) -> Iterator[Place]:
+    """A place that knows where the programs are, and where `date` is asked about."""
     where = {one.name: {"command": [str(program_of(one))]} for one in (CLAUDE, CODEX)}
-    (home / "agents.yaml").write_text(json.dumps(where))
-    (home / "approvals.yaml").write_text(RULES)
-    with placed(home, services=SERVICES) as place:
-        yield place
-    assert "Traceback" not in place.traces()
+    agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
+    agents.write_text(json.dumps(where))
+    rules.write_text(RULES)
+    yield place
+    agents.unlink()
+    rules.unlink()
 
 
 def claude_writes(seen: SeenRequest) -> Reply:

@@ -15,7 +15,7 @@ from tests.fakes.forked import Forked
 from tests.fakes.model_server import SeenRequest, call
 from tests.fakes.site import FakeSite
 from tests.integration.house import until
-from tests.scenarios.place import Place, one_worker, placed
+from tests.scenarios.place import Place, one_worker
 
 SECRET = "brave-key-of-this-test"
 DONE = call("publish", summary="done")
@@ -161,17 +161,15 @@ def test_a_worker_that_is_killed_in_a_fetch_asks_again_and_does_nothing_twice(
     place.command("stop", "again")
 
 
-def test_without_a_search_service_the_model_is_told_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "agiraph.yaml").write_text(json.dumps({"web": {"search": "tavily"}}))
-    with placed(tmp_path) as place:
-        place.plays(
-            coordinator=[
-                call("web_search", query="anything"),
-                call("web_fetch", url="http://127.0.0.1:1/"),
-                lambda seen: call("finish", summary=seen.said),
-            ]
-        )
-        outcome = place.lead("Search")
+def test_without_a_search_service_the_model_is_told_what_to_do(drowsy_place: Place) -> None:
+    drowsy_place.plays(
+        coordinator=[
+            call("web_search", query="anything"),
+            call("web_fetch", url="http://127.0.0.1:1/"),
+            lambda seen: call("finish", summary=seen.said),
+        ]
+    )
+    outcome = drowsy_place.lead("Search", "--name", "searches-in-vain")
     told = outcome.result["result"]
     assert "TAVILY_API_KEY is not set (export TAVILY_API_KEY=..." in told
     assert (

@@ -1,8 +1,6 @@
 """The same work by every wire format, and by a team whose members each speak another one."""
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,10 +15,7 @@ from tests.fakes.model_server import (
     rate_limited,
 )
 from tests.fakes.words import in_words
-from tests.scenarios.house import SERVICES
-from tests.scenarios.place import Place, one_worker, placed
-
-CONFIG = "broker: {first_delay_seconds: 0.05, max_delay_seconds: 0.1}\n"
+from tests.scenarios.place import Place, one_worker
 
 # A model's name, the format that it is asked in, and what shows that its thoughts came back to it.
 MODELS = {
@@ -32,12 +27,10 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home: Path = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text(CONFIG)
-    with placed(home, services=SERVICES) as place:
-        yield place
+@pytest.fixture
+def place(drowsy_place: Place) -> Place:
+    """The place where who was refused waits only for a moment."""
+    return drowsy_place
 
 
 def troubled(brain: Brain) -> Brain:
@@ -107,7 +100,7 @@ def test_a_team_in_which_each_speaks_another_format(place: Place) -> None:
         },
     )
     place.server.brain = in_words(place.server.brain)
-    outcome = place.lead("Write four parts", "--name", "mixed")
+    outcome = place.lead("Write four parts", "--name", "mixed", "--model", "anthropic/fake")
     assert outcome.result["status"] == "completed"
     for name in team:
         assert outcome.published(f"{name}-part") == {f"{name}.md": f"by {name}"}

@@ -2,7 +2,6 @@
 
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,17 @@ from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
 from tests.scenarios.by_node import Plays, by_node
 from tests.scenarios.outside import program
-from tests.scenarios.place import Place, placed
+from tests.scenarios.place import Place
 from tests.unit.worktrees.checkout import Checkout, needs_git
 
 pytestmark = needs_git
 TIP = "repositories/*.git/refs/heads/agiraph/*/result"
-SETTINGS = "run:\n  park_after_seconds: 0\nworktrees:\n  workers: all\n"
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("home")
-    (home / "agiraph.yaml").write_text(SETTINGS)
-    with placed(home) as place:
-        yield place
-        assert "Traceback" not in place.traces()
+@pytest.fixture
+def place(rough_place: Place) -> Place:
+    """The place where workers change repositories in worktrees."""
+    return rough_place
 
 
 @pytest.fixture

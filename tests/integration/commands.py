@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.client.door import is_held
-from tests.fakes.forked import Forked
+from tests.fakes.forked import FRONT_DOOR, Forked
 from tests.fakes.front_door import run_here
 
 DEADLINE_SECONDS = 60.0
 KEYS = ("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "MOONSHOT_", "MINIMAX_", "AGIRAPH_")
+SUPERVISOR = (FRONT_DOOR, "_supervisor")
 
 
 class Commands:
@@ -76,10 +77,15 @@ class Commands:
         return json.loads(done.stdout)
 
     @contextmanager
-    def supervisor(self) -> Iterator[None]:
-        """Keep a supervisor running on the home."""
+    def supervisor(self, program: tuple[str, ...] = SUPERVISOR) -> Iterator[None]:
+        """Keep a supervisor running on the home; `program` is MODULE:FUNCTION and its words."""
+        function, *words = program
         process = Forked(
-            ("_supervisor", "--until-eof"), cwd=Path.cwd(), env=self.environ, stdin=subprocess.PIPE
+            (*words, "--until-eof"),
+            cwd=Path.cwd(),
+            env=self.environ,
+            stdin=subprocess.PIPE,
+            program=function,
         )
         try:
             assert process.stdout is not None

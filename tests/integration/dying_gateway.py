@@ -1,7 +1,7 @@
 """A gateway for tests that kills itself (kill -9) where a call is done and not yet answered.
 
-Run as a program this is `agiraph-supervisor` with this gateway in place of the real one. It dies
-whenever `{home}/die` holds the path of the call that it is about to answer, and takes that away.
+It dies whenever `{home}/die` holds the path of the call that it is about to answer, and takes that
+away.
 """
 
 import os
@@ -34,7 +34,8 @@ def main(launch: Launch) -> int:
     return serve(launch)
 
 
-if __name__ == "__main__":
-    from actors.supervisor.main import main as supervise
+def supervise() -> None:
+    """Run a supervisor with this gateway in place of the real one."""
+    from actors.supervisor.main import main as run
 
-    supervise({**KINDS, "human": "tests.integration.dying_gateway:main"})
+    run({**KINDS, "human": "tests.integration.dying_gateway:main"})

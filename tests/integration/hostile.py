@@ -7,9 +7,7 @@ worker. Run as a program this is `agiraph-supervisor` with this worker in the pl
 import asyncio
 import os
 import random
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from actors.kinds import KINDS as REAL_KINDS
@@ -177,9 +175,8 @@ class Thrower:
         return link_frame(type_, body, sender=launch.address, incarnation=launch.incarnation)
 
 
-if __name__ == "__main__":
-    from actors.supervisor.main import main as supervisor_main
+def supervise() -> None:
+    """Run a supervisor whose workers may be hostile."""
+    from actors.supervisor.main import main as run
 
-    sys.argv[0] = "agiraph-supervisor"
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    supervisor_main(KINDS)
+    run(KINDS)

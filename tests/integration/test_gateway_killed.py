@@ -1,7 +1,5 @@
 """kill -9 of the real gateway between a deed and its answer: asked again, nothing is done twice."""
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,28 +12,13 @@ from agiraph.client import Client, read_door
 from tests.integration.commands import DEADLINE_SECONDS, Commands
 from tests.integration.dying_gateway import order_file
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home whose gateway dies when it is told to, under a real supervisor."""
     commands = Commands(tmp_path_factory.mktemp("killed") / "home")
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tests.integration.dying_gateway", "--until-eof"],
-        env={**commands.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert "ready" in process.stdout.readline()
+    with commands.supervisor(("tests.integration.dying_gateway:supervise",)):
         yield commands.home
-    finally:
-        _, err = process.communicate("", timeout=DEADLINE_SECONDS)
-        assert process.returncode == 0, err
 
 
 def gateway_pid(client: Client) -> int:

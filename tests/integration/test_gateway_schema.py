@@ -33,7 +33,6 @@ NAMES = (
 )
 
 EXAMPLES = settings(
-    max_examples=3,
     deadline=None,
     database=None,
     derandomize=True,
@@ -75,10 +74,10 @@ class Caller:
         case.validate_response(answer, checks=self._checks)
 
     def draw(self, operation: Operation, **named: str) -> None:
-        """Call an operation a few times, with these parts of its path if there are any."""
+        """Call an operation with these parts of its path, a few times; without any, once."""
         fixed = {"path_parameters": dict(named)} if named else {}
 
-        @EXAMPLES
+        @settings(EXAMPLES, max_examples=3 if named else 1)
         @given(case=operation.as_strategy(**fixed))
         def answers_as_told(case: Case) -> None:
             self.call(case)
@@ -98,4 +97,4 @@ def test_every_answer_is_one_that_the_document_tells_of(world: World) -> None:
     for operation in operations:
         caller.draw(operation)
     assert {200, 201, 404, 409, 422} <= caller.statuses.keys()
-    assert caller.statuses[200] > 100
+    assert caller.statuses[200] > 60

@@ -24,7 +24,7 @@ ENTITIES = ("ada", "coordinator", "human")
 class HostilePlace(Place):
     """A place whose workers may be hostile."""
 
-    program = ("-m", "tests.integration.hostile")
+    program = ("tests.integration.hostile:supervise",)
 
 
 @pytest.fixture

@@ -5,19 +5,20 @@ All offer the same few verbs, so that each test is written once.
 """
 
 import asyncio
-import os
 import secrets
 import signal
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib import import_module
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import BaseModel
 
 from actors.launch import Launch
+from tests.fakes.forked import forking
 from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -161,11 +162,12 @@ class LoopbackBus:
         return True
 
 
-ROUTER_PROCESS = (
-    "import sys; from actors.launch import Launch; from {module} import main;"
-    "sys.exit(main(Launch.unpack(sys.stdin.buffer.read())))"
-)
 ROUTER_MODULE = "actors.router"
+
+
+def be_router(module: str, launch: bytes) -> None:
+    """What the router's process runs."""
+    sys.exit(import_module(module).main(Launch.unpack(launch)))
 
 
 class ZeromqBus:
@@ -181,7 +183,7 @@ class ZeromqBus:
         self._folder = folder
         self.process = self._start(module, args)
 
-    def _start(self, module: str, args: dict[str, Any]) -> "subprocess.Popen[bytes]":
+    def _start(self, module: str, args: dict[str, Any]) -> BaseProcess:
         launch = Launch(
             address="router",
             kind="router",
@@ -192,11 +194,8 @@ class ZeromqBus:
             args={"key": self.key, **args},
             config={},
         )
-        command = [sys.executable, "-c", ROUTER_PROCESS.format(module=module)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=REPOSITORY)
-        assert process.stdin is not None
-        with process.stdin as stdin:
-            stdin.write(launch.pack())
+        process = forking().Process(target=be_router, args=(module, launch.pack()), daemon=True)
+        process.start()
         return process
 
     def wire(self, address: str, routing_id: bytes) -> Wire:
@@ -212,16 +211,20 @@ class ZeromqBus:
 
     async def restart_router(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.ended()
         self.process = self._start(ROUTER_MODULE, {})
 
+    def ended(self) -> int | None:
+        """Wait until the router has ended; return its code, minus the signal's number if by one."""
+        self.process.join(PATIENCE)
+        return self.process.exitcode
+
     async def router_has_stopped(self) -> bool:
-        return await asyncio.to_thread(self.process.wait, PATIENCE) == 0
+        return await asyncio.to_thread(self.ended) == 0
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            os.kill(self.process.pid, signal.SIGTERM)
-        assert self.process.wait(PATIENCE) in (0, -signal.SIGKILL)
+        self.process.terminate()
+        assert self.ended() in (0, -signal.SIGKILL)
 
 
 class House:

@@ -47,7 +47,7 @@ def test_a_router_that_dies_loses_and_doubles_nothing(
             journal: list[int] = []
             working = asyncio.create_task(work(bob, journal))
             sending = asyncio.create_task(send_all(ada))
-            assert await asyncio.to_thread(bus.process.wait, PATIENCE) == -signal.SIGKILL
+            assert await asyncio.to_thread(bus.ended) == -signal.SIGKILL
             await bus.restart_router()
             await asyncio.wait_for(sending, PATIENCE)
             await until(lambda: len(journal) == MESSAGES)

@@ -86,7 +86,7 @@ def left_over(board: Board) -> set[str]:
 
 
 @given(STEPS, st.integers(1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_workers: int) -> None:
     board = made(steps, max_workers)
     held_up = stuck(board)
@@ -99,7 +99,7 @@ def test_stuck_is_what_is_left_when_all_have_worked(steps: list[Step], max_worke
 
 
 @given(STEPS, st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_ring_is_noted_once(steps: list[Step], max_workers: int) -> None:
     board = made(steps, max_workers)
     for found in find_deadlocks(board):

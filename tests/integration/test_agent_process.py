@@ -65,11 +65,12 @@ def test_how_it_ended_is_known_and_what_it_left_behind_is_gone(
     tmp_path: Path, last: str, code: int
 ) -> None:
     async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+        process.write(b".")
         assert await process.ended() == code
         assert process.complaint.strip() == "a word of complaint"
         gone(everyone)
 
-    run(tmp_path, last, use)
+    run(tmp_path, f"os.read(0, 1); {last}", use)
 
 
 def test_a_stop_ends_all_of_it_also_what_stands_still(tmp_path: Path) -> None:

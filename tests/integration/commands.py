@@ -119,5 +119,5 @@ def await_nothing_left(home: Path) -> None:
         left = processes_of(home)
         if not left and not is_held(home):
             return
-        time.sleep(0.02)
+        time.sleep(0.05)
     raise AssertionError(f"still there: {left}")

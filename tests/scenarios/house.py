@@ -1,10 +1,12 @@
 """House: a home of its own for one scenario, driven through the command line as a person would."""
 
+import contextlib
 import json
 import os
 import signal
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,16 +128,24 @@ class House:
 def processes_of(home: Path) -> list[psutil.Process]:
     """Every process but this that holds a file of this home open: all of ours do, by their logs."""
     found = []
-    for process in psutil.process_iter():
-        if process.pid == os.getpid():
-            continue
-        try:
-            paths = [file.path for file in process.open_files()]
-        except psutil.Error:
-            continue
-        if any(path.startswith(f"{home}/") for path in paths):
-            found.append(process)
+    for pid in psutil.pids():
+        if pid != os.getpid() and any(path.startswith(f"{home}/") for path in _open_in(pid)):
+            with contextlib.suppress(psutil.Error):
+                found.append(psutil.Process(pid))
     return found
+
+
+def _open_in(pid: int) -> Iterator[str]:
+    """Yield the paths of what a process holds open; where there is /proc, at a tenth of psutil."""
+    if not sys.platform.startswith("linux"):
+        with contextlib.suppress(psutil.Error):
+            yield from (file.path for file in psutil.Process(pid).open_files())
+        return
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(OSError):
+        for number in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                yield os.readlink(f"{folder}/{number}")
 
 
 def _lines(path: Path) -> list[JsonObject]:

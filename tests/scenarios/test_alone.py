@@ -2,29 +2,25 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from tests.fakes.model_server import Brain, Reply, Script, SeenRequest, call, calls, say
-from tests.scenarios.house import House
+from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.scenarios.place import Place
 
-MakeHouse = Callable[[Brain], House]
 FINDINGS = "# Languages\n\n1. Python\n2. TypeScript\n3. Rust\n"
 
 
-def test_a_single_agent_answers_and_leaves_a_full_trace(house: MakeHouse) -> None:
-    script = Script(
-        {
-            "coordinator": [
-                calls(call("write_file", path="research.md", content=FINDINGS), text="I know."),
-                call("finish", summary="Python, TypeScript and Rust lead in 2026."),
-            ]
-        }
+def test_a_single_agent_answers_and_leaves_a_full_trace(place: Place) -> None:
+    place.plays(
+        coordinator=[
+            calls(call("write_file", path="research.md", content=FINDINGS), text="I know."),
+            call("finish", summary="Python, TypeScript and Rust lead in 2026."),
+        ]
     )
-    outcome = house(script).run(
+    outcome = place.run(
         "What are the top 3 programming languages in 2026?", "--model", "openai/fake"
     )
     assert outcome.code == 0
@@ -39,6 +35,7 @@ def test_a_single_agent_answers_and_leaves_a_full_trace(house: MakeHouse) -> Non
     assert kinds.count("said") == 2
     assert kinds.count("tool.finished") == 2
     assert json.loads((outcome.agent / "agent.json").read_text())["status"] == "completed"
+    place.command("stop", outcome.result["agent"])
 
 
 def test_a_model_that_forgets_to_call_a_tool_is_reminded_once(place: Place) -> None:

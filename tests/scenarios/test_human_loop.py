@@ -43,12 +43,10 @@ def open_question(place: Place, agent: str) -> JsonObject:
     return dict(question)
 
 
-@pytest.mark.parametrize("is_killed", [False, True], ids=["in peace", "gateway killed"])
-def test_a_question_is_answered_over_the_api(place: Place, is_killed: bool) -> None:
-    name = f"api-{is_killed}".lower()
+def test_a_question_is_answered_over_the_api_though_the_gateway_is_killed(place: Place) -> None:
     place.plays(coordinator=one_worker("ada"), ada=[ASK, chosen])
-    agent = begin(place, name)
-    question = open_question(place, name)
+    agent = begin(place, "api")
+    question = open_question(place, "api")
     shown = {key: question[key] for key in ("from", "options", "urgency", "kind", "status")}
     assert shown == {
         "from": "ada",
@@ -57,8 +55,7 @@ def test_a_question_is_answered_over_the_api(place: Place, is_killed: bool) -> N
         "kind": "question",
         "status": "open",
     }
-    if is_killed:
-        place.kill("human")
+    place.kill("human")
 
     def answer() -> bool:
         try:
@@ -79,19 +76,17 @@ def test_a_question_is_answered_over_the_api(place: Place, is_killed: bool) -> N
     assert place.server.wait_for(of("ada", 1)).result("ask_human").startswith("PostgreSQL")
     [note] = agent.glob("runs/*/nodes/*/published/db.md")
     assert "PostgreSQL" in note.read_text()
-    place.command("stop", name)
+    place.command("stop", "api")
 
 
-@pytest.mark.parametrize("is_killed", [False, True], ids=["in peace", "gateway killed"])
-def test_a_question_is_answered_by_command(place: Place, is_killed: bool) -> None:
-    name = f"cli-{is_killed}".lower()
+def test_a_question_is_answered_by_command_though_the_gateway_is_killed(place: Place) -> None:
+    name = "cli"
     place.plays(coordinator=one_worker("bob"), bob=[ASK, chosen])
     agent = begin(place, name)
     question = open_question(place, name)
     listed = place.command("questions", name)
     assert "PostgreSQL or SQLite?" in listed.stdout
-    if is_killed:
-        place.kill("human")
+    place.kill("human")
     patiently(place, "respond", question["id"], "2")
     late = place.command("respond", question["id"], "PostgreSQL")
     assert late.returncode == 1
@@ -130,11 +125,10 @@ def test_several_questions_are_open_at_once_and_not_waited_for(place: Place) -> 
     place.command("stop", "several")
 
 
-@pytest.mark.parametrize("is_killed", [False, True], ids=["in peace", "worker killed"])
-def test_who_waits_for_an_answer_hears_what_else_the_human_says(
-    place: Place, is_killed: bool
+def test_who_waits_for_an_answer_hears_what_else_the_human_says_and_outlives_a_kill(
+    place: Place,
 ) -> None:
-    name = f"otherwise-{is_killed}".lower()
+    name = "otherwise"
 
     def told(seen: SeenRequest) -> Reply:
         assert "has not answered this yet" in seen.result("ask_human")
@@ -150,8 +144,7 @@ def test_who_waits_for_an_answer_hears_what_else_the_human_says(
     question = open_question(place, name)
     place.command("send", name, "What is it for?", "--to", "fay")
     place.server.wait_for(of("fay", 1))
-    if is_killed:
-        place.kill(f"worker {place.worker(agent, 'fay').name}")
+    place.kill(f"worker {place.worker(agent, 'fay').name}")
     place.json("respond", question["id"], "SQLite")
     await_end(agent)
     assert place.server.seen_by("fay")[-1].said.count("Which database?) SQLite") == 1

@@ -3,8 +3,6 @@
 import json
 import threading
 
-import pytest
-
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.scenarios.goals import by_goal
 from tests.scenarios.house import Outcome
@@ -53,20 +51,20 @@ def mind(gates: list[threading.Event]) -> Brain:
     )
 
 
-@pytest.mark.parametrize("is_killed", [False, True])
-def test_a_second_goal_finds_what_the_first_one_learned(place: Place, is_killed: bool) -> None:
+def test_a_second_goal_finds_what_the_first_one_learned_though_both_runs_were_killed(
+    place: Place,
+) -> None:
     gates = [threading.Event(), threading.Event()]
     place.plays()
     place.server.brain = mind(gates)
-    name = "learner-killed" if is_killed else "learner-left"
+    name = "learner"
 
     def run(number: int, goal: str, tool: str, *who: str) -> Outcome:
         def meanwhile() -> None:
             place.server.wait_for(
                 lambda seen: goal in seen.said and bool(seen.results(tool)), WITHIN_SECONDS
             )
-            if is_killed:
-                place.kill(f"coordinator {name}")
+            place.kill(f"coordinator {name}")
             gates[number].set()
 
         outcome = place.run(goal, "--model", "openai/fake", *who, meanwhile=meanwhile)

@@ -17,6 +17,8 @@ KEPT_BYTES = 128 << 20
 KEPT_HEADS = 256
 
 JsonObject = dict[str, Any]
+_Beginning = tuple[str, tuple[Turn, ...], bytes]
+NOTHING: _Beginning = ("", (), b"")
 
 
 class Memo:
@@ -25,7 +27,7 @@ class Memo:
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         """Keep `kept_bytes` bytes of encoded messages."""
         self._kept_bytes = kept_bytes
-        self._known: OrderedDict[tuple[str, str], tuple[tuple[Turn, ...], bytes]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _Beginning] = OrderedDict()
         self._size = 0
         self._heads: OrderedDict[tuple[str, str], tuple[ModelRequest, bytes]] = OrderedDict()
 
@@ -46,11 +48,14 @@ class Memo:
         return encoded
 
     def beginning(self, request: ModelRequest) -> tuple[int, bytes]:
-        """Return how many of the request's first turns are encoded already, and as what."""
-        turns, data = self._known.get(_key(request), ((), b""))
+        """Return how many of the request's first turns are encoded already, and as what.
+
+        None are when the system prompt is another one: it may stand among the messages.
+        """
+        system, turns, data = self._known.get(_key(request), NOTHING)
         if len(turns) > len(request.turns) or not all(map(is_, turns, request.turns)):
             return 0, b""
-        return len(turns), data
+        return (len(turns), data) if system == request.system else (0, b"")
 
     def joined(
         self, request: ModelRequest, known: bytes, messages: list[bytes], final: int, turns: int
@@ -67,11 +72,11 @@ class Memo:
 
     def _keep(self, request: ModelRequest, count: int, data: bytes) -> None:
         key = _key(request)
-        self._size -= len(self._known.pop(key, ((), b""))[1])
-        self._known[key] = request.turns[:count], data
+        self._size -= len(self._known.pop(key, NOTHING)[2])
+        self._known[key] = request.system, request.turns[:count], data
         self._size += len(data)
         while self._size > self._kept_bytes and len(self._known) > 1:
-            self._size -= len(self._known.popitem(last=False)[1][1])
+            self._size -= len(self._known.popitem(last=False)[1][2])
 
 
 def _begin_alike(one: ModelRequest, other: ModelRequest) -> bool:

@@ -23,5 +23,6 @@ def by_goal(goals: Mapping[str, Sequence[Reply | Brain]]) -> Brain:
 
 
 def _goal(turn: Turn) -> str:
+    """Return the goal that a turn gives: the last, if it took up one that was not answered."""
     said = turn.content if isinstance(turn, UserTurn) else ""
-    return said if said.startswith(GOAL) else ""
+    return said.rpartition(GOAL)[2] if said.startswith(GOAL) else ""

@@ -21,6 +21,9 @@ from tests.scenarios.house import ROOT
 from tests.scenarios.place import Place, one_worker
 
 TOKEN = "a-token-of-this-test"
+BYTECODE = {
+    name: os.environ.get(name, "") for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+}
 END = (call("write_file", path="facts.md", content="done"), call("publish", summary="done"))
 DONE = calls(*END)
 
@@ -39,7 +42,7 @@ def fake(folder: Path, **more: Any) -> dict[str, Any]:
         "command": sys.executable,
         "args": ["-m", "tests.fakes.mcp_server", str(folder)],
         "cwd": str(ROOT),
-        "env": {"FAKE_TOKEN": "${FAKE_TOKEN}", "PYTHONDONTWRITEBYTECODE": "1"},
+        "env": {"FAKE_TOKEN": "${FAKE_TOKEN}", **BYTECODE},
         **more,
     }
 

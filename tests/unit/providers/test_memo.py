@@ -38,3 +38,12 @@ def test_a_head_is_made_once_for_requests_that_begin_alike() -> None:
     assert head(request("you are ada, really", READ)) != first
     assert head(request("you are bob", READ, entity="a/bob")) != first
     assert head(request("you are ada", READ)) == first
+
+
+def test_a_beginning_is_known_again_only_under_the_same_system_prompt() -> None:
+    memo = Memo()
+    first = request("you are ada", READ)
+    assert memo.joined(first, b"", [b'"you are ada"', b'"x"'], 2, 1) == b'"you are ada","x"'
+    assert memo.beginning(first) == (1, b'"you are ada","x"')
+    second = first.model_copy(update={"system": "you are ada, who remembers"})
+    assert memo.beginning(second) == (0, b"")

@@ -83,5 +83,5 @@ def test_a_run_with_two_workers_is_one_trace_through_kills(
     assert paths[f"{top} > turn > execute_tool spawn_worker"] == 2
     assert all(one.startswith(top) for one in paths)
     chat = next(span for span in found.values() if span.name == "chat fake")
-    assert attributes(chat)["gen_ai.provider.name"] == "anthropic"
+    assert attributes(chat)["gen_ai.provider.name"] == "openai"
     assert chat.end_time_unix_nano >= chat.start_time_unix_nano

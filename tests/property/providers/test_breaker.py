@@ -1,9 +1,9 @@
 """The breaker, whatever happens in whatever order: no crowd goes to a service in trouble."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from pytest import approx
 
 from agiraph.providers.breaker import Breaker
 
@@ -48,7 +48,7 @@ class Callers(RuleBasedStateMachine):
             assert opened == (was_probe or (was_closed and self.in_a_row >= FAILURES))
             if opened:
                 pauses = (SECONDS, 2 * SECONDS, 4 * SECONDS, 80.0)
-                assert any(self.breaker.wait(self.now) == approx(pause) for pause in pauses)
+                assert any(self.breaker.wait(self.now) == pytest.approx(pause) for pause in pauses)
         else:
             self.breaker.released(was_probe=was_probe)
 

@@ -1,6 +1,9 @@
 """The process `tracer`: sends spans to the collector that the settings name."""
 
 import asyncio
+import os
+
+import psutil
 
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
@@ -31,7 +34,13 @@ async def serve(runtime: Runtime) -> None:
             f"telemetry.otlp_endpoint is set, but {error.name} is not installed: "
             "pip install 'agiraph[otel]'"
         ) from error
-    tracer = Tracer(runtime.home, exporter.send, runtime.log, with_content=telemetry.content)
+    tracer = Tracer(
+        runtime.home,
+        exporter.send,
+        runtime.log,
+        with_content=telemetry.content,
+        since=psutil.Process(os.getppid()).create_time(),  # the supervisor's, and so the house's
+    )
     await runtime.ready()
     try:
         await first_to_end(tracer.run(), _listen(runtime, tracer))

@@ -7,7 +7,7 @@ tracer that is killed sends at most one page again: the same spans, by the same 
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -19,9 +19,9 @@ from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.home import Home
 from agiraph.journal import replace_file
-from agiraph.models import Agent
+from agiraph.models import Agent, Event
 from agiraph.tracing.spans import Span
-from agiraph.tracing.weaving import State, Weaver
+from agiraph.tracing.weaving import State, Weaver, past
 
 PAGE = 500
 GATHER_SECONDS = 1.0
@@ -35,10 +35,12 @@ Send = Callable[[Sequence[Span]], bool]
 class Tracer:
     """What was sent of each agent, and what is under way there."""
 
-    def __init__(self, home: Home, send: Send, log: Any, *, with_content: bool) -> None:
+    def __init__(
+        self, home: Home, send: Send, log: Any, *, with_content: bool, since: float
+    ) -> None:
         """Read the agents of `home`; `send` blocks and says whether the collector has the spans.
 
-        Raises Corrupt.
+        The first tracer of a home leaves alone what was over before `since`. Raises Corrupt.
         """
         self._home = home
         self._send = send
@@ -48,10 +50,9 @@ class Tracer:
         self._logs: dict[str, EventLog] = {}
         self._news = asyncio.Event()
         self._states = _load(self._file)
-        if self._states is None:  # spans are made from now on
-            self._states = {}
-            for agent in self._agents():
-                self._states[agent] = State(cursor=self._log_of(agent).last())
+        if self._states is None:
+            cursors = {agent: past(self._events(agent), since) for agent in self._agents()}
+            self._states = {agent: State(cursor=cursor) for agent, cursor in cursors.items()}
             self._save()
 
     def ring(self) -> None:
@@ -108,6 +109,13 @@ class Tracer:
         except FileNotFoundError:
             return []
         return [folder.name for folder in folders if not folder.name.startswith(".")]
+
+    def _events(self, agent: str) -> Iterator[Event]:
+        """Yield all events of an agent."""
+        seq, log = 0, self._log_of(agent)
+        while events := log.page(seq, PAGE):
+            yield from events
+            seq = events[-1].seq
 
     def _log_of(self, agent: str) -> EventLog:
         if agent not in self._logs:

@@ -11,6 +11,7 @@ A turn begins when its model is asked and ends with its last tool call. What is 
 the weaver's state, which is plain data and is kept beside the cursor into the log.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -32,7 +33,14 @@ ENDS = {
     "node.failed": "the node failed",
     "node.cancelled": "the node was cancelled",
 }
+RUN_ENDS = ("agent.completed", "agent.failed", "agent.stopped")
 CONTENT_LIMIT = 2000
+
+
+def past(events: Iterable[Event], since: float) -> int:
+    """Return the seq of the last event of the runs that were over before `since`, 0 if none was."""
+    ends = (event.seq for event in events if event.type in RUN_ENDS and event.ts < since)
+    return max(ends, default=0)
 
 
 @dataclass(slots=True)

@@ -46,8 +46,8 @@ def write(home: Home, log: Log, first: int, last: int) -> None:
         file.writelines(event.model_dump_json() + "\n" for event in log.events[first - 1 : last])
 
 
-def tracer(home: Home, collector: Collector) -> Tracer:
-    return Tracer(home, collector.send, SilentLog(), with_content=False)
+def tracer(home: Home, collector: Collector, since: float = 0) -> Tracer:
+    return Tracer(home, collector.send, SilentLog(), with_content=False, since=since)
 
 
 def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
@@ -71,8 +71,21 @@ def test_a_restart_and_a_collector_that_is_away_lose_and_double_nothing(
 
 def test_the_first_tracer_of_a_home_leaves_the_past_alone(home: Home, collector: Collector) -> None:
     write(home, team(), 1, 15)
-    assert asyncio.run(tracer(home, collector).round())
+    assert asyncio.run(tracer(home, collector, since=team().events[14].ts + 1).round())
     assert collector.spans == []
+
+
+@pytest.mark.parametrize(("written", "since"), [(15, 15), (8, 16)])
+def test_the_first_tracer_misses_nothing_of_a_run_that_had_begun_before_it(
+    home: Home, collector: Collector, written: int, since: int
+) -> None:
+    log = team()
+    write(home, log, 1, written)
+    first = tracer(home, collector, since=log.events[since - 2].ts)
+    write(home, log, written + 1, 15)
+    assert asyncio.run(first.round())
+    assert [span.parent_id for span in collector.spans].count("") == 1
+    assert len(collector.spans) == 11
 
 
 def test_a_state_that_cannot_be_read_is_refused_with_what_to_do(

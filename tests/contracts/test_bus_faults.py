@@ -93,8 +93,7 @@ def test_what_was_accepted_outlives_the_router(run: Run) -> None:
         await ada.send("bob", Task(n=3), id=ids[3])  # waiting since then
         heir = await house.join("bob", 2)
         assert await numbers(heir, 4) == [2, 3, 4, 5]
-        await depths_of(heir)
-        assert "bob" not in await depths_of(ada)
+        await until_depth(ada, "bob", 0)
 
     run(story)
 
@@ -291,8 +290,7 @@ def test_a_body_that_cannot_be_read_is_told_to_its_sender_and_taken_away(run: Ru
             assert any(body.get("reason") == "malformed" for type_, body in answers)
         eve.send(message("eve", "bob", n=6))
         assert await numbers(bob, 1) == [6]
-        await depths_of(bob)
-        assert "bob" not in await depths_of(bob)
+        await until_depth(bob, "bob", 0)
         assert bob.undecodable == 2
         eve.wire.close(0)
 

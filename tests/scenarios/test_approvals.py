@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.agent.loop import INTERRUPTED_CALL
+from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
 from agiraph.client import Client
 from tests.fakes.model_server import Brain, Reply, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
-from tests.scenarios.place import Place, one_worker
+from tests.scenarios.place import Place, one_worker, whole_lines
 from tests.scenarios.test_steering import await_end, begin, of
 
 RULES = """
@@ -52,6 +52,13 @@ def marks(agent: Path) -> str:
     """Return what the command has left, wherever it stands by now."""
     found = [*agent.glob("runs/*/nodes/*/*/marks.txt")]
     return found[0].read_text() if found else ""
+
+
+def results(agent: Path) -> str:
+    """Return what the workers' calls came to."""
+    files = agent.glob("runs/*/workers/*/conversation.jsonl")
+    records = [record for file in files for record in whole_lines(file)]
+    return "\n".join(r["content"] for r in records if r["kind"] == "tool.finished")
 
 
 def test_denied_by_a_rule_by_the_human_and_allowed_once(place: Place) -> None:
@@ -104,7 +111,8 @@ def test_an_open_approval_outlives_a_kill_and_the_action_happens_once(
     patiently(place, "respond", asked["id"], "allow once")
     place.kill(f"coordinator {name}" if victim == "coordinator" else victim)
     await_end(agent)
-    assert marks(agent) == "x\n"
+    # The second kill may meet the command itself; then its worker is told so, and it is not redone.
+    assert marks(agent) in (("", "x\n") if UNKNOWN_OUTCOME in results(agent) else ("x\n",))
     assert "answered" in patiently(place, "questions", name, "--all")
     assert len(place.json("questions", name, "--all")) == 1
     place.command("stop", name)

@@ -87,15 +87,15 @@ def test_an_interruption_cuts_a_streaming_answer_off(place: Place) -> None:
 def test_an_interruption_ends_a_running_command(place: Place) -> None:
     sleeper = call("bash", command="echo a fact > fact.md; sleep 300.047")
     place.plays(coordinator=one_worker("cleo"), cleo=[sleeper, DONE])
-    agent = begin(place, "sleeper")
+    agent = begin(place, "interrupted")
     until(lambda: [*agent.glob("runs/*/nodes/*/scratch/fact.md")], "the command runs")
-    place.json("send", "sleeper", "Stop it", "--to", "cleo", "--mode", "interrupt")
+    place.json("send", "interrupted", "Stop it", "--to", "cleo", "--mode", "interrupt")
     seen = place.server.wait_for(of("cleo", 1))
     assert seen.result("bash") == INTERRUPTED_CALL
     assert "[Message from human]: Stop it" in seen.said
     await_end(agent)
     assert not runs("300.047")
-    place.command("stop", "sleeper")
+    place.command("stop", "interrupted")
 
 
 def test_a_paused_worker_stands_still_until_it_is_resumed(place: Place) -> None:

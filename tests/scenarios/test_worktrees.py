@@ -189,7 +189,7 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
     )
 
     def meanwhile() -> None:
-        agent = place.agent("killed")
+        agent = place.agent("killed-merging")
         adas, bobs = (f"runs/*/nodes/{name}-*/scratch/repo/" for name in ("ada", "bob"))
         until(lambda: "ONE" in found(agent, f"{adas}a.txt"), "ada's change")
         until(lambda: "left behind" in found(agent, f"{bobs}b.txt"), "bob's change")
@@ -198,7 +198,7 @@ def test_killed_at_its_merge_the_coordinator_merges_once_and_the_worker_publishe
         until(lambda: found(agent, TIP) not in ("", before), "the merge")
         place.kill("coordinator")
 
-    outcome = place.lead("Change it", "--name", "killed", "--input", str(project.path),
+    outcome = place.lead("Change it", "--name", "killed-merging", "--input", str(project.path),
                          meanwhile=meanwhile)  # fmt: skip
     run = outcome.result["run"]
     result = f"agiraph/{run}/result"

@@ -5,7 +5,7 @@ one append. So a crash before it finds the question open or answered, and after 
 recovered as any other: it happens once or not at all.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from agiraph.approvals.commands import commands_in
 from agiraph.approvals.policy import SPEND, STAGE, Policy, Ruling, Who, subject_of
 from agiraph.approvals.reading import Policies
 from agiraph.approvals.words import OPTIONS, denied_by_rule, question_in_words, refusal_of
-from agiraph.ids import BROKER, HUMAN, QuestionId, RunId, message_id
+from agiraph.ids import BROKER, QuestionId, RunId
 from agiraph.messages import AskQuestion, AskUsage, QuestionAnswered, UsageTable
 from agiraph.models import Deed
 from agiraph.tools.table import TOOLS
@@ -107,7 +107,7 @@ class Asking:
             return Cleared(refusal=said)
         identity = approval_id(runtime.address, opened.key)
         await ask(runtime, self._question(identity, ruling, ruling.about), f"may.{opened.key}")
-        answered = await self._answer_to(identity, ruling)
+        answered = await self._patiently(self.clearance.talk.answer_to(identity, _shown(ruling)))
         refusal = refusal_of(answered, ruling.deed)
         if refusal:
             self.clearance.stages[stage] = refusal
@@ -131,20 +131,18 @@ class Asking:
         about = ruling.about.model_copy(update={"subject": rule.name, "remember": rule.name})
         body = self._question(identity, Ruling("ask", shown, rule), about)
         shared = body.model_copy(update={"shared": True})
-        await speaker.runtime.send(HUMAN, shared, id=message_id())
-        answered = await self._answer_to(identity, ruling)
+        asking = self.clearance.talk.ask_with_others(shared, _shown(ruling))
+        answered = await self._patiently(asking)
         refusal = refusal_of(answered, ruling.deed)
         if refusal:
             return self._refused(ruling, refusal, answered.by)
         known.add((rule.name, times))
         return Cleared(message=self.clearance.talk.heard_answer)
 
-    async def _answer_to(self, identity: QuestionId, ruling: Ruling) -> QuestionAnswered:
+    async def _patiently(self, word: Awaitable[QuestionAnswered]) -> QuestionAnswered:
         """Wait for the human's word, and then, if paused, until it goes on."""
         with self.clearance.waiting():
-            answered = await self.clearance.talk.answer_to(
-                identity, f"may I {ruling.deed.tool}: {ruling.deed.subject[:60]}"
-            )
+            answered = await word
         await self.clearance.gate.passed()
         return answered
 
@@ -173,6 +171,10 @@ class Asking:
         received = await ask_until_answered(runtime, BROKER, AskUsage(run_id=self.clearance.run))
         table = received.body
         return (table.total.cost_usd or 0.0) if isinstance(table, UsageTable) else 0.0
+
+
+def _shown(ruling: Ruling) -> str:
+    return f"may I {ruling.deed.tool}: {ruling.deed.subject[:60]}"
 
 
 def tool_names() -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Questions to the human: asked once, answered whenever, also after a restart of everything."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from actors.runtime import Runtime
@@ -51,6 +52,15 @@ class Answers:
     def is_awaited(self, question: QuestionId) -> bool:
         """Whether somebody waits for the answer to `question` right now."""
         return question in self._awaited
+
+    @contextmanager
+    def expecting(self, question: QuestionId) -> Iterator[None]:
+        """Take the answer to `question` for awaited from before it is put: it may come at once."""
+        self._awaited.add(question)
+        try:
+            yield
+        finally:
+            self._awaited.discard(question)
 
     def was_left(self, question: QuestionId) -> bool:
         """Whether somebody waited for the answer to `question` and no longer does."""

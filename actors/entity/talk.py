@@ -30,6 +30,7 @@ from agiraph.ids import (
     QuestionId,
     coordinator_address,
     derived_message_id,
+    message_id,
     slug,
 )
 from agiraph.messages import AskQuestion, QuestionAnswered, Text
@@ -171,6 +172,15 @@ class Talk:
             return spoken_in_words(identity)
         self._asked = None
         return answer_in_words(answered, self._runtime.config.questions.unanswered)
+
+    async def ask_with_others(self, body: AskQuestion, shown: str) -> QuestionAnswered:
+        """Put a question that others of the agent put, too; wait for what becomes of it.
+
+        It may be answered already, by a person or by what he has allowed for always.
+        """
+        with self._answers.expecting(body.question_id):
+            await self._runtime.send(HUMAN, body, id=message_id())
+            return await self.answer_to(body.question_id, shown)
 
     async def answer_to(self, question: QuestionId, shown: str) -> QuestionAnswered:
         """Wait for what becomes of a question; it counts as heard once the next record stands."""

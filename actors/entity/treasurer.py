@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import Gate
-from agiraph.ids import BROKER, HUMAN, QuestionId, derived_id, message_id
+from agiraph.ids import BROKER, QuestionId, derived_id
 from agiraph.messages import AskQuestion, RaiseBudget
 from agiraph.models import BUDGET, Deed
 from agiraph.money import SET_ANEW, RunTerms, Shortage, options_of, parse_raise, question_of
@@ -48,9 +48,9 @@ class Treasurer:
             about=Deed(tool=BUDGET, subject=shortage.unit, shortage=shortage.identity),
             shared=True,
         )
-        await runtime.send(HUMAN, body, id=message_id())
         with self._waiting():
-            answered = await self._talk.answer_to(identity, f"out of budget: {shortage.told()}")
+            shown = f"out of budget: {shortage.told()}"
+            answered = await self._talk.ask_with_others(body, shown)
         await self._gate.passed()
         if answered.outcome != "answered":
             return False

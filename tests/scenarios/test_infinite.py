@@ -148,5 +148,5 @@ def test_the_embedded_script_surveys_again_in_each_cycle(drowsy_place: Place) ->
     journal = next(agent.glob("runs/*/journal.jsonl"))
     notes = [r["notes"] for r in whole_lines(journal) if r["type"] == "cycle.ended"]
     assert ["b.txt" in note for note in notes] == [False, True]
-    assert place.json("show", "surveys")["status"] == "idle"
+    until(lambda: place.json("show", "surveys")["status"] == "idle", "its rest")
     place.command("stop", "surveys")

@@ -1,18 +1,19 @@
-"""Sending text to one of the team: who was spawned a moment ago may not be known yet."""
+"""Talking: to one who was spawned a moment ago, and to a human who has answered already."""
 
 import asyncio
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from actors.entity import talk as talk_module
-from actors.entity.questions import Answers
+from actors.entity.questions import Answers, Arrived
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.transcript import Transcript
 from agiraph.errors import Refused
-from agiraph.ids import AgentId
-from agiraph.messages import Text
+from agiraph.ids import AgentId, QuestionId
+from agiraph.messages import AskQuestion, QuestionAnswered, Text
 from transport.errors import Nacked
 
 ADA = "shop-1/ada-1"
@@ -85,3 +86,39 @@ def test_any_other_refusal_is_told_at_once() -> None:
     with pytest.raises(Refused, match="ada did not get it"):
         say(bus)
     assert len(bus.tried) == 1
+
+
+def test_a_question_that_is_answered_while_it_is_put_is_heard() -> None:
+    answers = Answers()
+
+    async def answer(to: str, body: AskQuestion, *, id: bytes) -> bytes:
+        """Answer as what was allowed for always does; reception drops what nobody awaits."""
+        if answers.is_awaited(body.question_id):
+            told = QuestionAnswered(question_id=body.question_id, answer="allow once", by="rule")
+            answers.put(Arrived(told, "m-1", lambda: None))
+        await asyncio.sleep(0)
+        return id
+
+    async def first_of(wait: Any) -> list["asyncio.Future[Any]"]:
+        task = asyncio.ensure_future(wait)
+        await task
+        return [task]
+
+    speaker = SimpleNamespace(
+        runtime=SimpleNamespace(address="shop-1/coordinator", send=answer),
+        inbox=None,
+        conversation=SimpleNamespace(when_recorded=lambda done: None),
+        patience=SimpleNamespace(first_of=first_of),
+        show=lambda state, step: None,
+        standing_still=nullcontext,
+    )
+    body = AskQuestion(
+        question_id=QuestionId("a-1"), agent=AgentId("shop-1"), from_name="ada", question="May I?"
+    )
+
+    async def main() -> QuestionAnswered:
+        async with asyncio.timeout(5):
+            return await Talk(cast(Speaker, speaker), answers).ask_with_others(body, "may I spend")
+
+    assert asyncio.run(main()).answer == "allow once"
+    assert not answers.is_awaited(QuestionId("a-1"))

@@ -8,11 +8,11 @@ node failed, or if a call was made that was not paid for.
     python -m benchmarks.storm [WORKERS]      # 2 to 60, else 50
 """
 
-import os
 import sys
 import tempfile
 from pathlib import Path
 
+from tests.scenarios.house import SERVICES
 from tests.scenarios.place import placed
 from tests.scenarios.storm import Storm, weather
 
@@ -25,23 +25,16 @@ broker: {first_delay_seconds: 0.05}
 """
 
 
-def run(workers: int = WORKERS) -> tuple[Storm, float]:
-    """Let a storm come over a team; return what was counted and the processor seconds it took."""
-    began = _processor_seconds()
+def run(workers: int = WORKERS) -> Storm:
+    """Let a storm come over a team; return what was counted."""
     with tempfile.TemporaryDirectory(prefix="agiraph-bench-") as folder:
         home = Path(folder)
         (home / "agiraph.yaml").write_text(SETTINGS, encoding="utf-8")
-        with placed(home) as place:
-            storm = weather(place, "stormy", workers, workers * TOKENS_OF_A_WORKER)
-    return storm, _processor_seconds() - began
+        with placed(home, services=SERVICES) as place:
+            return weather(place, "stormy", workers, workers * TOKENS_OF_A_WORKER)
 
 
-def _processor_seconds() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def rows(storm: Storm, processor_seconds: float) -> list[tuple[str, str]]:
+def rows(storm: Storm) -> list[tuple[str, str]]:
     """Return what was counted, in words and figures."""
     return [
         ("workers, each a process", f"{storm.size}"),
@@ -57,18 +50,15 @@ def rows(storm: Storm, processor_seconds: float) -> list[tuple[str, str]]:
         ("calls answered until then", f"{storm.answered_at_stop:,}"),
         ("times that the human was asked for more", f"{storm.questions}"),
         ("processes born", f"{storm.births}"),
-        (
-            "seconds / processor seconds, all in all",
-            f"{storm.seconds:.1f} / {processor_seconds:.1f}",
-        ),
+        ("seconds", f"{storm.seconds:.1f}"),
     ]
 
 
 def main() -> int:
     """Print the table; return 1 if something is not as it should be."""
     workers = next((int(word) for word in sys.argv[1:] if word.isdigit()), WORKERS)
-    storm, processor_seconds = run(workers)
-    for what, seen in rows(storm, processor_seconds):
+    storm = run(workers)
+    for what, seen in rows(storm):
         print(f"{what:42} {seen}")
     wrong = storm.faults()
     for fault in wrong:

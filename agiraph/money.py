@@ -17,6 +17,7 @@ from agiraph.record import Record
 BudgetScope = Literal["run", "agent", "node", "trigger"]
 Period = Literal["total", "day"]
 Unit = Literal["usd", "tokens"]
+ALL_UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
 WhenSpent = Literal["ask", "stop"]
 """What an entity does that is out of budget: ask the human for more, or fail."""
 

@@ -13,7 +13,7 @@ from actors.broker.spending import Line, Spending, day_of
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
 from agiraph.ids import agent_of
-from agiraph.money import Budget, BudgetScope, BudgetState, Period, Unit
+from agiraph.money import ALL_UNITS, Budget, BudgetScope, BudgetState, Period, Unit
 from agiraph.turns import ModelRequest
 
 SCHEMA: Final = """
@@ -42,7 +42,6 @@ CREATE INDEX IF NOT EXISTS raises_of_budget ON raises (scope, key, period, day);
 NEWER: Final = {"sets": "INTEGER NOT NULL DEFAULT 0", "is_own": "INTEGER NOT NULL DEFAULT 1"}
 """Columns that databases of older versions have not; `is_own` 0: the settings' hold again."""
 
-UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
 PERIODS: Final[tuple[Period, ...]] = ("total", "day")
 Key = tuple[BudgetScope, str, Period]
 
@@ -88,7 +87,7 @@ class Limits:
         if before is not None and kept:
             same: dict[str, float | None] = {unit: getattr(before, unit) for unit in kept}
             budget = budget.model_copy(update=same)
-        named = [unit for unit in UNITS if unit not in kept]
+        named = [unit for unit in ALL_UNITS if unit not in kept]
         if self._set.get(place) != budget or self._is_raised(place, named):
             self._change(place, budget, named)
         return self.state(budget)
@@ -96,8 +95,8 @@ class Limits:
     def unset(self, scope: BudgetScope, key: str, period: Period) -> BudgetState:
         """Let the settings' budget hold again, and return how it stands then."""
         place = (scope, key, period)
-        if place in self._set or self._is_raised(place, UNITS):
-            self._change(place, None, UNITS)
+        if place in self._set or self._is_raised(place, ALL_UNITS):
+            self._change(place, None, ALL_UNITS)
         nothing = Budget(scope=scope, key=key, period=period)
         return self.state(self._default(*place) or nothing)
 

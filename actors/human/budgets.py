@@ -12,7 +12,7 @@ from agiraph.ids import BROKER, HUMAN, HUMAN_NAME, AgentId, derived_message_id
 from agiraph.messages import AskBudgets, BudgetTable, UnsetBudget
 from agiraph.messages import SetBudget as OrderBudget
 from agiraph.models import BUDGET, Agent
-from agiraph.money import SET_ANEW, Budget, BudgetScope, BudgetState, Period, Unit, is_outdated
+from agiraph.money import ALL_UNITS, SET_ANEW, Budget, BudgetScope, BudgetState, Period, is_outdated
 
 ANSWER_SECONDS = 10.0
 UNPROCESSABLE = 422
@@ -59,8 +59,7 @@ async def set_budget(
         tokens=None if wanted.tokens == "none" else wanted.tokens,
         period=period,
     )
-    units: tuple[Unit, ...] = ("usd", "tokens")
-    keep = tuple(unit for unit in units if getattr(wanted, unit) is None)
+    keep = tuple(unit for unit in ALL_UNITS if getattr(wanted, unit) is None)
     models = tuple(dict.fromkeys((agent.model, agent.worker_model)))
     return await _change(gateway, agent, OrderBudget(budget=budget, keep=keep, models=models))
 

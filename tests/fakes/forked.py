@@ -86,7 +86,7 @@ class Forked:
 
     def poll(self) -> int | None:
         """Return how it ended, None as long as it runs."""
-        return self._process.exitcode
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end and return its code; subprocess.TimeoutExpired."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agiraph.journal import Journal
 from agiraph.log import redact
 from agiraph.models import Event
+from agiraph.storage.journal import Journal
 
 REMEMBERED = 20_000
 """How far back a repeat is known; the router redelivers what was last under way, no more."""

@@ -19,10 +19,10 @@ from actors.launch import Launch
 from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
 from agiraph.errors import Corrupt
-from agiraph.home import AgentHome, Home
 from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, TRACER, AgentId, agent_of
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
+from agiraph.storage.home import AgentHome, Home
 from transport.endpoint import Received
 
 BATCH = 256

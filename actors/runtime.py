@@ -30,12 +30,12 @@ from actors.reporter import Reporter
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
 from agiraph.errors import Corrupt, Refused
-from agiraph.home import Home
 from agiraph.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.log import logger, set_up_logging
 from agiraph.log_file import LogFile
 from agiraph.messages import MESSAGES, ChildReady, Status, Stop
 from agiraph.models import Event
+from agiraph.storage.home import Home
 from agiraph.tracing.spans import trace_id
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received

@@ -35,7 +35,13 @@ from actors.shells import LINGER_SECONDS, end_shells
 
 FIRST = (
     *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
-    *("agiraph.messages", "agiraph.config", "agiraph.journal", "agiraph.home", "agiraph.log"),
+    *(
+        "agiraph.messages",
+        "agiraph.config",
+        "agiraph.storage.journal",
+        "agiraph.storage.home",
+        "agiraph.log",
+    ),
     *("transport.codec", "transport.endpoint", "actors.runtime"),
     *("actors.recorder", "actors.clock.main", "agiraph.api", "agiraph.plans.plan"),
 )

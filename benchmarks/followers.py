@@ -21,7 +21,7 @@ import psutil
 
 from agiraph.api import CreateAgent
 from agiraph.client import Client, read_door
-from agiraph.home import AgentHome, Home
+from agiraph.storage.home import AgentHome, Home
 from benchmarks.crowd import Crowd, Process, crowd
 from benchmarks.figures import Figure
 from benchmarks.lodging import lodging, until

@@ -11,7 +11,7 @@ import psutil
 
 from agiraph.api import CreateAgent
 from agiraph.client import Client
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from benchmarks.lodging import team_lodging, until
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 

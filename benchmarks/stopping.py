@@ -10,7 +10,7 @@ import psutil
 
 from agiraph.api import CreateAgent
 from agiraph.client import Client
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from benchmarks.lodging import is_gone, team_lodging, until
 from tests.fakes.model_server import Reply, SeenRequest, call
 

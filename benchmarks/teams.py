@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from agiraph.api import CreateAgent
 from agiraph.client import Client
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from benchmarks.figures import Figure
 from benchmarks.lodging import lodging, until
 from benchmarks.slow_models import CALL_SECONDS, TURNS, calls_of, env_of, slow_models

@@ -7,8 +7,8 @@ import click
 from agiraph.approvals.reading import policy_file, read_policy
 from agiraph.channels.settings import without_secrets
 from agiraph.config import Config, load_config
-from agiraph.home import Home
 from agiraph.mcp import settings as mcp_settings
+from agiraph.storage.home import Home
 from agiraph.tools.table import TOOLS
 from cli.listing import print_json
 from cli.options import examples, home_option

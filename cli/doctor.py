@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from cli.exits import DONE, FAILED
 from cli.listing import print_json
 from cli.options import examples, home_option, json_option

@@ -9,8 +9,8 @@ import click
 
 from actors.console.printable import one_line, printable
 from agiraph.errors import InvalidInput
-from agiraph.home import Home
 from agiraph.logbook import LEVELS, JsonObject, Tail, Wanted, logs_of, past
+from agiraph.storage.home import Home
 from cli.options import examples, home_option
 
 LOOK_SECONDS = 0.2

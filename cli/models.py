@@ -61,8 +61,8 @@ def models(home: Path, as_json: bool) -> None:
 
 def _of_this_shell(home: Path) -> tuple[list[JsonObject], str]:
     from agiraph.config import load_config
-    from agiraph.home import Home
     from agiraph.providers.registry import load_presets, pick_default, usable
+    from agiraph.storage.home import Home
 
     own = Home(home).config
     config = load_config(*([own] if own.is_file() else []))

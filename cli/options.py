@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agiraph.errors import InvalidInput
-from agiraph.home import HOME_VARIABLE, default_home
+from agiraph.storage.home import HOME_VARIABLE, default_home
 
 if TYPE_CHECKING:
     from agiraph.client import Client

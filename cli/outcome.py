@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agiraph.api import AgentSummary, ApiError, NotReachable
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from agiraph.turns import Usage
 from cli.files import pieces
 from cli.progress import Progress

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
 from agiraph.client.door import is_held
 from agiraph.errors import Unavailable
-from agiraph.home import Home, default_home
+from agiraph.storage.home import Home, default_home
 from cli.options import connect, face
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
 from cli.screen import Screen, can_prompt

@@ -12,10 +12,10 @@ import click
 from actors.console.printable import printable
 from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
-from agiraph.home import Home
 from agiraph.ids import new_run_id
 from agiraph.models import Mode
 from agiraph.money import WhenSpent
+from agiraph.storage.home import Home
 from agiraph.turns import Usage
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.listing import print_json

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from agiraph.clock import Clock
-from agiraph.home import SystemHome
 from agiraph.providers.base import RETRYABLE, ProviderError
 from agiraph.providers.recording import Scribe
+from agiraph.storage.home import SystemHome
 from agiraph.turns import ModelRequest, ModelResponse
 
 OPEN_FILES = 32

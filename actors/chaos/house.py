@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agiraph.errors import Unavailable
-from agiraph.home import Home
+from agiraph.storage.home import Home
 
 START_WITHIN_SECONDS = 60.0
 STOP_WITHIN_SECONDS = 20.0

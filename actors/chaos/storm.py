@@ -17,8 +17,8 @@ from actors.chaos.victims import SPAWNER, SUPERVISOR, Victim, living
 from agiraph.api import CreateAgent, NotReachable
 from agiraph.client import Client
 from agiraph.errors import Unavailable
-from agiraph.home import Home, RunHome
 from agiraph.models import Agent
+from agiraph.storage.home import Home, RunHome
 
 MODEL = "script/chaos"
 GOAL = "Write the lines"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.board.store import read_board
-from agiraph.home import AgentHome, RunHome
-from agiraph.journal import read_journal
+from agiraph.storage.home import AgentHome, RunHome
+from agiraph.storage.journal import read_journal
 
 SUMMED_UP = "lines.txt"
 

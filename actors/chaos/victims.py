@@ -7,9 +7,9 @@ import psutil
 
 from actors.supervisor.options import kind_of
 from actors.supervisor.table import Table, fold
-from agiraph.home import Home
-from agiraph.journal import read_journal
 from agiraph.messages import ChildSpec
+from agiraph.storage.home import Home
+from agiraph.storage.journal import read_journal
 
 SPAWNER = "spawner"
 SUPERVISOR = "supervisor"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.config import Config
-from agiraph.home import Home
 from agiraph.ids import AgentId
+from agiraph.storage.home import Home
 from agiraph.triggers.records import Firing
 
 KEPT_OUTPUT = 4000

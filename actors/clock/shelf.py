@@ -4,9 +4,9 @@ from typing import Any
 
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt, InvalidInput
-from agiraph.home import AgentHome, Home
 from agiraph.ids import AgentId
-from agiraph.journal import replace_file
+from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.journal import replace_file
 from agiraph.triggers.book import Book, Bounds
 
 PAGE = 500

@@ -23,10 +23,10 @@ from agiraph.board.board import RunFacts
 from agiraph.clock import iso
 from agiraph.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.ids import CLOCK, COORDINATOR_NAME, AgentId, derived_message_id
-from agiraph.journal import replace_file
 from agiraph.messages import CreateTrigger, TriggerFired
 from agiraph.models import Agent
 from agiraph.providers.base import RETRYABLE
+from agiraph.storage.journal import replace_file
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id

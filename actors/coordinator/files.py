@@ -8,12 +8,12 @@ from agiraph.board.board import Board
 from agiraph.board.plan_page import plan_page
 from agiraph.board.view import node_row
 from agiraph.clock import iso
-from agiraph.home import AgentHome, RunHome
 from agiraph.ids import RunId
-from agiraph.journal import replace_file
 from agiraph.memory.loading import memory_text
 from agiraph.messages import ChildFailed
 from agiraph.models import Agent, WorkNode
+from agiraph.storage.home import AgentHome, RunHome
+from agiraph.storage.journal import replace_file
 
 RESULT_IN_MEMORY = 2000
 SHOWN_OF_MEMORY = 24_000

@@ -6,10 +6,10 @@ a quiet board makes no model call.
 
 from actors.runtime import Runtime
 from agiraph.agent.prompts import render
-from agiraph.home import AgentHome
 from agiraph.ids import COORDINATOR_NAME, AgentId, RunId
 from agiraph.memory.upkeep import old_logs, upkeep_reasons
 from agiraph.models import Event
+from agiraph.storage.home import AgentHome
 
 LOGS_NAMED = 40
 

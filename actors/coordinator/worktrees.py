@@ -11,9 +11,9 @@ from pathlib import Path
 from actors.runtime import Runtime
 from agiraph.board.board import Board
 from agiraph.errors import Refused
-from agiraph.home import AgentHome
 from agiraph.ids import COORDINATOR_NAME, RunId
 from agiraph.models import Agent, Event, Worker, WorkNode, WorktreeOrder
+from agiraph.storage.home import AgentHome
 from agiraph.turns import JsonObject
 from agiraph.worktrees.git import GitFailed
 from agiraph.worktrees.merging import MergeConflict

@@ -16,11 +16,11 @@ from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
 from agiraph.errors import Refused, Unavailable
 from agiraph.ids import tools_address
-from agiraph.journal import replace_file
 from agiraph.mcp.catalog import Catalog, ServedTool, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
 from agiraph.mcp.settings import fingerprint
 from agiraph.messages import ListTools, ToolsListed
+from agiraph.storage.journal import replace_file
 from transport.errors import TransportError
 
 SLACK_SECONDS = 10.0

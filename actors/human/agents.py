@@ -7,9 +7,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agiraph.api import AgentSummary, ApiError
-from agiraph.home import AgentHome, Home, RunHome
 from agiraph.ids import AgentId
 from agiraph.models import Agent
+from agiraph.storage.home import AgentHome, Home, RunHome
 
 ARCHIVE = ".archive"
 MOST_PATHS = 1024

@@ -12,8 +12,8 @@ from pathlib import Path
 from actors.human.agents import ARCHIVE, Agents
 from actors.human.gateway import Gateway
 from agiraph.api import ApiError, Deleted
-from agiraph.home import Home
 from agiraph.models import Agent
+from agiraph.storage.home import Home
 
 GOING = ".deleting-"
 

@@ -9,10 +9,10 @@ from agiraph.board.board import Board, NodeTimes
 from agiraph.board.names import find_node
 from agiraph.board.store import fold_events, read_events
 from agiraph.errors import InvalidInput
-from agiraph.home import RunHome
 from agiraph.ids import AgentId, worker_address
-from agiraph.journal import read_journal
 from agiraph.models import Worker, WorkNode
+from agiraph.storage.home import RunHome
+from agiraph.storage.journal import read_journal
 
 MOST_PATHS = 1024
 PREVIEW = 200

@@ -9,8 +9,8 @@ import msgpack
 from agiraph.api import ApiError, DeadLetterView
 from agiraph.errors import Corrupt
 from agiraph.ids import agent_of
-from agiraph.journal import Journal
 from agiraph.messages import DeadLetter
+from agiraph.storage.journal import Journal
 
 ID_CHARACTERS = 12
 

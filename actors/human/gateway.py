@@ -29,9 +29,9 @@ from actors.human.thread import Thread
 from agiraph.api import AgentSummary, EventPage
 from agiraph.clock import Clock
 from agiraph.config import Config
-from agiraph.home import Home
 from agiraph.ids import AgentId
 from agiraph.models import Agent
+from agiraph.storage.home import Home
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 

@@ -2,8 +2,8 @@
 
 from actors.human.files import browse
 from agiraph.api import ApiError, FileContent, RefView
-from agiraph.home import RunHome
 from agiraph.models import WorkNode
+from agiraph.storage.home import RunHome
 
 
 def ref_views(run: RunHome, node: WorkNode) -> list[RefView]:

@@ -22,9 +22,9 @@ from agiraph.api import ApiError
 from agiraph.clock import iso
 from agiraph.errors import Corrupt
 from agiraph.ids import QuestionId
-from agiraph.journal import Journal
 from agiraph.messages import AskQuestion
 from agiraph.models import Question
+from agiraph.storage.journal import Journal
 
 JsonObject = dict[str, Any]
 

@@ -10,7 +10,7 @@ from actors.human.latest import Latest
 from agiraph.agent.replies import key_of, quote
 from agiraph.api import ApiError, ConversationMessage, ConversationPage
 from agiraph.ids import HUMAN_NAME
-from agiraph.journal import Journal
+from agiraph.storage.journal import Journal
 
 EVERYONE = "*"
 

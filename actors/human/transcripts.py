@@ -8,9 +8,9 @@ from actors.human.gateway import Gateway
 from agiraph.api import ApiError, TranscriptEntry, TranscriptPage
 from agiraph.board.names import find_worker
 from agiraph.errors import InvalidInput, unknown
-from agiraph.home import RunHome
 from agiraph.ids import COORDINATOR_NAME
 from agiraph.models import Agent
+from agiraph.storage.home import RunHome
 
 JsonObject = dict[str, Any]
 

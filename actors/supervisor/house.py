@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agiraph.errors import Refused
-from agiraph.home import Home
+from agiraph.storage.home import Home
 
 SOCKET = "router.sock"
 LONGEST_SOCKET = 100

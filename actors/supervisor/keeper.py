@@ -29,8 +29,8 @@ from actors.supervisor.restarts import (
 )
 from actors.supervisor.stopping import end_process, kill_process, terminate
 from actors.supervisor.table import Desired
-from agiraph.home import Home
 from agiraph.messages import Cause, ChildSpec, ChildState
+from agiraph.storage.home import Home
 
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
 EXIT_NOT_MADE = 70

@@ -17,10 +17,10 @@ from actors.supervisor.options import Options
 from actors.supervisor.supervisor import Supervisor
 from agiraph.config import Config, load_config
 from agiraph.errors import AgiraphError, InvalidInput
-from agiraph.home import Home, default_home
 from agiraph.ids import SUPERVISOR
 from agiraph.log import set_up_logging
 from agiraph.log_file import LogFile
+from agiraph.storage.home import Home, default_home
 
 EXIT_FAILED = 1
 OTLP_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"

@@ -22,9 +22,9 @@ from actors.supervisor.restarts import Policy
 from actors.supervisor.stopping import dump_stack
 from actors.supervisor.sweep import Strays, boot_id, started_at, sweep_leftovers
 from actors.supervisor.table import Desired, DesiredSet, ProcessBegan
-from agiraph.home import Home
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
 from agiraph.messages import Cause, ChildFailed, ChildSpec
+from agiraph.storage.home import Home
 from transport.tickets import KEY_BYTES, make_ticket
 
 SWEEP_AGAIN_SECONDS = 0.25

@@ -14,8 +14,8 @@ from actors.supervisor.table import (
     fold,
     to_record,
 )
-from agiraph.journal import Journal, encode_record, replace_file
 from agiraph.messages import ChildSpec
+from agiraph.storage.journal import Journal, encode_record, replace_file
 
 SLACK_RECORDS = 256
 

@@ -25,9 +25,9 @@ from actors.supervisor.lock import HomeLock
 from actors.supervisor.nursery import Nursery
 from actors.supervisor.options import OPTIONAL, SERVICES, Options, on_demand
 from actors.supervisor.reaper import kill_group
-from agiraph.home import Home
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
 from agiraph.log import logger
+from agiraph.storage.home import Home
 from transport.errors import TransportError
 
 EXIT_DONE = 0

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
-from agiraph.home import Home
-from agiraph.journal import replace_file
 from agiraph.models import Agent, Event
+from agiraph.storage.home import Home
+from agiraph.storage.journal import replace_file
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
 

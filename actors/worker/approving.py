@@ -9,9 +9,9 @@ from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import Gate
 from agiraph.approvals.policy import Who
 from agiraph.approvals.reading import Policies
-from agiraph.home import NodeHome, RunHome
 from agiraph.models import WorkNode
 from agiraph.sandbox.wall import standing_wall
+from agiraph.storage.home import NodeHome, RunHome
 
 
 class Holder(Speaker, Protocol):

@@ -3,8 +3,8 @@
 from agiraph.agent.compaction import Belongings, Section
 from agiraph.agent.listing import listing, read_texts
 from agiraph.agent.prompts import assignment_turn
-from agiraph.home import NodeHome, WorkerHome
 from agiraph.models import Assignment
+from agiraph.storage.home import NodeHome, WorkerHome
 
 
 def worker_belongings(assignment: Assignment, home: WorkerHome, node: NodeHome) -> Belongings:

@@ -12,7 +12,6 @@ from actors.worker.checkout import Checkout
 from actors.worker.evidence import pass_checks, seal
 from agiraph.agent.doing import waiting_for
 from agiraph.errors import Refused
-from agiraph.home import NodeHome
 from agiraph.ids import NodeId, coordinator_address, derived_id, derived_message_id
 from agiraph.messages import (
     AwaitNodes,
@@ -35,6 +34,7 @@ from agiraph.messages import (
 from agiraph.models import Assignment, DeliveryMode, WorkNode
 from agiraph.scopes.publishing import publish_files
 from agiraph.shared.context import as_text
+from agiraph.storage.home import NodeHome
 from agiraph.tools.ports import NewNode, NewQuestion, ToolContext, WaitOutcome
 from agiraph.turns import JsonObject
 

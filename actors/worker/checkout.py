@@ -9,8 +9,8 @@ from typing import Protocol
 from actors.runtime import Runtime
 from actors.worker.giving_up import GiveUp
 from agiraph.errors import Refused
-from agiraph.home import NodeHome
 from agiraph.models import Assignment, WorkNode
+from agiraph.storage.home import NodeHome
 from agiraph.turns import JsonObject
 from agiraph.worktrees.git import GitFailed
 from agiraph.worktrees.message import commit_message

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from agiraph.clock import iso
-from agiraph.home import NodeHome, WorkerHome
-from agiraph.journal import replace_file
 from agiraph.models import Event, Worker, WorkNode
+from agiraph.storage.home import NodeHome, WorkerHome
+from agiraph.storage.journal import replace_file
 
 
 class WorkerFiles:

@@ -13,9 +13,9 @@ from agiraph.agent.prompts import render
 from agiraph.agent.records import Published
 from agiraph.agent.single import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
 from agiraph.errors import Refused
-from agiraph.home import RunHome
-from agiraph.journal import replace_file
 from agiraph.models import Assignment
+from agiraph.storage.home import RunHome
+from agiraph.storage.journal import replace_file
 from agiraph.turns import AssistantTurn
 
 

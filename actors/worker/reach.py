@@ -4,10 +4,10 @@ from pathlib import Path
 
 from actors.entity.args import WorkerArgs
 from agiraph.config import SandboxConfig
-from agiraph.home import Home
 from agiraph.ids import NodeId
 from agiraph.models import WorkNode
 from agiraph.scopes.scope import Scope
+from agiraph.storage.home import Home
 
 
 class Reach:

@@ -7,7 +7,7 @@ from actors.entity.mind import BrokerMind
 from agiraph.agent.loop import Partial
 from agiraph.agent.prompts import render
 from agiraph.errors import ModelFailure
-from agiraph.home import WorkerHome
+from agiraph.storage.home import WorkerHome
 from agiraph.turns import ModelRequest, UserTurn
 
 REFLECTION_TOKENS = 600

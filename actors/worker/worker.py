@@ -47,7 +47,6 @@ from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_syste
 from agiraph.agent.records import Assigned, Heard, NodeClosed, Noted
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.errors import ModelFailure
-from agiraph.home import NodeHome
 from agiraph.ids import (
     Address,
     AgentId,
@@ -66,6 +65,7 @@ from agiraph.messages import (
 from agiraph.models import Assignment, Event, WorkNode
 from agiraph.money import Shortage
 from agiraph.scopes.publishing import files_left
+from agiraph.storage.home import NodeHome
 from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agiraph.agent.records import RECORD, ConversationRecord, Noted
 from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
-from agiraph.journal import Journal, read_tail
-from agiraph.snapshot import Snapshots
+from agiraph.storage.journal import Journal, read_tail
+from agiraph.storage.snapshot import Snapshots
 
 
 class Conversation:

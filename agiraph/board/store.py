@@ -11,8 +11,8 @@ from agiraph.board.commands import Command
 from agiraph.board.decide import decide
 from agiraph.board.events import BOARD_EVENT, BoardEvent
 from agiraph.errors import Corrupt
-from agiraph.journal import Journal, read_journal
-from agiraph.snapshot import Snapshots
+from agiraph.storage.journal import Journal, read_journal
+from agiraph.storage.snapshot import Snapshots
 
 FOLD = 1
 """Raised when the same events come to mean another board: older snapshots then do not count."""

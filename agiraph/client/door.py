@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agiraph.api.errors import NotReachable
-from agiraph.home import Home
+from agiraph.storage.home import Home
 
 Door = Callable[[], tuple[str, str]]
 """Tells the API's URL and token as they are now. Raises NotReachable."""

@@ -8,10 +8,10 @@ whatever the coordinator writes meanwhile and however often it is restarted.
 import json
 from pathlib import Path
 
-from agiraph.home import AgentHome
 from agiraph.ids import RunId
-from agiraph.journal import replace_file
 from agiraph.memory.shelf import DAILY, MAIN
+from agiraph.storage.home import AgentHome
+from agiraph.storage.journal import replace_file
 
 RECENT_DAYS = 2
 INDEX = "index.md"

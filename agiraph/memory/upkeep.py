@@ -6,9 +6,9 @@ what lasts where it belongs and to remove what is out of date.
 """
 
 from agiraph.config import MemoryConfig
-from agiraph.home import AgentHome
 from agiraph.memory.loading import RECENT_DAYS
 from agiraph.memory.shelf import DAILY, MAIN, Shelf
+from agiraph.storage.home import AgentHome
 
 FULL_SHARE = 0.9
 

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from agiraph.errors import InvalidInput
-from agiraph.home import NodeHome
+from agiraph.storage.home import NodeHome
 
 READ_ONLY = 0o444
 

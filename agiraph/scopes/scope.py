@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.errors import OutOfScope
-from agiraph.home import AgentHome, NodeHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.scopes.rules import CoordinatorRules, WorkerRules
+from agiraph.storage.home import AgentHome, NodeHome, RunHome
 
 INPUT = "input"
 

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from agiraph.journal import Journal, replace_file
 from agiraph.shared.context import Bounds, Change, Changed, Receipt, SharedContext, apply, decide
+from agiraph.storage.journal import Journal, replace_file
 
 
 class SharedStore:

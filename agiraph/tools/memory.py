@@ -8,10 +8,10 @@ import asyncio
 from pydantic import Field
 
 from agiraph.errors import InvalidInput
-from agiraph.home import AgentHome, WorkerHome
 from agiraph.memory.search import search, shown
 from agiraph.memory.shelf import Shelf
 from agiraph.scopes.rules import CoordinatorRules
+from agiraph.storage.home import AgentHome, WorkerHome
 from agiraph.tools.base import Params, Tool
 from agiraph.tools.ports import ToolContext
 

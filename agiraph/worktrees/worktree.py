@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.errors import Refused
-from agiraph.journal import replace_file
 from agiraph.models import WorktreeOrder
+from agiraph.storage.journal import replace_file
 from agiraph.worktrees.git import Answer, Git
 from agiraph.worktrees.merging import conflict_text, has_markers, read_trial
 from agiraph.worktrees.names import FOLDER, PATCH, ref

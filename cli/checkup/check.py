@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from agiraph.config import Config, load_config
-from agiraph.home import HOME_VARIABLE, Home
+from agiraph.storage.home import HOME_VARIABLE, Home
 
 Status = Literal["ok", "warn", "fail"]
 

@@ -15,9 +15,7 @@ from agiraph.api import ApiError
 from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore
 from agiraph.client import Client
-from agiraph.home import Home
 from agiraph.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
-from agiraph.journal import replace_file
 from agiraph.messages import (
     AskBudgets,
     AskDepths,
@@ -49,6 +47,8 @@ from agiraph.messages import (
 )
 from agiraph.models import BUDGET, Agent, Deed, Event
 from agiraph.money import BudgetState
+from agiraph.storage.home import Home
+from agiraph.storage.journal import replace_file
 from agiraph.triggers.book import Bounds
 from agiraph.turns import Usage
 from tests.fakes.line import FakeLine, arrived

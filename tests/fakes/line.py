@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from agiraph.clock import SystemClock
 from agiraph.config import load_config
-from agiraph.home import Home
 from agiraph.messages import Body
 from agiraph.models import Event
+from agiraph.storage.home import Home
 from transport.endpoint import Received
 from transport.envelope import VERSION, Flag, Header
 from transport.errors import TransportError

@@ -6,7 +6,6 @@ import pytest
 
 from agiraph.api import CreateAgent, NewRun
 from agiraph.client import Client
-from agiraph.journal import replace_file
 from agiraph.messages import (
     BeginRun,
     ListChildren,
@@ -17,6 +16,7 @@ from agiraph.messages import (
     StartChild,
     StopChild,
 )
+from agiraph.storage.journal import replace_file
 from tests.fakes.gateway import AGENT, RUN, World, ask, refused
 from transport.errors import DeadlineExceeded
 

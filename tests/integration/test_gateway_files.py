@@ -4,7 +4,7 @@ import json
 
 from agiraph.api import FileContent, Folder
 from agiraph.client import Client
-from agiraph.home import NodeHome
+from agiraph.storage.home import NodeHome
 from tests.fakes.gateway import AGENT, RUN, World, refused
 
 

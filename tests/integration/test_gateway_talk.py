@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from agiraph.client import LATEST, Client
-from agiraph.journal import Journal
 from agiraph.messages import (
     ChildFailed,
     QuestionAnswered,
     Text,
 )
+from agiraph.storage.journal import Journal
 from tests.fakes.gateway import AGENT, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded, Nacked

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from actors.supervisor.table import fold
-from agiraph.home import Home
-from agiraph.journal import read_journal
+from agiraph.storage.home import Home
+from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.hostile import MALLORY, THROWN
 from tests.integration.house import until

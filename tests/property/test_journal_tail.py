@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.errors import Corrupt
-from agiraph.journal import Journal, encode_record, read_journal, split_records
+from agiraph.storage.journal import Journal, encode_record, read_journal, split_records
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),

@@ -13,8 +13,8 @@ import psutil
 import pytest
 import zmq
 
-from agiraph.home import Home
-from agiraph.journal import read_journal
+from agiraph.storage.home import Home
+from agiraph.storage.journal import read_journal
 from agiraph.turns import Usage
 from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, call, say
 from tests.integration.house import until

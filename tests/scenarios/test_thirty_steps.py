@@ -3,7 +3,7 @@
 import threading
 
 from agiraph.agent.loop import UNKNOWN_OUTCOME
-from agiraph.journal import read_journal
+from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
 from tests.scenarios.place import Place, one_worker

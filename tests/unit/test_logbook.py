@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from agiraph.errors import InvalidInput
-from agiraph.home import Home
 from agiraph.log import _Formatter, logger, set_up_logging
 from agiraph.log_file import LogFile, log_files
 from agiraph.logbook import Tail, Wanted, logs_of, past
+from agiraph.storage.home import Home
 from cli.main import agiraph
 
 LIMIT = 400

@@ -14,8 +14,8 @@ from pathlib import Path
 from pydantic import Field
 
 from agiraph.door.grants import Grant
-from agiraph.journal import replace_bytes
 from agiraph.record import Record
+from agiraph.storage.journal import replace_bytes
 
 TOKEN_PREFIX = "agd-"
 

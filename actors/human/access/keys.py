@@ -20,7 +20,7 @@ from actors.human.access.private import read_private, write_private
 from agiraph.api import ApiError
 from agiraph.api.access import HOME_TOKEN, NewToken, Scope
 from agiraph.clock import Clock
-from agiraph.home import Home
+from agiraph.storage.home import Home
 
 TOKEN_MARK: Final = "agt_"
 """How a named token begins, so that people and scanners know one when they see it."""

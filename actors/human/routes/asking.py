@@ -8,8 +8,8 @@ from fastapi.requests import HTTPConnection
 from actors.human.access.callers import Caller
 from actors.human.cause import SCOPE_KEY, Cause, new_cause
 from actors.human.gateway import Gateway
-from agiraph.home import RunHome
 from agiraph.models import Agent
+from agiraph.storage.home import RunHome
 
 MOST_PER_PAGE = 1000
 LAST_CURSOR = 2**53

@@ -12,8 +12,8 @@ from actors.human.nodes import ref_views
 from actors.human.routes.asking import After, Door, Limit, Named, Offset, RunNamed
 from actors.human.routes.showing import SHOWN, As, Shown, show
 from agiraph.api import ApiError, EventPage, RefView
-from agiraph.home import RunHome
 from agiraph.models import Agent, WorkNode
+from agiraph.storage.home import RunHome
 
 router = APIRouter()
 

@@ -10,8 +10,8 @@ from actors.worker.limits import Limits
 from actors.worker.reach import Reach
 from agiraph.agent.loop import Asking, Gate
 from agiraph.agent.transcript import OpenCall
-from agiraph.home import RunHome
 from agiraph.money import Shortage
+from agiraph.storage.home import RunHome
 
 
 class Hand(Holder, Protocol):

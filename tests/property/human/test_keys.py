@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from actors.human.access.keys import Keys
 from agiraph.api import ApiError, NewToken
 from agiraph.api.access import SCOPES, Scope
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
 from tests.unit.human.turned import TurnedClock
 

@@ -11,9 +11,9 @@ from actors.supervisor.house import make_folders, make_private, socket_url
 from actors.supervisor.lock import HomeIsHeld, HomeLock
 from actors.supervisor.requests import check_start
 from agiraph.errors import Refused
-from agiraph.home import Home
 from agiraph.ids import Address
 from agiraph.messages import ChildSpec
+from agiraph.storage.home import Home
 
 
 def test_a_home_is_held_once(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from agiraph.agent.records import Heard
 from agiraph.agent.transcript import OpenCall
 from agiraph.clock import SystemClock
 from agiraph.config import load_config
-from agiraph.home import AgentHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.models import DeliveryMode
 from agiraph.scopes.scope import Scope
+from agiraph.storage.home import AgentHome, RunHome
 from agiraph.tools.base import Params, Recovery, Tool
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox

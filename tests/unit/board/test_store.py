@@ -10,7 +10,7 @@ from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore, read_board
 from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import RunId
-from agiraph.journal import Journal
+from agiraph.storage.journal import Journal
 
 START = StartRun(RunId("r1"), "goal", "a/b", "c/d")
 
@@ -84,7 +84,7 @@ def test_a_record_that_cannot_have_been_is_named(tmp_path: Path, line: str) -> N
 
 
 def test_a_board_goes_on_from_its_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agiraph.snapshot.FEWEST_RECORDS", 4)
+    monkeypatch.setattr("agiraph.storage.snapshot.FEWEST_RECORDS", 4)
     path = tmp_path / "journal.jsonl"
     store = BoardStore(path)
     store.execute(START, 1.0)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from actors.chaos.tally import Difference, Tally, difference, ticks_left
-from agiraph.home import Home
 from agiraph.ids import AgentId, RunId
+from agiraph.storage.home import Home
 
 CALM = Tally(
     status="completed",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from cli.checkup import Check, Patient, check_up
 from cli.checkup.machine import PACKAGES, extras_in
 from tests.unit.cli.fakes import command, json_of

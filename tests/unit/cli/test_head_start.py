@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agiraph.home import Home, default_home
+from agiraph.storage.home import Home, default_home
 from cli import head_start
 from cli.head_start import HeadStart, begin, command, foresee
 

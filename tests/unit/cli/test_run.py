@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agiraph.api import AgentSummary, NotReachable
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from cli.own_supervisor import SupervisorFailed
 from tests.unit.cli.fakes import (
     AGENT,

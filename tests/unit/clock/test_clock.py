@@ -11,7 +11,6 @@ import pytest
 from actors.clock.clock import Clock
 from actors.runtime import Runtime
 from agiraph.ids import AgentId
-from agiraph.journal import Journal
 from agiraph.messages import (
     ChangeTrigger,
     CreateTrigger,
@@ -24,6 +23,7 @@ from agiraph.messages import (
     TriggerTable,
 )
 from agiraph.models import Event
+from agiraph.storage.journal import Journal
 from tests.fakes.line import FakeLine, arrived
 from transport.endpoint import Received
 from transport.envelope import Flag

@@ -10,7 +10,7 @@ from actors.human.access.callers import Caller
 from actors.human.access.keys import Keys
 from actors.human.access.ledger import Ledger
 from agiraph.api import ApiError, NewToken
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
 from tests.unit.human.turned import TurnedClock
 

@@ -10,7 +10,7 @@ from actors.human.access import keys as keys_module
 from actors.human.access.book import KEEP_SECONDS, MOST_LOGINS
 from actors.human.access.keys import Keys
 from agiraph.api import ApiError, NewToken
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from tests.fakes.line import SilentLog
 from tests.unit.human.turned import TurnedClock
 

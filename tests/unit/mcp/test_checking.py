@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from agiraph.approvals.reading import read_policy
-from agiraph.home import Home
 from agiraph.mcp.checking import why_unusable
 from agiraph.mcp.settings import ServerConfig
+from agiraph.storage.home import Home
 from cli.checkup import Patient
 from cli.checkup.others import check_servers
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.home import AgentHome
 from agiraph.ids import RunId
 from agiraph.memory.loading import memory_at_start, memory_text
+from agiraph.storage.home import AgentHome
 from tests.unit.tools.desk import Desk
 
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from agiraph.config import MemoryConfig, load_config
-from agiraph.home import AgentHome
 from agiraph.memory.insights import FILE, Insight, keep
 from agiraph.memory.loading import memory_text
 from agiraph.memory.shelf import Shelf
 from agiraph.memory.upkeep import old_logs, upkeep_reasons
+from agiraph.storage.home import AgentHome
 
 
 def home_of(tmp_path: Path, days: int) -> AgentHome:

@@ -9,12 +9,12 @@ from typing import Any
 
 from agiraph.config import configs_folder, load_config
 from agiraph.errors import InvalidInput
-from agiraph.home import AgentHome, NodeHome
 from agiraph.ids import WorkerId
 from agiraph.models import DeliveryMode
 from agiraph.providers.script import ScriptProvider
 from agiraph.scopes.publishing import publish_files
 from agiraph.scopes.scope import Scope
+from agiraph.storage.home import AgentHome, NodeHome
 from agiraph.tools.ports import EntityKind, NewNode, NewWorker, ToolContext, WaitOutcome
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import ModelRequest, ToolTurn, Turn, UserTurn

@@ -8,10 +8,10 @@ import pytest
 
 from actors.message_log import JOURNAL, MessageLog, read_message_log
 from actors.recorder import Recorder, name_of, serve
-from agiraph.home import Home
 from agiraph.ids import AgentId, RunId
 from agiraph.messages import EventAppended, ReportEvents, Text
 from agiraph.models import Agent, Event
+from agiraph.storage.home import Home
 from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
 
 

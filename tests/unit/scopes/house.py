@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.home import AgentHome, NodeHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.scopes.scope import Scope
+from agiraph.storage.home import AgentHome, NodeHome, RunHome
 
 MINE = "mine-writer-aaaaaa"
 OTHER = "other-analyst-bbbbbb"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agiraph.errors import InvalidInput
-from agiraph.home import NodeHome
 from agiraph.scopes.publishing import publish_files
+from agiraph.storage.home import NodeHome
 
 FILES = {"a.md": b"A", "sub/b.md": b"B", "sub/deep/c d.bin": b"\0C"}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from agiraph.config import Config, load_config
 from agiraph.errors import InvalidInput
-from agiraph.home import AgentHome, NodeHome, RunHome
 from agiraph.ids import WorkerId
 from agiraph.scopes.scope import Scope
+from agiraph.storage.home import AgentHome, NodeHome, RunHome
 from agiraph.tools.ports import (
     EntityKind,
     NewNode,

@@ -8,7 +8,7 @@ import pytest
 
 from actors.tracer.tracer import Tracer
 from agiraph.errors import Corrupt
-from agiraph.home import Home
+from agiraph.storage.home import Home
 from agiraph.tracing.spans import Span
 from tests.fakes.line import SilentLog
 from tests.unit.tracing.test_weaving import Log, team

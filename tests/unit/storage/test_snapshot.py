@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.records import Heard
-from agiraph.journal import Mark
-from agiraph.snapshot import FEWEST_RECORDS, SHARE, Snapshots, is_due
+from agiraph.storage.journal import Mark
+from agiraph.storage.snapshot import FEWEST_RECORDS, SHARE, Snapshots, is_due
 
 NUMBERS: TypeAdapter[list[int]] = TypeAdapter(list[int])
 MARK = Mark(FEWEST_RECORDS, 90, "end")

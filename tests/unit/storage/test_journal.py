@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.errors import Corrupt
-from agiraph.journal import (
+from agiraph.storage.journal import (
     Journal,
     Mark,
     encode_record,
@@ -181,7 +181,7 @@ def test_a_full_disk_leaves_no_torn_record(
     with Journal(path) as opened:
         opened.append({"a": 1})
         with monkeypatch.context() as patch:
-            patch.setattr("agiraph.journal.os.write", write)
+            patch.setattr("agiraph.storage.journal.os.write", write)
             with pytest.raises(OSError, match="No space left"):
                 opened.append({"first": "of two"}, {"second": "of two"})
         assert path.read_bytes() == A
@@ -192,7 +192,7 @@ def test_a_full_disk_leaves_no_torn_record(
 def test_a_write_in_pieces_is_one_record(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_write = os.write
     with Journal(path) as opened, monkeypatch.context() as patch:
-        patch.setattr("agiraph.journal.os.write", lambda fd, data: real_write(fd, data[:3]))
+        patch.setattr("agiraph.storage.journal.os.write", lambda fd, data: real_write(fd, data[:3]))
         opened.append({"long": "x" * 50})
     assert read_journal(path) == [{"long": "x" * 50}]
 
@@ -209,7 +209,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("agiraph.journal.os.fsync", full)
+        patch.setattr("agiraph.storage.journal.os.fsync", full)
         with pytest.raises(OSError, match="No space"):
             replace_file(file, "never")
     assert file.read_text(encoding="utf-8") == "new ü"

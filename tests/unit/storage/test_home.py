@@ -3,8 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from agiraph import home
-from agiraph.home import Home, default_home
+from agiraph.storage import home
+from agiraph.storage.home import Home, default_home
 
 
 def test_the_home_is_the_named_one_or_in_the_users_folder(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter
 
 from agiraph.errors import Corrupt
-from agiraph.journal import JsonObject, Mark, encode_record, replace_bytes, split_records
+from agiraph.storage.journal import JsonObject, Mark, encode_record, replace_bytes, split_records
 
 S = TypeVar("S")
 

@@ -15,7 +15,7 @@ import json
 import os
 from pathlib import Path
 
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 
 LIMIT = 3
 REMEMBERED = 64

@@ -1,55 +1,137 @@
-"""events.jsonl of one agent: one event a line, the line's number its seq, each written once."""
+"""events.jsonl of one agent: one event a line, each numbered by `seq` and written once.
+
+What was reported is known again by its source. The sources of the newest events are in memory, a
+bounded number for each open file; an event that is not newer than what was forgotten is looked for
+in the log, about the time that it says it happened.
+"""
 
 import json
-from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agiraph.log import redact
 from agiraph.models import Event
-from agiraph.storage.journal import Journal
+from agiraph.storage.journal import JsonObject, parse_line, read_tail
+from agiraph.storage.segment_reader import SegmentReader
+from agiraph.storage.segments import SEGMENT_BYTES, Place, SegmentedJournal
 
-REMEMBERED = 20_000
-"""How far back a repeat is known; the router redelivers what was last under way, no more."""
+REMEMBERED: Final = 1_000
+"""Sources in memory for each open log."""
+
+TAIL_BYTES: Final = 1 << 18
+"""How much of the newest full segment is read for them if the active file is short."""
+
+SLACK_SECONDS: Final = 5.0
+"""By how much an event may be written later than one that happened after it."""
+
+SEARCHED: Final = 5_000
+PAGE: Final = 500
 
 SOURCE = "source"
 """Which part of which report a line came from; what makes a report that comes again a repeat."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """What is kept of a log that was closed, so that opening it again reads next to nothing."""
+
+    place: Place | None
+    newest: float
+
+
 class EventFile:
     """The log of one agent; one process writes it."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the log. Raises Corrupt, OSError."""
-        self._journal = Journal(path)
-        recent = self._journal.records[-REMEMBERED:]
-        self._sources = OrderedDict.fromkeys(str(record.get(SOURCE)) for record in recent)
+    def __init__(
+        self, path: Path, most_bytes: int = SEGMENT_BYTES, before: Shut | None = None
+    ) -> None:
+        """Open or create the log. Raises Corrupt, OSError.
+
+        `before` is what `close` returned the last time, if this process had it open.
+        """
+        self._journal = SegmentedJournal(path, most_bytes, before.place if before else None)
+        self._reader = SegmentReader(path)
+        self._sources: dict[int, float] = {}
+        self._newest = before.newest if before else 0.0
+        self._recall(path)
+
+    @property
+    def count(self) -> int:
+        """The number of the last event."""
+        return self._journal.count
+
+    def take_turn(self) -> bool:
+        """Return whether a segment became full since this was asked for the last time."""
+        has_turned, self._journal.has_turned = self._journal.has_turned, False
+        return has_turned
+
+    def _recall(self, path: Path) -> None:
+        """Remember the sources at the log's end."""
+        records = self._journal.records or read_tail(path)
         self._journal.records = []
+        if len(records) < REMEMBERED and self._journal.base:
+            records = self._journal.tail_before(TAIL_BYTES) + records
+        recent = records[-REMEMBERED:]
+        self._floor = self._newest
+        if not self._floor and recent and len(recent) < self.count:
+            self._floor = recent[0]["ts"] + SLACK_SECONDS
+        for record in recent:
+            self._remember(str(record.get(SOURCE)), record["ts"])
 
     def append(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
         """Write (source, event) pairs in one piece; return the new events with their seq."""
         new: list[Event] = []
-        records = []
+        records: list[JsonObject] = []
         for source, event in events:
-            if source in self._sources:
+            if self._is_known(source, event.ts):
                 continue
-            self._remember(source)
-            seq = self._journal.count + len(new) + 1
+            self._remember(source, event.ts)
+            seq = self.count + len(new) + 1
             numbered = event.model_copy(update={"seq": seq, "data": without_secrets(event.data)})
             new.append(numbered)
             records.append(numbered.model_dump(mode="json") | {SOURCE: source})
         self._journal.append(*records)
         return new
 
-    def _remember(self, source: str) -> None:
-        self._sources[source] = None
+    def _remember(self, source: str, ts: float) -> None:
+        self._sources[hash(source)] = ts
+        self._newest = max(self._newest, ts)
         if len(self._sources) > REMEMBERED:
-            self._sources.popitem(last=False)
+            forgotten = next(iter(self._sources))
+            self._floor = max(self._floor, self._sources.pop(forgotten))
 
-    def close(self) -> None:
-        """Close the file."""
+    def _is_known(self, source: str, ts: float) -> bool:
+        return hash(source) in self._sources or (ts <= self._floor and self._is_logged(source, ts))
+
+    def _is_logged(self, source: str, ts: float) -> bool:
+        """Whether an event stands in the log, written not long after its time."""
+        sought = json.dumps({SOURCE: source}, ensure_ascii=False, separators=(",", ":"))[1:-1]
+        after = self._last_before(ts - SLACK_SECONDS)
+        end = after + SEARCHED
+        while after < end and (lines := self._reader.lines(after, PAGE)):
+            if any(sought.encode() in line for _, line in lines):
+                return True
+            after = lines[-1][0]
+        return False
+
+    def _last_before(self, ts: float) -> int:
+        """Return the number of an event before which all happened before `ts`."""
+        low, high = self._reader.first() - 1, self._reader.last()
+        while low < high:
+            middle = (low + high + 1) // 2
+            [(_, line)] = self._reader.lines(middle - 1, 1)
+            if (parse_line(line.rstrip())[0] or {}).get("ts", 0.0) < ts:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def close(self) -> Shut:
+        """Close the file; return what opens it quickly again."""
         self._journal.close()
+        return Shut(self._journal.place, self._newest)
 
 
 def without_secrets(data: dict[str, Any]) -> dict[str, Any]:

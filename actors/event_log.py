@@ -1,30 +1,38 @@
-"""Paging through an agent's events.jsonl by line number, without reading it from the start."""
+"""Paging through an agent's events by their numbers, without reading its log from the start."""
 
-import json
 from pathlib import Path
 
+from agiraph.errors import Corrupt
 from agiraph.event_filter import EventFilter
 from agiraph.models import Event
+from agiraph.storage.journal import parse_line
+from agiraph.storage.segment_reader import LATEST, STRIDE, Line, SegmentReader
 
-STRIDE = 256
+__all__ = ["DELETED", "EVERYTHING", "LATEST", "LOOKED_AT", "STRIDE", "EventLog"]
+
 LOOKED_AT = 2000
-LATEST = 64
 EVERYTHING = EventFilter()
+DELETED = "events.deleted"
 
 
 class EventLog:
-    """A reader of one growing log; another process appends to it.
+    """A reader of one growing log; another process appends to it, fills segments, deletes old ones.
 
-    Line N holds the event with seq N. Only whole lines count. The place of every STRIDE-th line is
-    remembered, so that a page far into the log costs no more than one at its beginning; the latest
-    events are, since many ask for them. `begun` grows when the log is found to be another one.
+    Where events are not kept any more, one of type `events.deleted` stands for all of them: its
+    `seq` is the last one's, so that a cursor goes on behind it.
     """
 
     def __init__(self, path: Path) -> None:
         """Read from `path`, which need not exist yet."""
         self._path = path
-        self.begun = 0
-        self._forget()
+        self._reader = SegmentReader(path)
+        self._made: dict[int, Event] = {}
+        self._made_of = 0
+
+    @property
+    def begun(self) -> int:
+        """A number that grows when the log is found to be another one, or in another file."""
+        return self._reader.begun
 
     def pick(
         self, after: int, limit: int, wanted: EventFilter = EVERYTHING
@@ -40,74 +48,54 @@ class EventLog:
         picked: list[Event] = []
         for event in self.page(after, LOOKED_AT):
             after = event.seq
-            if wanted.takes(event):
+            if wanted.takes(event) or event.type == DELETED:
                 picked.append(event)
             if len(picked) == limit:
                 break
         return picked, after
 
     def page(self, after: int, limit: int) -> list[Event]:
-        """Return up to `limit` events whose seq is greater than `after`, in order."""
-        if not self._index():
-            return []
-        if after >= self._lines or limit < 1:
-            return []
-        wanted = min(limit, self._lines - after)
-        if after + 1 in self._latest:
-            return [self._late(seq) for seq in range(after + 1, after + wanted + 1)]
-        slot = after // STRIDE
-        with open(self._path, "rb") as file:
-            file.seek(self._places[slot])
-            for _ in range(after - slot * STRIDE):
-                file.readline()
-            lines = [file.readline() for _ in range(wanted)]
-        return [_event(line, seq) for seq, line in enumerate(lines, start=after + 1)]
+        """Return up to `limit` events whose seq is greater than `after`, in order.
+
+        Raises Corrupt for a damaged line, OSError.
+        """
+        events: list[Event] = []
+        for line in self._reader.lines(after, limit):
+            event = self._event(line)
+            if event.seq > after + 1:
+                events.append(_deleted(after + 1, event))
+            events.append(event)
+            after = event.seq
+        return events[:limit]
 
     def last(self) -> int:
         """Return the seq of the last event, 0 if there is none."""
-        self._index()
-        return self._lines
+        return self._reader.last()
 
-    def _late(self, seq: int) -> Event:
-        """Return one of the latest events; it is made of its line once."""
-        late = self._latest[seq]
-        if isinstance(late, bytes):
-            late = self._latest[seq] = _event(late, seq)
-        return late
-
-    def _index(self) -> bool:
-        """Take note of the lines that were added since; return whether there is a log."""
-        try:
-            size = self._path.stat().st_size
-        except FileNotFoundError:
-            self._forget()
-            return False
-        if size < self._end:
-            self._forget()
-        if size > self._end:
-            self._scan()
-        return True
-
-    def _scan(self) -> None:
-        with open(self._path, "rb") as file:
-            file.seek(self._end)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                self._end += len(line)
-                self._lines += 1
-                self._latest[self._lines] = line
-                self._latest.pop(self._lines - LATEST, None)
-                if self._lines % STRIDE == 0:
-                    self._places.append(self._end)
-
-    def _forget(self) -> None:
-        self._lines = 0
-        self._end = 0
-        self._places = [0]
-        self._latest: dict[int, bytes | Event] = {}
-        self.begun += 1
+    def _event(self, line: Line) -> Event:
+        """Return a line's event; the latest ones are made of their lines once."""
+        seq = line[0]
+        if self._made_of != self._reader.begun:
+            self._made, self._made_of = {}, self._reader.begun
+        known = self._made.get(seq)
+        if known is None:
+            known = _parsed(self._path, line)
+            if seq > self._reader.seen - LATEST:
+                self._made[seq] = known
+            if len(self._made) > 2 * LATEST:
+                self._made = {n: e for n, e in self._made.items() if n > seq - LATEST}
+        return known
 
 
-def _event(line: bytes, seq: int) -> Event:
-    return Event.model_validate({**json.loads(line.decode()), "seq": seq})
+def _parsed(path: Path, line: Line) -> Event:
+    seq, text = line
+    record, _ = parse_line(text.rstrip(b"\n"))
+    if record is None:
+        raise Corrupt(f"{path}: event {seq} is damaged")
+    return Event.model_validate({**record, "seq": seq})
+
+
+def _deleted(first: int, kept: Event) -> Event:
+    """Return what stands for the events from `first` on that are not kept any more."""
+    data = {"first": first, "last": kept.seq - 1}
+    return Event(type=DELETED, agent_id=kept.agent_id, ts=kept.ts, seq=kept.seq - 1, data=data)

@@ -1,33 +1,49 @@
 """The message log of a run: every text between two entities, a file each, in order.
 
     _messages/0001_alice_to_bob.md      FROM, TO, TIME and the text: for people and models
-    _messages/.journal.jsonl            the same as records; what counts
+    _messages/.journal.jsonl            the same as records, in segments; what counts
 
 The record is written first and the file made from it, so after a crash the file is made again
 under the same number, and a message that is delivered again (same id) leaves no second trace.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agiraph.api import MessageView
 from agiraph.clock import iso
+from agiraph.errors import Corrupt
 from agiraph.ids import slug
-from agiraph.storage.files import replace_file
-from agiraph.storage.journal import Journal, read_journal
+from agiraph.storage.files import is_file, replace_file
+from agiraph.storage.journal import parse_line
+from agiraph.storage.segment_reader import SegmentReader
+from agiraph.storage.segments import SEGMENT_BYTES, SegmentedJournal
 
 JOURNAL = ".journal.jsonl"
+REMEMBERED: Final = 4_096
+"""Ids that a repeat is known by: the router redelivers what was last under way, no more."""
+
+RENDERED: Final = 16
+"""Files that are looked for when the log is opened: a crash leaves out the last one, no more."""
+
+TAIL_BYTES: Final = 1 << 18
+PAGE: Final = 500
 
 
 class MessageLog:
     """The log of one run; one process writes it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, most_bytes: int = SEGMENT_BYTES) -> None:
         """Open or create the log in `folder` and make the files that a crash left out."""
         self._folder = folder
-        self._journal = Journal(folder / JOURNAL)
-        self._ids = {record["id"] for record in self._journal.records}
-        for record in self._journal.records:
+        self._journal = SegmentedJournal(folder / JOURNAL, most_bytes)
+        records = self._journal.records
+        if self._journal.base:
+            records = self._journal.tail_before(TAIL_BYTES) + records
+        self._ids: dict[str, None] = {}
+        for record in records:
+            self._remember(record["id"])
+        for record in records[-RENDERED:]:
             self._render(record)
         self._journal.records = []
 
@@ -51,7 +67,7 @@ class MessageLog:
         if in_reply_to:
             record["in_reply_to"] = in_reply_to
         self._journal.append(record)
-        self._ids.add(id)
+        self._remember(id)
         self._render(record)
         return True
 
@@ -59,9 +75,14 @@ class MessageLog:
         """Close the journal."""
         self._journal.close()
 
+    def _remember(self, id: str) -> None:
+        self._ids[id] = None
+        if len(self._ids) > REMEMBERED:
+            del self._ids[next(iter(self._ids))]
+
     def _render(self, record: dict[str, Any]) -> None:
         path = self._folder / file_name(record["seq"], record["from"], record["to"])
-        if not path.exists():
+        if not is_file(path):
             replace_file(
                 path,
                 f"FROM: {_one_line(record['from'])}\nTO: {_one_line(record['to'])}\n"
@@ -74,9 +95,24 @@ def file_name(seq: int, sender: str, to: str) -> str:
     return f"{seq:04}_{slug(sender)}_to_{slug(to)}.md"
 
 
-def read_message_log(folder: Path) -> list[MessageView]:
-    """Return all messages of a log that another process may be writing; [] if there is none."""
-    return [MessageView.model_validate(record) for record in read_journal(folder / JOURNAL)]
+def read_messages(
+    folder: Path, after: int = 0, limit: int = 1_000, entity: str | None = None
+) -> list[MessageView]:
+    """Return up to `limit` messages after line `after` of a log that may be growing.
+
+    With `entity`: only what the one of that name wrote or was written. Raises Corrupt, OSError.
+    """
+    reader, found = SegmentReader(folder / JOURNAL), list[MessageView]()
+    wanted = (entity or "").casefold()
+    while len(found) < limit and (lines := reader.lines(after, PAGE)):
+        after = lines[-1][0]
+        for seq, line in lines:
+            record = parse_line(line.rstrip(b"\n"))[0]
+            if record is None:
+                raise Corrupt(f"{folder / JOURNAL}: message {seq} is damaged")
+            if not wanted or wanted in (record["from"].casefold(), record["to"].casefold()):
+                found.append(MessageView.model_validate(record))
+    return found[:limit]
 
 
 def _one_line(name: str) -> str:

@@ -72,7 +72,7 @@ def split_records(
     must_check = base > 0
     while (end := data.find(b"\n", offset)) >= 0:
         line = data[offset:end]
-        record, is_checked = _parse(line)
+        record, is_checked = parse_line(line)
         if record is None or (must_check and not is_checked):
             if end + 1 == len(data) and b"\0" in line:
                 return records, offset  # blocks of the last append that never reached the disk
@@ -83,7 +83,7 @@ def split_records(
     return records, offset
 
 
-def _parse(line: bytes) -> tuple[JsonObject | None, bool]:
+def parse_line(line: bytes) -> tuple[JsonObject | None, bool]:
     """Return the record of a line, None if it is damaged, and whether it has a checksum."""
     body, check = line[:-CHECK_BYTES].removesuffix(b","), line[-CHECK_BYTES:]
     is_sum_right = check.endswith(b'%08x"}' % zlib.crc32(body))

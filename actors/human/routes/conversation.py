@@ -18,7 +18,7 @@ from actors.human.routes.asking import (
 )
 from actors.human.speaking import answer, nudge, only_open_question, say
 from actors.human.transcripts import transcript_of, transcript_page
-from actors.message_log import read_message_log
+from actors.message_log import read_messages
 from agiraph.api import (
     Answer,
     ApiError,
@@ -82,14 +82,7 @@ async def messages(
     run: RunNamed, after: After = 0, entity: Entity = None, limit: Limit = 1000
 ) -> list[MessageView]:
     """List the texts between all entities of a run, by default of the current one."""
-    found = read_message_log(run.messages) if run else []
-    wanted = entity.casefold() if entity else ""
-    return [
-        message
-        for message in found
-        if message.seq > after
-        and (not wanted or wanted in (message.sender.casefold(), message.to.casefold()))
-    ][:limit]
+    return read_messages(run.messages, after, limit, entity) if run else []
 
 
 @router.post("/agents/{agent}/respond")

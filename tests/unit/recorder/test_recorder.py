@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.message_log import JOURNAL, MessageLog, read_message_log
+from actors.message_log import JOURNAL, MessageLog, read_messages
 from actors.recorder import Recorder, name_of, serve
 from agiraph.ids import AgentId, RunId
 from agiraph.messages import EventAppended, ReportEvents, Text
@@ -186,7 +186,7 @@ def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) ->
         recorder.record(batch)
         recorder.close()
     folder = home.agent("survey-abc123").run("r1").messages
-    assert [message.content for message in read_message_log(folder)] == ["one", "two"]
+    assert [message.content for message in read_messages(folder)] == ["one", "two"]
     assert len(list(folder.glob("*.md"))) == 2
 
 

@@ -1,0 +1,207 @@
+"""Segments: one long log as a row of files of bounded size, so that its age costs nothing.
+
+    events.jsonl                          the newest records, appended to; `tail -F` shows them
+    events.0000000001-0000003120.jsonl    a full segment: the records with seq 1 to 3120, for ever
+
+Every record has its number in the log as `seq`, from 1 on. A full segment has the first and the
+last of its numbers in its name, so the names are the index of the log: nothing else has to be kept
+in step with them, and none of them is opened to open the log. One rename turns the active file
+into a full segment, and the next append begins a new one; a process that dies in between leaves a
+log whose active file is missing, which means that it is empty.
+
+One process writes a log. Any number read it at the same time (`segment_reader.py`).
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.errors import Corrupt
+from agiraph.storage.files import entries, move, open_file, read_descriptor
+from agiraph.storage.journal import (
+    Journal,
+    JsonObject,
+    Mark,
+    parse_line,
+    read_tail,
+    split_records,
+)
+
+SEGMENT_BYTES = 1 << 20
+OUTGROWN = 2
+"""An active file of so many times the bound was written by a version that had no segments."""
+
+DIGITS = 10
+MOST_SEGMENTS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """A full segment: the numbers of its records, its file and its size in bytes."""
+
+    first: int
+    last: int
+    path: Path
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a log: `mark` in the active file, before which stand `base` records in others."""
+
+    base: int
+    mark: Mark
+
+
+def segment_path(log: Path, first: int, last: int) -> Path:
+    """Return where the full segment with the records `first` to `last` stands."""
+    return log.with_name(f"{log.stem}.{first:0{DIGITS}}-{last:0{DIGITS}}{log.suffix}")
+
+
+def segments_of(log: Path) -> list[Segment]:
+    """Return the full segments of a log, oldest first; [] if there are none. Raises OSError."""
+    named = re.compile(
+        rf"{re.escape(log.stem)}\.(\d{{{DIGITS},}})-(\d{{{DIGITS},}}){re.escape(log.suffix)}"
+    )
+    try:
+        here = entries(log.parent, MOST_SEGMENTS)
+    except FileNotFoundError:
+        return []
+    matches = [(entry, named.fullmatch(entry.name)) for entry in here if entry.kind == "file"]
+    return sorted(
+        Segment(int(found[1]), int(found[2]), log.with_name(entry.name), entry.size)
+        for entry, found in matches
+        if found
+    )
+
+
+def seq_of(record: JsonObject) -> int:
+    """Return a record's number, 0 if it has none."""
+    seq = record.get("seq")
+    return seq if isinstance(seq, int) else 0
+
+
+class SegmentedJournal:
+    """A log that one process appends to. `records` are those that it was opened with.
+
+    These are what stands in the active file, behind `since` if that is a place in it. `has_turned`
+    is set when a segment becomes full, and taken back by whoever has taken note.
+    """
+
+    def __init__(
+        self, path: Path, most_bytes: int = SEGMENT_BYTES, since: Place | None = None
+    ) -> None:
+        """Open or create the log at `path`; Corrupt, OSError.
+
+        A segment is full with `most_bytes`; the records of one `append` are never divided.
+        """
+        self.path = path
+        self._most_bytes = most_bytes
+        self.has_turned = False
+        if since is None:
+            seal_outgrown(path, most_bytes)
+        self._journal: Journal | None = Journal(path, since.mark if since else None)
+        self.records = self._journal.records
+        if since and self._journal.since:
+            self.base = since.base
+        else:
+            self.base = _base_of(path, self.records)
+
+    @property
+    def count(self) -> int:
+        """The number of the last record."""
+        return self.base + (self._journal.count if self._journal else 0)
+
+    @property
+    def place(self) -> Place | None:
+        """Where the next record will stand, None if that begins a segment."""
+        return Place(self.base, self._journal.mark) if self._journal else None
+
+    def append(self, *records: JsonObject) -> int:
+        """Write records that have their `seq` in one piece; return the last one's number.
+
+        They are on disk when it returns. Raises OSError.
+        """
+        if not records:
+            return self.count
+        if self._journal and self._journal.mark.offset >= self._most_bytes:
+            self._turn()
+        if self._journal is None:
+            self._journal = Journal(self.path)
+        self._journal.append(*records)
+        return self.count
+
+    def _turn(self) -> None:
+        """Make the active file a full segment."""
+        assert self._journal is not None
+        last = self.count
+        self._journal.close()
+        self._journal = None
+        move(self.path, segment_path(self.path, self.base + 1, last))
+        self.base = last
+        self.has_turned = True
+
+    def tail_before(self, most_bytes: int) -> list[JsonObject]:
+        """Return the last records of the newest full segment that stand in so many bytes."""
+        sealed = segments_of(self.path)
+        return read_tail(sealed[-1].path, most_bytes) if sealed else []
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._journal:
+            self._journal.close()
+
+
+def _base_of(path: Path, records: Sequence[JsonObject]) -> int:
+    """Return how many records stand before the active file."""
+    sealed = segments_of(path)
+    before = sealed[-1].last if sealed else 0
+    base = seq_of(records[0]) - 1 if records and seq_of(records[0]) else before
+    if base < before:
+        raise Corrupt(f"{path} begins with record {base + 1}, which stands in {sealed[-1].path}")
+    return base
+
+
+def seal_outgrown(path: Path, most_bytes: int = SEGMENT_BYTES) -> bool:
+    """Make an active file that has outgrown its bound a full segment as it is; say if it was.
+
+    Only its two ends are read. A torn last line is cut first. Raises OSError.
+    """
+    try:
+        fd = open_file(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        size = os.fstat(fd).st_size
+        if size <= OUTGROWN * most_bytes:
+            return False
+        first = _first_seq(fd, most_bytes)
+        last, end = _last_seq(fd, size, most_bytes)
+        if not 0 < first <= last:
+            return False  # opening it as one file tells what is wrong with it
+        os.ftruncate(fd, end)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    move(path, segment_path(path, first, last))
+    return True
+
+
+def _first_seq(fd: int, most_bytes: int) -> int:
+    """Return the number of a file's first record, 0 if it cannot be told."""
+    line = read_descriptor(fd, 0, most_bytes).partition(b"\n")[0]
+    return seq_of(parse_line(line)[0] or {})
+
+
+def _last_seq(fd: int, size: int, most_bytes: int) -> tuple[int, int]:
+    """Return the number of a file's last whole record and where that ends; (0, 0) if unknown."""
+    start = max(0, size - most_bytes)
+    data = read_descriptor(fd, start)
+    skipped = data.find(b"\n") + 1 if start else 0
+    try:
+        records, whole = split_records(data[skipped:], "", start + skipped)
+    except Corrupt:
+        return 0, 0
+    return (seq_of(records[-1]), start + skipped + whole) if records else (0, 0)

@@ -1,0 +1,146 @@
+"""Segments: whatever is appended, turned, torn, deleted and read meanwhile, numbers hold."""
+
+import json
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from agiraph.storage.journal import encode_record
+from agiraph.storage.segment_reader import SegmentReader
+from agiraph.storage.segments import SegmentedJournal, segment_path, segments_of
+
+BYTES = 400
+SIZES = st.lists(st.integers(0, 120), min_size=1, max_size=6)
+
+
+def record(seq: int, size: int = 0) -> dict[str, object]:
+    return {"seq": seq, "text": "x" * size}
+
+
+def numbers(reader: SegmentReader, after: int = 0, limit: int = 10**6) -> list[int]:
+    found = []
+    for seq, line in reader.lines(after, limit):
+        assert json.loads(line)["seq"] == seq
+        found.append(seq)
+    return found
+
+
+class Log(RuleBasedStateMachine):
+    """One writer that dies at any point, a reader that follows, and readers that come anew."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "events.jsonl"
+        self.reader = SegmentReader(self.path)
+        self.held = ExitStack()
+        self.seen = 0
+        self.kept = 1
+        self.last = 0
+        self.log = SegmentedJournal(self.path, BYTES)
+
+    def teardown(self) -> None:
+        if hasattr(self, "folder"):
+            with suppress(OSError):  # a rule has failed that had closed it
+                self.log.close()
+            self.held.close()
+            self.folder.cleanup()
+
+    @rule(sizes=SIZES)
+    def append(self, sizes: list[int]) -> None:
+        new = [record(self.last + n, size) for n, size in enumerate(sizes, start=1)]
+        self.last += len(sizes)
+        assert self.log.append(*new) == self.last
+
+    @rule(has_place=st.booleans())
+    def open_again(self, has_place: bool) -> None:
+        place = self.log.place
+        self.log.close()
+        self.log = SegmentedJournal(self.path, BYTES, place if has_place else None)
+        assert self.log.count == self.last
+        if has_place and place:
+            assert self.log.records == []
+
+    @rule(sizes=SIZES, data=st.data())
+    def die_while_appending(self, sizes: list[int], data: st.DataObject) -> None:
+        self.log.close()
+        lines = [
+            encode_record(record(self.last + n, size)) for n, size in enumerate(sizes, start=1)
+        ]
+        whole = b"".join(lines)
+        cut = data.draw(st.integers(0, len(whole)))
+        with self.path.open("ab") as file:
+            file.write(whole[:cut])
+        self.last += sum(len(b"".join(lines[:n])) <= cut for n in range(1, len(lines) + 1))
+        assert numbers(SegmentReader(self.path), self.kept - 1) == self.all()
+        self.log = SegmentedJournal(self.path, BYTES)
+        assert self.log.count == self.last
+
+    @precondition(lambda self: self.path.stat().st_size)
+    @rule(is_read=st.booleans())
+    def die_while_turning(self, is_read: bool) -> None:
+        self.log.close()
+        self.path.rename(segment_path(self.path, self.log.base + 1, self.last))
+        if is_read:
+            self.follow(3)
+        self.log = SegmentedJournal(self.path, BYTES)
+        assert self.log.count == self.last
+
+    @precondition(lambda self: len(segments_of(self.path)) > 1)  # retention keeps the newest one
+    @rule()
+    def delete_the_oldest(self) -> None:
+        oldest = segments_of(self.path)[0]
+        self.held.enter_context(oldest.path.open())  # so that its inode is not used again
+        oldest.path.unlink()
+        self.kept = oldest.last + 1
+        self.seen = max(self.seen, oldest.last)
+
+    @rule(limit=st.integers(1, 12))
+    def follow(self, limit: int) -> None:
+        found = numbers(self.reader, self.seen, limit)
+        assert found == list(range(self.seen + 1, min(self.seen + limit, self.last) + 1))
+        self.seen += len(found)
+
+    @rule(data=st.data(), is_new=st.booleans())
+    def read(self, data: st.DataObject, is_new: bool) -> None:
+        reader = SegmentReader(self.path) if is_new else self.reader
+        after, limit = data.draw(st.integers(0, self.last + 2)), data.draw(st.integers(0, 12))
+        begin = max(after + 1, self.kept)
+        assert numbers(reader, after, limit) == list(
+            range(begin, min(begin + limit, self.last + 1))
+        )
+        assert (reader.first(), reader.last()) == (self.kept, self.last)
+
+    def all(self) -> list[int]:
+        return list(range(self.kept, self.last + 1))
+
+
+Log.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLog = Log.TestCase
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes=st.lists(st.integers(0, 200), max_size=40), tail=st.integers(0, 60))
+def test_a_plain_file_of_an_older_version_becomes_the_first_segment_as_it_is(
+    sizes: list[int], tail: int
+) -> None:
+    records = [record(seq, size) for seq, size in enumerate(sizes, start=1)]
+    plain = b"".join(json.dumps(one).encode() + b"\n" for one in records[: len(sizes) // 2])
+    plain += b"".join(map(encode_record, records[len(sizes) // 2 :]))
+    torn = encode_record(record(len(sizes) + 1, 100))[:tail]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "events.jsonl"
+        path.write_bytes(plain + torn)
+        SegmentReader(path).lines(0, 5)
+        for _ in range(2):
+            log = SegmentedJournal(path, BYTES)
+            assert log.count == len(sizes)
+            log.close()
+        whole = b"".join(one.path.read_bytes() for one in segments_of(path)) + path.read_bytes()
+        assert whole == plain
+        assert (len(plain + torn) <= 2 * BYTES) == (segments_of(path) == [])
+        assert numbers(SegmentReader(path)) == list(range(1, len(sizes) + 1))

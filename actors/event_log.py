@@ -48,7 +48,7 @@ class EventLog:
         picked: list[Event] = []
         for event in self.page(after, LOOKED_AT):
             after = event.seq
-            if wanted.takes(event) or event.type == DELETED:
+            if wanted.takes(event) or _stands_for_deleted(event):
                 picked.append(event)
             if len(picked) == limit:
                 break
@@ -93,6 +93,10 @@ def _parsed(path: Path, line: Line) -> Event:
     if record is None:
         raise Corrupt(f"{path}: event {seq} is damaged")
     return Event.model_validate({**record, "seq": seq})
+
+
+def _stands_for_deleted(event: Event) -> bool:
+    return event.type == DELETED and not event.key  # the recorder's own have one
 
 
 def _deleted(first: int, kept: Event) -> Event:

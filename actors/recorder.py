@@ -7,27 +7,46 @@ only when it is on disk, and one that is delivered again leaves no second trace.
 """
 
 import asyncio
-from collections import Counter, OrderedDict, deque
+import math
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from actors.event_file import EventFile
+from actors.event_file import EventFile, Shut
+from actors.event_log import DELETED
 from actors.launch import Launch
 from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
+from agiraph.clock import Clock
+from agiraph.config import RetentionConfig
 from agiraph.errors import Corrupt
-from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, TRACER, AgentId, agent_of
+from agiraph.ids import (
+    CLOCK,
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    RECORDER,
+    TRACER,
+    AgentId,
+    agent_of,
+)
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
+from agiraph.storage.files import UnsafeFile, entries, remove_file
 from agiraph.storage.home import AgentHome, Home
+from agiraph.storage.journal import read_tail
+from agiraph.storage.retention import outlived
+from agiraph.storage.segments import Segment, seal_outgrown, segments_of
 from transport.endpoint import Received
 
 BATCH = 256
 GATHER_SECONDS = 0.02
-OPEN_FILES = 128
+OPEN_EVENTS = 256
+OPEN_MESSAGES = 128
+SHUT_KEPT = 10_000
 ARCHIVE = ".archive"
 
 
@@ -38,27 +57,36 @@ def main(launch: Launch) -> int:
 
 async def serve(runtime: Runtime) -> None:
     """Record until cancelled."""
-    recorder = Recorder(runtime.home, runtime.log)
+    recorder = Recorder(runtime.home, runtime.log, runtime.config.retention, runtime.clock)
     arrived = Arrivals(runtime)
     reading = asyncio.create_task(arrived.read())
     try:
+        tidied = recorder.tidy()
         await runtime.ready()
+        await _tell(runtime, tidied)
         while True:
             batch = await arrived.take(BATCH)
-            new = recorder.record(batch)
-            last = {event.agent_id: event for event in new}
-            for event in last.values():
-                counts = Counter(one.type for one in new if one.agent_id == event.agent_id)
-                await runtime.send(HUMAN, EventAppended(event=event, counts=counts))
-            if last:
-                runtime.post(CLOCK, EventsGrew(agents=tuple(last)))
-                if runtime.config.telemetry.otlp_endpoint:
-                    runtime.post(TRACER, EventsGrew(agents=tuple(last)))
+            await _tell(runtime, recorder.record(batch))
             for received in batch:
                 runtime.done(received)
     finally:
         reading.cancel()
         recorder.close()
+
+
+async def _tell(runtime: Runtime, new: Sequence[Event]) -> None:
+    """Let those who follow the logs know what was written."""
+    last = {event.agent_id: event for event in new}
+    if not last:
+        return
+    counts: defaultdict[AgentId, Counter[str]] = defaultdict(Counter)
+    for event in new:
+        counts[event.agent_id][event.type] += 1
+    for agent, event in last.items():
+        await runtime.send(HUMAN, EventAppended(event=event, counts=counts[agent]))
+    runtime.post(CLOCK, EventsGrew(agents=tuple(last)))
+    if runtime.config.telemetry.otlp_endpoint:
+        runtime.post(TRACER, EventsGrew(agents=tuple(last)))
 
 
 class Arrivals:
@@ -89,12 +117,35 @@ class Arrivals:
 class Recorder:
     """Turns batches of messages into lines and files. Pure but for the disk."""
 
-    def __init__(self, home: Home, log: Any) -> None:
+    def __init__(self, home: Home, log: Any, retention: RetentionConfig, clock: Clock) -> None:
         """Write below `home`; what cannot be written because a file is damaged goes to `log`."""
         self._home = home
         self._log = log
+        self._retention = retention
+        self._clock = clock
         self._events: OrderedDict[AgentId, EventFile] = OrderedDict()
+        self._shut: OrderedDict[AgentId, Shut] = OrderedDict()
         self._messages: OrderedDict[Path, MessageLog] = OrderedDict()
+
+    def tidy(self) -> list[Event]:
+        """Bring every agent's log into the form and under the bounds of today.
+
+        Returns the events that tell what was deleted.
+        """
+        try:
+            folders = entries(self._home.agents)
+        except FileNotFoundError:
+            return []
+        new: list[Event] = []
+        for agent in (AgentId(one.name) for one in folders if one.kind == "folder"):
+            if not agent_is_sane(agent):
+                continue
+            try:
+                seal_outgrown(self._folder_of(agent).events, self._retention.segment_bytes)
+                new += self._delete_old(agent)
+            except (Corrupt, UnsafeFile) as error:
+                self._log.error("a log is left as it is", agent=agent, reason=str(error))
+        return new
 
     def record(self, batch: Sequence[Received]) -> list[Event]:
         """Write a batch down and return the events that are new, with their seq, in order."""
@@ -115,11 +166,39 @@ class Recorder:
         if not agent_is_sane(agent):
             return []
         try:
-            return self._events_of(agent).append(events)
-        except Corrupt as error:
+            file = self._events_of(agent)
+            new = file.append(events)
+            return new + self._delete_old(agent) if file.take_turn() else new
+        except (Corrupt, UnsafeFile) as error:
             # One agent's damaged log must not keep the recorder from writing everyone else's.
             self._log.error("events lost", agent=agent, count=len(events), reason=str(error))
             return []
+
+    def _delete_old(self, agent: AgentId) -> list[Event]:
+        """Delete the segments that the settings keep no longer; return the event that tells it."""
+        kept, path = self._retention, self._folder_of(agent).events
+        if kept.events_days is None and kept.events_bytes is None:
+            return []
+        doomed = outlived(
+            segments_of(path), newest_ts, self._clock.now(), kept.events_days, kept.events_bytes
+        )
+        if not doomed:
+            return []
+        data = {
+            "first": doomed[0].first,
+            "last": doomed[-1].last,
+            "bytes": sum(segment.size for segment in doomed),
+        }
+        event = Event(
+            type=DELETED, agent_id=agent, ts=self._clock.now(), entity=RECORDER, data=data
+        )
+        # Told before it is done: who dies in between tells it under the same key, and does it.
+        key = f"{DELETED}:{data['first']}-{data['last']}"
+        new = self._events_of(agent).append([(key, event.model_copy(update={"key": key}))])
+        for segment in doomed:
+            remove_file(segment.path)
+        self._log.info("deleted old events", agent=agent, **data)
+        return new
 
     def close(self) -> None:
         """Close all files."""
@@ -146,16 +225,26 @@ class Recorder:
 
     def _events_of(self, agent: AgentId) -> EventFile:
         if agent not in self._events:
-            self._events[agent] = EventFile(self._folder_of(agent).events)
-            if len(self._events) > OPEN_FILES:
-                self._events.popitem(last=False)[1].close()
+            self._events[agent] = EventFile(
+                self._folder_of(agent).events,
+                self._retention.segment_bytes,
+                self._shut.pop(agent, None),
+            )
+            if len(self._events) > OPEN_EVENTS:
+                self._shut_oldest()
         self._events.move_to_end(agent)
         return self._events[agent]
 
+    def _shut_oldest(self) -> None:
+        agent, file = self._events.popitem(last=False)
+        self._shut[agent] = file.close()
+        if len(self._shut) > SHUT_KEPT:
+            self._shut.popitem(last=False)
+
     def _messages_in(self, folder: Path) -> MessageLog:
         if folder not in self._messages:
-            self._messages[folder] = MessageLog(folder)
-            if len(self._messages) > OPEN_FILES:
+            self._messages[folder] = MessageLog(folder, self._retention.segment_bytes)
+            if len(self._messages) > OPEN_MESSAGES:
                 self._messages.popitem(last=False)[1].close()
         self._messages.move_to_end(folder)
         return self._messages[folder]
@@ -165,6 +254,12 @@ class Recorder:
         home = self._home.agent(agent)
         archived = self._home.agents / ARCHIVE / agent
         return AgentHome(archived) if not home.path.exists() and archived.exists() else home
+
+
+def newest_ts(segment: Segment) -> float:
+    """Return the time of a segment's last event; one that cannot be read is of today."""
+    records = read_tail(segment.path)
+    return float(records[-1]["ts"]) if records else math.inf
 
 
 def agent_is_sane(agent: str) -> bool:

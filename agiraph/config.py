@@ -335,6 +335,14 @@ class TelemetryConfig(Section):
     content: bool
 
 
+class RetentionConfig(Section):
+    """How long logs are kept; None: for ever."""
+
+    segment_bytes: int = Field(ge=1000)
+    events_days: float | None = Field(gt=0)
+    events_bytes: int | None = Field(ge=0)
+
+
 class LogConfig(Section):
     """What is logged."""
 
@@ -370,6 +378,7 @@ class Config(Section):
     gateway: GatewayConfig
     channels: dict[ChannelName, ChannelConfig]
     telemetry: TelemetryConfig
+    retention: RetentionConfig
     log: LogConfig
 
 

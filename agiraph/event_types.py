@@ -169,6 +169,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               ("kind", "incarnation")),
     EventType("entity.failed", "an entity was given up and its agent's human is told", "human",
               ("address", "incarnation", "reason")),
+    EventType("events.deleted", "old events were deleted, as `retention` says", "recorder",
+              ("first", "last", "bytes")),
 )  # fmt: skip
 
 BY_NAME = {kind.name: kind for kind in EVENT_TYPES}

@@ -5,7 +5,7 @@ from typing import Any
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import AgentId
-from agiraph.storage.files import replace_file
+from agiraph.storage.files import UnsafeFile, replace_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.triggers.book import Book, Bounds
 
@@ -22,6 +22,7 @@ class Shelf:
         self._bounds = bounds
         self._log = log
         self._logs: dict[AgentId, EventLog] = {}
+        self._unread: set[AgentId] = set()
         self.books: dict[AgentId, Book] = {}
         self.damaged: dict[AgentId, Corrupt] = {}
 
@@ -72,12 +73,21 @@ class Shelf:
         self._logs.pop(agent, None)
 
     def catch_up(self, book: Book, now: float) -> bool:
-        """Let a book take in what was logged since it looked; return whether a trigger changed."""
+        """Let a book take in what was logged since it looked; return whether a trigger changed.
+
+        A damaged log hides what stands in it from the triggers of its agent alone.
+        """
         log, is_changed = self._log_of(book.agent), False
-        if book.seen > log.last():
-            book.seen = log.last()  # the log was cut back to what a person decided
-        while events := log.page(book.seen, PAGE):
-            is_changed |= book.take(events, now)
+        try:
+            if book.seen > log.last():
+                book.seen = log.last()  # the log was cut back to what a person decided
+            while events := log.page(book.seen, PAGE):
+                is_changed |= book.take(events, now)
+            self._unread.discard(book.agent)
+        except (Corrupt, UnsafeFile) as error:
+            if book.agent not in self._unread:
+                self._log.error("events cannot be read", agent=book.agent, reason=str(error))
+            self._unread.add(book.agent)
         return is_changed
 
     def start_watching(self, book: Book) -> None:

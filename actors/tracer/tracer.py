@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
-from agiraph.storage.files import replace_file
+from agiraph.storage.files import UnsafeFile, replace_file
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
@@ -48,6 +48,7 @@ class Tracer:
         self._with_content = with_content
         self._file = home.system.tracing
         self._logs: dict[str, EventLog] = {}
+        self._unread: set[str] = set()
         self._news = asyncio.Event()
         self._states = _load(self._file)
         if self._states is None:
@@ -90,7 +91,7 @@ class Tracer:
         """Weave and send one page of an agent's events; None if there is none."""
         assert self._states is not None
         state = self._states.get(agent) or State()
-        events = self._log_of(agent).page(state.cursor, PAGE)
+        events = self._page_of(agent, state.cursor)
         if not events:
             return None
         after = deepcopy(state)
@@ -112,10 +113,20 @@ class Tracer:
 
     def _events(self, agent: str) -> Iterator[Event]:
         """Yield all events of an agent."""
-        seq, log = 0, self._log_of(agent)
-        while events := log.page(seq, PAGE):
+        seq = 0
+        while events := self._page_of(agent, seq):
             yield from events
             seq = events[-1].seq
+
+    def _page_of(self, agent: str, cursor: int) -> list[Event]:
+        """Return the next events of an agent; a damaged log ends where it is damaged."""
+        try:
+            return self._log_of(agent).page(cursor, PAGE)
+        except (Corrupt, UnsafeFile) as error:
+            if agent not in self._unread:
+                self._log.error("events cannot be read", agent=agent, reason=str(error))
+            self._unread.add(agent)
+            return []
 
     def _log_of(self, agent: str) -> EventLog:
         if agent not in self._logs:

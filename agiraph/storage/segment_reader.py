@@ -108,9 +108,8 @@ class SegmentReader:
             self._reopen()
             return
         is_known = found.st_ino == self._inode and self._end > 0  # a number is used again, too
-        if not is_known or found.st_size < self._end:
-            self._reopen()
-        elif found.st_size == self._end and found.st_mtime_ns != self._changed:
+        is_replaced = found.st_size == self._end and found.st_mtime_ns != self._changed
+        if not is_known or is_replaced or found.st_size < self._end:
             self._reopen()
         elif found.st_size > self._end:
             try:

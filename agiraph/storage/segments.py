@@ -1,7 +1,7 @@
 """Segments: one long log as a row of files of bounded size, so that its age costs nothing.
 
-    events.jsonl                          the newest records, appended to; `tail -F` shows them
-    events.0000000001-0000003120.jsonl    a full segment: the records with seq 1 to 3120, for ever
+    events.jsonl                                   the newest records; `tail -F` shows them
+    events.segments/0000000001-0000003120.jsonl    a full segment: the records with seq 1 to 3120
 
 Every record has its number in the log as `seq`, from 1 on. A full segment has the first and the
 last of its numbers in its name, so the names are the index of the log: nothing else has to be kept
@@ -34,6 +34,7 @@ OUTGROWN = 2
 """An active file of so many times the bound was written by a version that had no segments."""
 
 DIGITS = 10
+NAME = re.compile(r"(\d{10,})-(\d{10,})")
 MOST_SEGMENTS = 1_000_000
 
 
@@ -57,23 +58,25 @@ class Place:
 
 def segment_path(log: Path, first: int, last: int) -> Path:
     """Return where the full segment with the records `first` to `last` stands."""
-    return log.with_name(f"{log.stem}.{first:0{DIGITS}}-{last:0{DIGITS}}{log.suffix}")
+    return _folder(log) / f"{first:0{DIGITS}}-{last:0{DIGITS}}{log.suffix}"
+
+
+def _folder(log: Path) -> Path:
+    return log.with_name(f"{log.stem}.segments")
 
 
 def segments_of(log: Path) -> list[Segment]:
     """Return the full segments of a log, oldest first; [] if there are none. Raises OSError."""
-    named = re.compile(
-        rf"{re.escape(log.stem)}\.(\d{{{DIGITS},}})-(\d{{{DIGITS},}}){re.escape(log.suffix)}"
-    )
+    folder = _folder(log)
     try:
-        here = entries(log.parent, MOST_SEGMENTS)
+        here = entries(folder, MOST_SEGMENTS)
     except FileNotFoundError:
         return []
-    matches = [(entry, named.fullmatch(entry.name)) for entry in here if entry.kind == "file"]
+    matches = [(entry, NAME.match(entry.name)) for entry in here if entry.kind == "file"]
     return sorted(
-        Segment(int(found[1]), int(found[2]), log.with_name(entry.name), entry.size)
+        Segment(int(found[1]), int(found[2]), folder / entry.name, entry.size)
         for entry, found in matches
-        if found
+        if found and entry.name == found[0] + log.suffix
     )
 
 
@@ -144,9 +147,14 @@ class SegmentedJournal:
         self.has_turned = True
 
     def tail_before(self, most_bytes: int) -> list[JsonObject]:
-        """Return the last records of the newest full segment that stand in so many bytes."""
-        sealed = segments_of(self.path)
-        return read_tail(sealed[-1].path, most_bytes) if sealed else []
+        """Return the last records of the full segments that stand in about so many bytes."""
+        pieces: list[list[JsonObject]] = []
+        for segment in reversed(segments_of(self.path)):
+            if most_bytes <= 0:
+                break
+            pieces.insert(0, read_tail(segment.path, most_bytes))
+            most_bytes -= segment.size
+        return [record for piece in pieces for record in piece]
 
     def close(self) -> None:
         """Close the file."""

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from agiraph.storage.files import move
 from agiraph.storage.journal import encode_record
 from agiraph.storage.segment_reader import SegmentReader
 from agiraph.storage.segments import SegmentedJournal, segment_path, segments_of
@@ -84,7 +85,7 @@ class Log(RuleBasedStateMachine):
     @rule(is_read=st.booleans())
     def die_while_turning(self, is_read: bool) -> None:
         self.log.close()
-        self.path.rename(segment_path(self.path, self.log.base + 1, self.last))
+        move(self.path, segment_path(self.path, self.log.base + 1, self.last))
         if is_read:
             self.follow(3)
         self.log = SegmentedJournal(self.path, BYTES)

@@ -25,7 +25,10 @@ ELSEWHERE = (
 )
 # Files, which look like types.
 FILES = frozenset(
-    {"memory.md", "agent.json", "context.jsonl", "memory.events", "memory.oom_control"}
+    {
+        *("memory.md", "agent.json", "context.jsonl", "events.jsonl"),
+        *("memory.events", "memory.oom_control"),
+    }
 )
 V2_SECTION_9 = """
     agent.created agent.started agent.paused agent.resumed agent.completed

@@ -3,11 +3,14 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.message_log import JOURNAL, MessageLog, read_messages
 from actors.recorder import Recorder, name_of, serve
+from agiraph.clock import SystemClock
+from agiraph.config import load_config
 from agiraph.ids import AgentId, RunId
 from agiraph.messages import EventAppended, ReportEvents, Text
 from agiraph.models import Agent, Event
@@ -38,15 +41,20 @@ def lines(home: Home, agent: str = "survey-abc123") -> list[dict[str, object]]:
     return [json.loads(line) for line in home.agent(agent).events.read_text().splitlines()]
 
 
+def opened(home: Home, log: SilentLog, **retention: Any) -> Recorder:
+    kept = load_config().retention.model_copy(update=retention)
+    return Recorder(home, log, kept, SystemClock())
+
+
 def report(*types: str, agent: str = "survey-abc123") -> ReportEvents:
     return ReportEvents(events=events_of(agent, types))
 
 
 def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: Home) -> None:
-    first = Recorder(home, SilentLog())
+    first = opened(home, SilentLog())
     first.record([arrived(report("a", "b"), "x"), arrived(report("c"), "y")])
     first.close()
-    again = Recorder(home, SilentLog())
+    again = opened(home, SilentLog())
     new = again.record([arrived(report("d"), "x")])
     again.close()
     assert [(line["seq"], line["type"]) for line in lines(home)] == [
@@ -60,11 +68,11 @@ def test_events_are_numbered_by_their_line_over_all_reports_and_restarts(home: H
 
 def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
     message = arrived(report("a", "b"), "x")
-    first = Recorder(home, SilentLog())
+    first = opened(home, SilentLog())
     first.record([message])
     assert first.record([message]) == []
     first.close()
-    again = Recorder(home, SilentLog())
+    again = opened(home, SilentLog())
     assert again.record([message]) == []
     again.close()
     assert len(lines(home)) == 2
@@ -72,13 +80,13 @@ def test_a_report_delivered_again_leaves_no_second_trace(home: Home) -> None:
 
 def test_a_report_of_which_a_crash_wrote_only_a_part_is_completed(home: Home) -> None:
     message = arrived(report("a", "b", "c"), "x")
-    first = Recorder(home, SilentLog())
+    first = opened(home, SilentLog())
     first.record([message])
     first.close()
     path = home.agent("survey-abc123").events
     whole = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(whole[0] + whole[1][:20])
-    again = Recorder(home, SilentLog())
+    again = opened(home, SilentLog())
     new = again.record([message])
     again.close()
     assert [(line["seq"], line["type"]) for line in lines(home)] == [(1, "a"), (2, "b"), (3, "c")]
@@ -92,7 +100,7 @@ def test_secrets_in_events_are_blotted_out(home: Home) -> None:
         ts=1.0,
         data={"arguments": {"command": "curl -H 'Authorization: Bearer abcdefgh12345678'"}},
     )
-    recorder = Recorder(home, SilentLog())
+    recorder = opened(home, SilentLog())
     recorder.record([arrived(ReportEvents(events=(event,)), "x")])
     recorder.close()
     assert "abcdefgh12345678" not in home.agent("survey-abc123").events.read_text()
@@ -100,7 +108,7 @@ def test_secrets_in_events_are_blotted_out(home: Home) -> None:
 
 @pytest.mark.parametrize("odd", ["../evil", ".archive", "", "a/b"])
 def test_an_agent_id_that_is_no_folder_name_writes_nothing(home: Home, odd: str) -> None:
-    recorder = Recorder(home, SilentLog())
+    recorder = opened(home, SilentLog())
     assert recorder.record([arrived(report("a", agent=odd), "x")]) == []
     recorder.close()
     assert sorted(path.name for path in home.path.rglob("*.jsonl")) == []
@@ -110,11 +118,11 @@ def test_an_event_with_a_key_is_written_once_however_often_it_is_reported(home: 
     one = Event(type="node.completed", agent_id=AgentId("a-1"), ts=1.0, key="board:r:1:0")
     other = one.model_copy(update={"key": "board:r:2:0"})
     with_key = [ReportEvents(events=(one,)), ReportEvents(events=(one, other))]
-    first = Recorder(home, SilentLog())
+    first = opened(home, SilentLog())
     new = first.record([arrived(with_key[0], "a-1/coordinator")])
     assert [event.seq for event in new] == [1]
     first.close()
-    again = Recorder(home, SilentLog())
+    again = opened(home, SilentLog())
     new = again.record([arrived(body, "a-1/coordinator") for body in with_key])
     assert [(event.seq, event.key) for event in new] == [(2, "board:r:2:0")]
     again.close()
@@ -124,7 +132,7 @@ def test_late_events_of_an_archived_agent_follow_it_into_the_archive(home: Home)
     archive = home.agents / ".archive"
     archive.mkdir()
     home.agent("survey-abc123").path.rename(archive / "survey-abc123")
-    recorder = Recorder(home, SilentLog())
+    recorder = opened(home, SilentLog())
     recorder.record([arrived(report("a"), "x")])
     recorder.close()
     assert (archive / "survey-abc123" / "events.jsonl").exists()
@@ -136,7 +144,7 @@ def test_a_damaged_log_of_one_agent_does_not_stop_the_others(home: Home) -> None
     damaged.parent.mkdir()
     damaged.write_text("rubbish\nmore rubbish\n")
     log = SilentLog()
-    recorder = Recorder(home, log)
+    recorder = opened(home, log)
     batch = [arrived(report("a", agent="broken-1"), "x"), arrived(report("b"), "x")]
     assert [event.type for event in recorder.record(batch)] == ["b"]
     recorder.close()
@@ -150,7 +158,7 @@ def text(content: str, sender: str, to: str, **names: str) -> Text:
 
 
 def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> None:
-    recorder = Recorder(home, SilentLog())
+    recorder = opened(home, SilentLog())
     recorder.record(
         [
             arrived(
@@ -182,7 +190,7 @@ def test_a_text_delivered_again_is_written_once_and_numbers_go_on(home: Home) ->
         text("two", "Alice", "Bob"), "survey-abc123/a-1", to="survey-abc123/b-2", is_tap=True
     )
     for batch in ([again, again], [again, other]):
-        recorder = Recorder(home, SilentLog())
+        recorder = opened(home, SilentLog())
         recorder.record(batch)
         recorder.close()
     folder = home.agent("survey-abc123").run("r1").messages

@@ -1,0 +1,244 @@
+"""An agent's log in segments: numbers, repeats, cursors and retention, whoever dies when."""
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors import event_file, recorder
+from actors.event_file import EventFile
+from actors.event_log import DELETED, EventLog
+from actors.message_log import JOURNAL, MessageLog, read_messages
+from agiraph.config import load_config
+from agiraph.event_filter import EventFilter
+from agiraph.ids import AgentId
+from agiraph.messages import ReportEvents
+from agiraph.models import Event
+from agiraph.storage import segments
+from agiraph.storage.home import Home
+from agiraph.storage.segments import segments_of
+from tests.fakes.line import SilentLog, arrived
+
+BYTES = 2_000
+DAY = 86_400.0
+
+
+def event(number: int, agent: str = "a-1", ts: float | None = None) -> Event:
+    when = float(number) if ts is None else ts
+    return Event(type="node.started", agent_id=AgentId(agent), ts=when, key=f"k{number}")
+
+
+def pairs(first: int, last: int) -> list[tuple[str, Event]]:
+    return [(f"k{number}", event(number)) for number in range(first, last + 1)]
+
+
+def filled(path: Path, last: int) -> EventFile:
+    file = EventFile(path, BYTES)
+    for number in range(1, last + 1):
+        file.append(pairs(number, number))
+    return file
+
+
+def seqs(log: EventLog, after: int = 0) -> list[int]:
+    return [one.seq for one in log.page(after, 10_000)]
+
+
+class Now:
+    """A clock that is set by hand."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+def opened(home: Home, now: float = 0.0, **retention: Any) -> recorder.Recorder:
+    kept = load_config().retention.model_copy(update={"segment_bytes": BYTES, **retention})
+    return recorder.Recorder(home, SilentLog(), kept, Now(now))
+
+
+def reported(*numbers: int, agent: str = "a-1", ts: float | None = None) -> Any:
+    return arrived(ReportEvents(events=tuple(event(n, agent, ts) for n in numbers)), "x")
+
+
+def test_the_newest_events_are_always_in_the_file_of_the_old_name(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    filled(path, 100).close()
+    assert json.loads(path.read_text().splitlines()[-1])["seq"] == 100
+    full = segments_of(path)
+    assert [one.first for one in full] == [1, *(one.last + 1 for one in full[:-1])]
+    assert all(json.loads(one.path.read_text().splitlines()[0])["seq"] == one.first for one in full)
+    assert all(one.size <= 2 * BYTES for one in full)
+
+
+def test_a_repeat_is_known_however_long_ago_it_was_first_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_file, "REMEMBERED", 10)
+    path = tmp_path / "events.jsonl"
+    file = filled(path, 300)
+    assert file.append(pairs(1, 300)) == []
+    before = file.close()
+    for again in (EventFile(path, BYTES), EventFile(path, BYTES, before)):
+        assert again.append(pairs(1, 300)) == []
+        late = event(150).model_copy(update={"key": "late"})
+        again.close()
+    again = EventFile(path, BYTES, before)
+    assert [one.seq for one in again.append([("late", late)])] == [301], "it is new, though old"
+    assert len(again._sources) <= 10
+    again.close()
+
+
+def test_opening_reads_no_more_however_long_the_log_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    real = segments.Journal
+
+    def journal(path: Path, *since: Any) -> Any:
+        found = real(path, *since)
+        read.extend(str(one["seq"]) for one in found.records)
+        return found
+
+    path = tmp_path / "events.jsonl"
+    before = filled(path, 400).close()
+    monkeypatch.setattr(segments, "Journal", journal)
+    EventFile(path, BYTES).close()
+    assert 0 < len(read) < 20, "the active file alone"
+    read.clear()
+    EventFile(path, BYTES, before).close()
+    assert read == []
+
+
+def test_more_agents_than_open_files_cost_no_second_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "OPEN_EVENTS", 2)
+    home = Home(tmp_path)
+    for agent in "abcd":
+        home.agent(agent).path.mkdir(parents=True)
+    written = opened(home)
+    for number in range(1, 60):
+        for agent in "abcd":
+            written.record([reported(number, agent=agent), reported(number, agent=agent)])
+    assert len(written._events) == 2
+    written.close()
+    for agent in "abcd":
+        assert seqs(EventLog(home.agent(agent).events)) == list(range(1, 60))
+
+
+def test_old_segments_are_deleted_whole_and_an_event_tells_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    path = home.agent("a-1").events
+    path.parent.mkdir(parents=True)
+    filled(path, 100).close()
+    full = segments_of(path)
+    cursor = EventLog(path)
+    assert cursor.page(3, 1)[0].seq == 4
+    kept = opened(home, now=full[2].last + 5 * DAY, events_days=5)
+    [told] = kept.tidy()
+    assert (told.type, told.seq) == (DELETED, 101)
+    assert (told.data["first"], told.data["last"]) == (1, full[1].last)
+    assert [one.first for one in segments_of(path)] == [one.first for one in full[2:]]
+    assert kept.tidy() == []
+    kept.close()
+    for log in (cursor, EventLog(path)):
+        first, second, *_ = log.page(3, 10)
+        assert (first.type, first.seq, first.data) == (
+            DELETED,
+            full[1].last,
+            {"first": 4, "last": full[1].last},
+        )
+        assert second.seq == first.seq + 1 == full[2].first
+        picked, _ = log.pick(3, 10, EventFilter(types=frozenset({"node.failed"})))
+        assert [one.seq for one in picked] == [first.seq], "whatever was asked for"
+        assert seqs(log, first.seq) == list(range(full[2].first, 102))
+
+
+def test_a_bound_of_bytes_holds_as_the_log_grows_and_the_newest_stays(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    path = home.agent("a-1").events
+    path.parent.mkdir(parents=True)
+    kept = opened(home, events_bytes=5_000)
+    told = [one for n in range(1, 200) for one in kept.record([reported(n, ts=1.0 * n)])]
+    kept.close()
+    assert sum(one.size for one in segments_of(path)) <= 5_000 + 2 * BYTES
+    deleted = [one for one in told if one.type == DELETED]
+    assert [one.seq for one in told] == list(range(1, len(told) + 1))
+    assert deleted[0].data["first"] == 1
+    assert segments_of(path)[0].first == deleted[-1].data["last"] + 1
+
+
+def test_a_deletion_that_was_cut_off_is_finished_and_told_once(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    path = home.agent("a-1").events
+    path.parent.mkdir(parents=True)
+    filled(path, 100).close()
+    now = segments_of(path)[3].last + DAY
+    copies = {one.path: one.path.read_bytes() for one in segments_of(path)}
+    kept = opened(home, now=now, events_days=1)
+    assert len(kept.tidy()) == 1
+    kept.close()
+    for file, content in copies.items():
+        file.write_bytes(content)
+    again = opened(home, now=now, events_days=1)
+    assert again.tidy() == []
+    again.close()
+    assert segments_of(path)[0].first > 1
+
+
+def test_a_message_log_in_segments_is_paged_and_repeats_are_known(tmp_path: Path) -> None:
+    for begin in (0, 30):
+        log = MessageLog(tmp_path, BYTES)
+        added = [
+            log.add(f"id{n}", "Ada", "Bob" if n % 2 else "Cyd", "x" * 50, 1.0) for n in range(60)
+        ]
+        assert added == [begin == 0] * 60
+        log.close()
+    assert len(segments_of(tmp_path / JOURNAL)) == 3
+    assert [one.seq for one in read_messages(tmp_path)] == list(range(1, 61))
+    assert [one.seq for one in read_messages(tmp_path, 20, 3, "bob")] == [22, 24, 26]
+
+
+def _write_for_ever(path: Path) -> None:
+    known = EventLog(path).last()
+    file = EventFile(path, BYTES)
+    number = max(0, known - 30)  # what was under way is reported again
+    while True:
+        file.append(pairs(number + 1, number + 3))
+        number += 3
+
+
+def test_a_follower_misses_and_repeats_nothing_while_the_writer_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    log, seen, keys = EventLog(path), 0, []
+    fork = multiprocessing.get_context("fork")
+    for _ in range(12):
+        writer = fork.Process(target=_write_for_ever, args=(path,))
+        writer.start()
+        assert writer.pid is not None
+        aim, deadline = seen + 40, time.monotonic() + 30
+        while seen < aim:
+            assert time.monotonic() < deadline, f"stuck after event {seen}"
+            for one in log.page(seen, 7):
+                assert one.seq == seen + 1
+                seen = one.seq
+                keys.append(one.key)
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.join()
+    while found := log.page(seen, 500):
+        keys += [one.key for one in found]
+        seen = found[-1].seq
+    assert keys == [f"k{number}" for number in range(1, seen + 1)]
+    assert len(segments_of(path)) > 10
+    again = EventLog(path)
+    assert [one.key for one in again.page(0, seen)] == keys

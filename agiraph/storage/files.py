@@ -14,7 +14,7 @@ put there to lead a process of ours elsewhere. Five rules hold for every path th
 
 What breaks a rule raises `UnsafeFile`, which is an OSError: who can do without the file treats it
 as one that cannot be read. Files that the person alone writes (settings, prompts, input) may be
-links and are opened plainly; `tests/unit/storage/test_openings.py` lists every such place.
+links and are opened plainly; each such place says so (`tests/openings.py`).
 """
 
 import errno

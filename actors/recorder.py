@@ -22,6 +22,7 @@ from agiraph.errors import Corrupt
 from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, TRACER, AgentId, agent_of
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
+from agiraph.storage.files import is_folder, read_bytes
 from agiraph.storage.home import AgentHome, Home
 from transport.endpoint import Received
 
@@ -164,7 +165,7 @@ class Recorder:
         """Return an agent's home, which may be archived by now."""
         home = self._home.agent(agent)
         archived = self._home.agents / ARCHIVE / agent
-        return AgentHome(archived) if not home.path.exists() and archived.exists() else home
+        return AgentHome(archived) if not is_folder(home.path) and is_folder(archived) else home
 
 
 def agent_is_sane(agent: str) -> bool:
@@ -182,6 +183,6 @@ def name_of(address: str) -> str:
 
 def _current_run(home: AgentHome) -> str | None:
     try:
-        return Agent.model_validate_json(home.record.read_bytes()).run
+        return Agent.model_validate_json(read_bytes(home.record)).run
     except (OSError, ValidationError):
         return None

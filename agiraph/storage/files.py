@@ -56,6 +56,17 @@ class UnsafeFile(OSError):
         return f"{self.filename} {self.strerror}"
 
 
+_WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+def is_about_place(error: OSError) -> bool:
+    """Whether an error is about the place that was opened, not about the disk or the process.
+
+    A process that serves many agents then goes on without this one.
+    """
+    return error.errno not in _WHOLE
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One name in a folder: what it is, its size in bytes and its time of change (Unix)."""

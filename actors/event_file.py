@@ -81,7 +81,16 @@ class EventFile:
             self._remember(str(record.get(SOURCE)), record["ts"])
 
     def append(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
-        """Write (source, event) pairs in one piece; return the new events with their seq."""
+        """Write (source, event) pairs and wait until they are on disk, as `write`."""
+        new = self.write(events)
+        self.sync()
+        return new
+
+    def write(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
+        """Write (source, event) pairs in one piece; return the new events with their seq.
+
+        They count when `sync` has returned. Raises OSError.
+        """
         new: list[Event] = []
         records: list[JsonObject] = []
         for source, event in events:
@@ -92,8 +101,17 @@ class EventFile:
             numbered = event.model_copy(update={"seq": seq, "data": without_secrets(event.data)})
             new.append(numbered)
             records.append(numbered.model_dump(mode="json") | {SOURCE: source})
-        self._journal.append(*records)
+        self._journal.write(*records)
         return new
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that may not be on disk yet."""
+        return self._journal.is_behind
+
+    def sync(self) -> None:
+        """Wait until what was written is on disk; OSError."""
+        self._journal.sync()
 
     def _remember(self, source: str, ts: float) -> None:
         self._sources[hash(source)] = ts

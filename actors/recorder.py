@@ -8,8 +8,11 @@ only when it is on disk, and one that is delivered again leaves no second trace.
 
 import asyncio
 import math
+import time
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,6 @@ from actors.event_log import DELETED
 from actors.launch import Launch
 from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
-from agiraph.clock import Clock
 from agiraph.config import RetentionConfig
 from agiraph.errors import Corrupt
 from agiraph.ids import (
@@ -35,7 +37,7 @@ from agiraph.ids import (
 )
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
-from agiraph.storage.files import UnsafeFile, entries, remove_file
+from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
 from agiraph.storage.retention import outlived
@@ -47,6 +49,9 @@ GATHER_SECONDS = 0.02
 OPEN_EVENTS = 256
 OPEN_MESSAGES = 128
 SHUT_KEPT = 10_000
+SYNCING = 16
+"""Files that are synced at once: the file system then commits them together."""
+
 ARCHIVE = ".archive"
 
 
@@ -57,7 +62,7 @@ def main(launch: Launch) -> int:
 
 async def serve(runtime: Runtime) -> None:
     """Record until cancelled."""
-    recorder = Recorder(runtime.home, runtime.log, runtime.config.retention, runtime.clock)
+    recorder = Recorder(runtime.home, runtime.log, runtime.config.retention)
     arrived = Arrivals(runtime)
     reading = asyncio.create_task(arrived.read())
     try:
@@ -114,18 +119,40 @@ class Arrivals:
         return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Why an agent's events and messages cannot be written, and how many are lost by now."""
+
+    reason: str
+    lost: int
+
+    def event(self, agent: AgentId, now: float) -> tuple[str, Event]:
+        """Return the event that tells of it, with its source."""
+        data = {"service": RECORDER, "reason": self.reason, "lost": self.lost}
+        event = Event(type="agent.set_aside", agent_id=agent, ts=now, entity=RECORDER, data=data)
+        return f"aside:{now}", event
+
+
 class Recorder:
     """Turns batches of messages into lines and files. Pure but for the disk."""
 
-    def __init__(self, home: Home, log: Any, retention: RetentionConfig, clock: Clock) -> None:
-        """Write below `home`; what cannot be written because a file is damaged goes to `log`."""
+    def __init__(
+        self,
+        home: Home,
+        log: Any,
+        retention: RetentionConfig,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Write below `home`; what cannot be written for one agent is told to `log`."""
         self._home = home
         self._log = log
         self._retention = retention
-        self._clock = clock
+        self._now = now
+        self._aside: dict[AgentId, Aside] = {}
         self._events: OrderedDict[AgentId, EventFile] = OrderedDict()
         self._shut: OrderedDict[AgentId, Shut] = OrderedDict()
         self._messages: OrderedDict[Path, MessageLog] = OrderedDict()
+        self._syncing = ThreadPoolExecutor(SYNCING, "sync")
 
     def tidy(self) -> list[Event]:
         """Bring every agent's log into the form and under the bounds of today.
@@ -136,16 +163,18 @@ class Recorder:
             folders = entries(self._home.agents)
         except FileNotFoundError:
             return []
-        new: list[Event] = []
-        for agent in (AgentId(one.name) for one in folders if one.kind == "folder"):
-            if not agent_is_sane(agent):
-                continue
-            try:
-                seal_outgrown(self._folder_of(agent).events, self._retention.segment_bytes)
-                new += self._delete_old(agent)
-            except (Corrupt, UnsafeFile) as error:
-                self._log.error("a log is left as it is", agent=agent, reason=str(error))
+        agents = [AgentId(one.name) for one in folders if one.kind == "folder"]
+        new = [event for agent in agents if agent_is_sane(agent) for event in self._tidied(agent)]
+        self._sync()
         return new
+
+    def _tidied(self, agent: AgentId) -> list[Event]:
+        try:
+            seal_outgrown(self._folder_of(agent).events, self._retention.segment_bytes)
+            return self._delete_old(agent)
+        except (Corrupt, OSError) as error:
+            self._set_aside(agent, error, lost=0)
+            return []
 
     def record(self, batch: Sequence[Received]) -> list[Event]:
         """Write a batch down and return the events that are new, with their seq, in order."""
@@ -160,19 +189,43 @@ class Recorder:
         new: list[Event] = []
         for agent, events in reported.items():
             new.extend(self._record_events(agent, events))
+        self._sync()
         return new
+
+    def _sync(self) -> None:
+        """Wait until what was written is on disk."""
+        written = [file for file in self._events.values() if file.is_behind]
+        if len(written) == 1:
+            written[0].sync()
+        elif written:
+            list(self._syncing.map(EventFile.sync, written))
 
     def _record_events(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
         if not agent_is_sane(agent):
             return []
+        aside = self._aside.get(agent)
+        told = [aside.event(agent, self._now())] if aside else []
         try:
             file = self._events_of(agent)
-            new = file.append(events)
-            return new + self._delete_old(agent) if file.take_turn() else new
-        except (Corrupt, UnsafeFile) as error:
-            # One agent's damaged log must not keep the recorder from writing everyone else's.
-            self._log.error("events lost", agent=agent, count=len(events), reason=str(error))
+            new = file.write([*told, *events])
+            if file.take_turn():
+                new += self._delete_old(agent)
+        except (Corrupt, OSError) as error:
+            self._set_aside(agent, error, len(events))
             return []
+        self._aside.pop(agent, None)
+        return new
+
+    def _set_aside(self, agent: AgentId, error: Corrupt | OSError, lost: int) -> None:
+        """Go on without one agent's log; its own event says so as soon as it can be written."""
+        if isinstance(error, OSError) and not is_about_place(error):
+            raise error
+        if agent in self._events:
+            self._events.pop(agent).close()
+        known = self._aside.get(agent)
+        self._aside[agent] = Aside(str(error), lost + (known.lost if known else 0))
+        if known is None or known.reason != str(error):
+            self._log.error("an agent is set aside", agent=agent, lost=lost, reason=str(error))
 
     def _delete_old(self, agent: AgentId) -> list[Event]:
         """Delete the segments that the settings keep no longer; return the event that tells it."""
@@ -180,7 +233,7 @@ class Recorder:
         if kept.events_days is None and kept.events_bytes is None:
             return []
         doomed = outlived(
-            segments_of(path), newest_ts, self._clock.now(), kept.events_days, kept.events_bytes
+            segments_of(path), newest_ts, self._now(), kept.events_days, kept.events_bytes
         )
         if not doomed:
             return []
@@ -189,9 +242,7 @@ class Recorder:
             "last": doomed[-1].last,
             "bytes": sum(segment.size for segment in doomed),
         }
-        event = Event(
-            type=DELETED, agent_id=agent, ts=self._clock.now(), entity=RECORDER, data=data
-        )
+        event = Event(type=DELETED, agent_id=agent, ts=self._now(), entity=RECORDER, data=data)
         # Told before it is done: who dies in between tells it under the same key, and does it.
         key = f"{DELETED}:{data['first']}-{data['last']}"
         new = self._events_of(agent).append([(key, event.model_copy(update={"key": key}))])
@@ -202,6 +253,7 @@ class Recorder:
 
     def close(self) -> None:
         """Close all files."""
+        self._syncing.shutdown()
         for file in self._events.values():
             file.close()
         for log in self._messages.values():
@@ -212,16 +264,15 @@ class Recorder:
         agent = agent_of(header.sender) or agent_of(header.to)
         home = self._folder_of(agent) if agent and agent_is_sane(agent) else None
         run = _current_run(home) if home else None
-        if home is None or run is None:
+        if agent is None or home is None or run is None:
             return
         try:
             log = self._messages_in(home.run(run).messages)
-        except Corrupt as error:
-            self._log.error("a message is not logged", agent=agent, reason=str(error))
-            return
-        sender = body.from_name or name_of(header.sender)
-        to = body.to_name or name_of(header.to)
-        log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
+            sender = body.from_name or name_of(header.sender)
+            to = body.to_name or name_of(header.to)
+            log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
+        except (Corrupt, OSError) as error:
+            self._set_aside(agent, error, lost=1)
 
     def _events_of(self, agent: AgentId) -> EventFile:
         if agent not in self._events:
@@ -253,7 +304,7 @@ class Recorder:
         """Return an agent's home, which may be archived by now."""
         home = self._home.agent(agent)
         archived = self._home.agents / ARCHIVE / agent
-        return AgentHome(archived) if not home.path.exists() and archived.exists() else home
+        return AgentHome(archived) if not is_folder(home.path) and is_folder(archived) else home
 
 
 def newest_ts(segment: Segment) -> float:
@@ -277,6 +328,6 @@ def name_of(address: str) -> str:
 
 def _current_run(home: AgentHome) -> str | None:
     try:
-        return Agent.model_validate_json(home.record.read_bytes()).run
+        return Agent.model_validate_json(read_bytes(home.record)).run
     except (OSError, ValidationError):
         return None

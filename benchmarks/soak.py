@@ -1,8 +1,8 @@
 """A soak of the recorder: a million events of 200 agents, and what they cost to write and to read.
 
-The recorder's own code writes them to disk in batches as the router delivers them, with a sync for
-each agent and batch. Some reports are delivered again, and now and then the recorder is opened anew,
-as after a death. At the end every log must have each event once, under one number after the other.
+The recorder's own code writes them to disk in batches as the router delivers them, synced before
+the next one. Some reports are delivered again, and now and then the recorder is opened anew, as
+after a death. At the end every log must have each event once, under one number after the other.
 
     python -m benchmarks.soak [--events 1000000] [--agents 200] [--json]
 """
@@ -20,7 +20,6 @@ import click
 
 from actors.event_log import EventLog
 from actors.recorder import BATCH, Recorder
-from agiraph.clock import SystemClock
 from agiraph.config import load_config
 from agiraph.ids import AgentId
 from agiraph.log import logger
@@ -111,8 +110,8 @@ def measure(events: int, agents: int) -> Result:
 
 def _record(home: Home, traffic: Traffic, events: int) -> tuple[float, float]:
     """Return the seconds that writing took, and those of the processor."""
-    config, clock, log = load_config(), SystemClock(), logger()
-    recorder = Recorder(home, log, config.retention, clock)
+    kept, log = load_config().retention, logger()
+    recorder = Recorder(home, log, kept)
     seconds = processor = 0.0
     deaths = 0
     for batch in traffic.batches(events):
@@ -120,7 +119,7 @@ def _record(home: Home, traffic: Traffic, events: int) -> tuple[float, float]:
         if traffic.count * (DEATHS + 1) > events * (deaths + 1):
             deaths += 1
             recorder.close()
-            recorder = Recorder(home, log, config.retention, clock)
+            recorder = Recorder(home, log, kept)
         recorder.record(batch)
         seconds += time.monotonic() - at
         processor += time.process_time() - used

@@ -140,6 +140,7 @@ class Journal:
         is passed over, and `since` is then None.
         """
         self.path = path
+        self.is_behind = False
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             is_new = os.fstat(self._fd).st_size == 0
@@ -179,15 +180,26 @@ class Journal:
 
     def append(self, *records: JsonObject) -> int:
         """Write records in one piece and wait until they are on disk; return how many now stand."""
+        self.write(*records)
+        self.sync()
+        return self.count
+
+    def write(self, *records: JsonObject) -> None:
+        """Write records in one piece; they count when `sync` has returned. Raises OSError."""
         if not records:
-            return self.count
+            return
         data = b"".join(encode_record(record) for record in records)
         _append(self._fd, data)
-        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        self.is_behind = True
         self.count += len(records)
         self._offset += len(data)
         self._last = _last_of(data)
-        return self.count
+
+    def sync(self) -> None:
+        """Wait until what was written is on disk; OSError."""
+        if self.is_behind:
+            os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+            self.is_behind = False
 
     def close(self) -> None:
         """Close the file."""

@@ -106,7 +106,7 @@ class SegmentedJournal:
         if since is None:
             seal_outgrown(path, most_bytes)
         self._journal: Journal | None = Journal(path, since.mark if since else None)
-        self.records = self._journal.records
+        self.records, self._journal.records = self._journal.records, []
         if since and self._journal.since:
             self.base = since.base
         else:
@@ -127,19 +127,35 @@ class SegmentedJournal:
 
         They are on disk when it returns. Raises OSError.
         """
+        self.write(*records)
+        self.sync()
+        return self.count
+
+    def write(self, *records: JsonObject) -> None:
+        """Write records in one piece; they count when `sync` has returned. Raises OSError."""
         if not records:
-            return self.count
+            return
         if self._journal and self._journal.mark.offset >= self._most_bytes:
             self._turn()
         if self._journal is None:
             self._journal = Journal(self.path)
-        self._journal.append(*records)
-        return self.count
+        self._journal.write(*records)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that may not be on disk yet."""
+        return self._journal is not None and self._journal.is_behind
+
+    def sync(self) -> None:
+        """Wait until what was written is on disk; OSError."""
+        if self._journal:
+            self._journal.sync()
 
     def _turn(self) -> None:
         """Make the active file a full segment."""
         assert self._journal is not None
         last = self.count
+        self._journal.sync()
         self._journal.close()
         self._journal = None
         move(self.path, segment_path(self.path, self.base + 1, last))
@@ -157,8 +173,9 @@ class SegmentedJournal:
         return [record for piece in pieces for record in piece]
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, which is on disk then."""
         if self._journal:
+            self._journal.sync()
             self._journal.close()
 
 

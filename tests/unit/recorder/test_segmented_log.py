@@ -48,22 +48,9 @@ def seqs(log: EventLog, after: int = 0) -> list[int]:
     return [one.seq for one in log.page(after, 10_000)]
 
 
-class Now:
-    """A clock that is set by hand."""
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-
-    def now(self) -> float:
-        return self.at
-
-    def monotonic(self) -> float:
-        return self.at
-
-
 def opened(home: Home, now: float = 0.0, **retention: Any) -> recorder.Recorder:
     kept = load_config().retention.model_copy(update={"segment_bytes": BYTES, **retention})
-    return recorder.Recorder(home, SilentLog(), kept, Now(now))
+    return recorder.Recorder(home, SilentLog(), kept, lambda: now)
 
 
 def reported(*numbers: int, agent: str = "a-1", ts: float | None = None) -> Any:

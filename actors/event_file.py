@@ -17,7 +17,7 @@ from agiraph.storage.journal import JsonObject, parse_line, read_tail
 from agiraph.storage.segment_reader import SegmentReader
 from agiraph.storage.segments import SEGMENT_BYTES, Place, SegmentedJournal
 
-REMEMBERED: Final = 1_000
+REMEMBERED: Final = 500
 """Sources in memory for each open log."""
 
 TAIL_BYTES: Final = 1 << 18

@@ -39,7 +39,11 @@ class SegmentReader:
         self._name = str(path)
         self._sealed: list[Segment] = []
         self.begun = 0
-        self._forget(0)
+        self._base = self._last = 0
+        self._inode = self._end = self._changed = 0
+        self._known = b""
+        self._places = [0]
+        self._latest: dict[int, bytes] = {}
 
     def last(self) -> int:
         """Return the number of the last record, 0 if there is none. Raises OSError."""
@@ -166,11 +170,10 @@ class SegmentReader:
 
     def _forget(self, base: int) -> None:
         self._base = self._last = base
-        self._inode = 0
-        self._end = self._changed = 0
+        self._inode = self._end = self._changed = 0
         self._known = b""
         self._places = [0]
-        self._latest: dict[int, bytes] = {}
+        self._latest = {}
         self.begun += 1
 
 

@@ -19,8 +19,8 @@ from agiraph.event_filter import EventFilter
 from agiraph.ids import AgentId
 from agiraph.messages import ReportEvents
 from agiraph.models import Event
-from agiraph.storage import segments
 from agiraph.storage.home import Home
+from agiraph.storage.journal import Journal
 from agiraph.storage.segments import segments_of
 from tests.fakes.line import SilentLog, arrived
 
@@ -89,16 +89,15 @@ def test_opening_reads_no_more_however_long_the_log_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    real = segments.Journal
 
     def journal(path: Path, *since: Any) -> Any:
-        found = real(path, *since)
+        found = Journal(path, *since)
         read.extend(str(one["seq"]) for one in found.records)
         return found
 
     path = tmp_path / "events.jsonl"
     before = filled(path, 400).close()
-    monkeypatch.setattr(segments, "Journal", journal)
+    monkeypatch.setattr("agiraph.storage.segments.Journal", journal)
     EventFile(path, BYTES).close()
     assert 0 < len(read) < 20, "the active file alone"
     read.clear()

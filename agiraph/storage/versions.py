@@ -1,0 +1,146 @@
+"""Versions: which version each kind of file in a home has, and how an older one becomes it.
+
+A file says its version so; one that says none has version 1:
+
+    journal     its first record is {"version": N}
+    JSON        its field `version`, a number
+    SQLite      PRAGMA user_version
+
+`KINDS` has a line for each. To change what a kind of file means, add a step to its line: the step
+turns one record of a journal (one object of a JSON file, one open database) of the version before
+into the new one, and the kind's version grows by one. A file of a newer version than its line knows
+is refused by name (`TooNew`) before anything in it is read: the process that needs it says so and
+does not start; where it is one agent's file, that agent alone is left out.
+
+What is made anew whenever it cannot be read has no version: snapshots, the catalogs of servers of
+tools, what a run began with (`.memory-at-start.json`, `.tools-at-start.json`), attempts, addresses.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from agiraph.errors import Corrupt
+
+JsonObject = dict[str, Any]
+Step = Callable[[JsonObject], JsonObject]
+Form = Literal["journal", "json", "sqlite"]
+
+FIELD: Final = "version"
+LONGEST_HEAD: Final = 256
+
+
+class TooNew(Corrupt):
+    """A file was written by a newer Agiraph."""
+
+    def __init__(self, path: Path | str, version: int, known: int) -> None:
+        """Name the file, its version and the highest that is known."""
+        super().__init__(
+            f"{path} was written by a newer Agiraph: its version is {version},"
+            f" this one knows up to {known}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of file: what its name is like, its form, and its steps from version 1 on.
+
+    A step of a database is SQL.
+    """
+
+    name: str
+    form: Form
+    steps: tuple[Step, ...] = ()
+    sql: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> int:
+        """The version that is written now."""
+        return 1 + len(self.steps) + len(self.sql)
+
+
+KINDS: Final = (
+    Kind("agent.json", "json"),
+    Kind("triggers.json", "json"),
+    Kind("doors.json", "json"),
+    Kind("tokens.json", "json"),
+    Kind("tracing.json", "json"),
+    Kind("events.jsonl", "journal"),
+    Kind("conversation.jsonl", "journal"),
+    Kind("journal.jsonl", "journal"),
+    Kind("context.jsonl", "journal"),
+    Kind(".journal.jsonl", "journal"),
+    Kind("questions.jsonl", "journal"),
+    Kind("inbox.jsonl", "journal"),
+    Kind("repeats.jsonl", "journal"),
+    Kind("dead.jsonl", "journal"),
+    Kind("channels.jsonl", "journal"),
+    Kind("children.journal", "journal"),
+    Kind("usage.db", "sqlite"),
+)
+"""Without two that have tables of their own where they are written: `mailboxes.db`
+(`transport/mailbox_file.py`) and the recordings (`agiraph/providers/recording.py`).
+"""
+
+UNKNOWN: Final = Kind("*", "journal")
+
+
+def kind_of(path: Path) -> Kind:
+    """Return the kind of a file; of one that no line names, one that has no steps."""
+    return next((kind for kind in KINDS if kind.name == path.name), UNKNOWN)
+
+
+def version_of(record: object) -> int:
+    """Return the version that a JSON value says; 1 if it says none."""
+    said = record.get(FIELD) if isinstance(record, dict) else None
+    return said if isinstance(said, int) and not isinstance(said, bool) else 1
+
+
+def read_object(path: Path, data: bytes | str, kind: Kind | None = None) -> Any:
+    """Return what a JSON file holds, in today's form. Raises TooNew, ValueError."""
+    kind = kind or kind_of(path)
+    value = json.loads(data)
+    version = version_of(value)
+    if version > kind.version:
+        raise TooNew(path, version, kind.version)
+    for step in kind.steps[version - 1 :]:
+        value = step(value)
+    return value
+
+
+def head_version(path: Path, head: bytes, kind: Kind | None = None) -> tuple[int, int]:
+    """Return a journal's version and where its records begin, by its first bytes.
+
+    Raises TooNew.
+    """
+    line, newline, _ = head[:LONGEST_HEAD].partition(b"\n")
+    if not newline or not line.startswith(b'{"version":'):
+        return 1, 0
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return 1, 0
+    if record.keys() - {"crc"} != {FIELD}:
+        return 1, 0
+    version, known = version_of(record), (kind or kind_of(path)).version
+    if version > known:
+        raise TooNew(path, version, known)
+    return version, len(line) + 1
+
+
+def migrate_database(db: sqlite3.Connection, path: Path, kind: Kind | None = None) -> None:
+    """Bring an open database up to today's version, each step in one transaction.
+
+    One that says 0 is of version 1, or new. Raises TooNew, sqlite3.Error.
+    """
+    kind = kind or kind_of(path)
+    (said,) = db.execute("PRAGMA user_version").fetchone()
+    if said > kind.version:
+        raise TooNew(path, said, kind.version)
+    for number, step in enumerate(kind.sql[max(said, 1) - 1 :], max(said, 1) + 1):
+        db.executescript(f"BEGIN; {step}; PRAGMA user_version = {number}; COMMIT;")
+    if said == 0:
+        db.execute(f"PRAGMA user_version = {kind.version}")

@@ -91,8 +91,8 @@ class Shelf:
             more = (f"... {len(names) - LISTED} more",) if len(names) > LISTED else ()
             raise unknown("memory file", path, (*names[:LISTED], *more))
         text = read_shown(file, self._most_bytes)
-        more = _size(file) - self._most_bytes
-        return f"{text}\n[... {more} bytes more]" if more > 0 else text
+        left = _size(file) - self._most_bytes
+        return f"{text}\n[... {left} bytes more]" if left > 0 else text
 
     @property
     def _most_bytes(self) -> int:

@@ -26,7 +26,7 @@ MAIN = "MEMORY.md"
 FOLDER = "memory/"
 SUFFIX = ".md"
 DEEPEST = 5
-BYTES_READ = 1_000_000
+BYTES_A_CHARACTER = 4
 LISTED = 40
 
 Resolve = Callable[[str], Path]
@@ -71,8 +71,13 @@ class Shelf:
         return main + [name for name in _plain_names(folder) if name.endswith(SUFFIX)]
 
     def documents(self) -> dict[str, str]:
-        """Return the text of every file by its name."""
-        return {name: read_shown(self._file(name), BYTES_READ) for name in self.names()}
+        """Return the text of every file by its name, as many as a memory may have."""
+        texts: dict[str, str] = {}
+        room = self._bounds.total_limit
+        for name in self.names()[: self._bounds.max_files]:
+            texts[name] = read_shown(self._file(name), min(room, self._most_bytes))
+            room -= len(texts[name].encode())
+        return texts
 
     def read(self, path: str, resolve: Resolve) -> str:
         """Return a file's text; InvalidInput lists the names if there is no such file.
@@ -85,7 +90,14 @@ class Shelf:
             names = self.names()
             more = (f"... {len(names) - LISTED} more",) if len(names) > LISTED else ()
             raise unknown("memory file", path, (*names[:LISTED], *more))
-        return read_shown(file, BYTES_READ)
+        text = read_shown(file, self._most_bytes)
+        left = _size(file) - self._most_bytes
+        return f"{text}\n[... {left} bytes more]" if left > 0 else text
+
+    @property
+    def _most_bytes(self) -> int:
+        """How much of a file is read: a command of a model may have made it larger than we do."""
+        return self._bounds.file_limit * BYTES_A_CHARACTER
 
     def name_of(self, path: str) -> str:
         """Return the name that a model's path means; InvalidInput if it can be none."""
@@ -116,7 +128,7 @@ class Shelf:
         """
         name = self.name_of(path)
         file = resolve(self._scoped(name))
-        old = read_shown(file, BYTES_READ) if is_file(file) else None
+        old = read_shown(file, self._most_bytes) if is_file(file) else None
         if not content.strip():
             return self._remove(name, file, old)
         is_log = DAILY.fullmatch(name) is not None

@@ -209,10 +209,11 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
     """Return the beginning of a text that is only shown, `most` bytes of it.
 
-    "" if there is none, or if what stands there is not safe to read.
+    "" if there is none, or if what stands there is not safe to read. NUL characters are left out:
+    a file that was made long without being written is full of them.
     """
     try:
-        return read_part(path, 0, most)[0].decode("utf-8", "replace")
+        return read_part(path, 0, most)[0].replace(b"\0", b"").decode("utf-8", "replace")
     except OSError:
         return ""
 

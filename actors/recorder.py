@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from actors.event_file import EventFile, Shut
 from actors.event_log import DELETED
 from actors.launch import Launch
@@ -42,6 +40,7 @@ from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
 from agiraph.storage.retention import outlived
 from agiraph.storage.segments import Segment, seal_outgrown, segments_of
+from agiraph.storage.versions import TooNew, read_object
 from transport.endpoint import Received
 
 BATCH = 256
@@ -328,6 +327,6 @@ def name_of(address: str) -> str:
 
 def _current_run(home: AgentHome) -> str | None:
     try:
-        return Agent.model_validate_json(read_bytes(home.record)).run
-    except (OSError, ValidationError):
+        return Agent.model_validate(read_object(home.record, read_bytes(home.record))).run
+    except (OSError, ValueError, TooNew):
         return None

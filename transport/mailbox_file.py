@@ -233,23 +233,28 @@ class MailboxFile:
             (verdict,) = db.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise _Corrupt(verdict)
+            version = self._version(db)  # before anything is written to it
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA synchronous = {self._durability.upper()}")
             db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-            self._migrate(db)
+            self._migrate(db, version)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
-        (version,) = db.execute("PRAGMA user_version").fetchone()
+    def _version(self, db: sqlite3.Connection) -> int:
+        """Return how many migrations were applied; raises StoreRefused."""
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
         if version > len(MIGRATIONS):
             raise StoreRefused(
                 f"{self._path} was written by a newer Agiraph:"
                 f" its version is {version}, this one knows up to {len(MIGRATIONS)}"
             )
+        return version
+
+    def _migrate(self, db: sqlite3.Connection, version: int) -> None:
         for number, step in enumerate(MIGRATIONS[version:], version + 1):
             db.executescript(f"BEGIN; {step} PRAGMA user_version = {number}; COMMIT;")
 

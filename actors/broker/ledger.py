@@ -11,6 +11,7 @@ from actors.broker.limits import Limits
 from actors.broker.spending import Line, Spending
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
+from agiraph.storage.versions import migrate_database
 from agiraph.turns import Usage, UsageBy, UsageRow
 
 Outcome = Literal["answered", "failed", "cancelled"]
@@ -67,9 +68,14 @@ class Ledger:
     """The open database; a row is on disk when `write` returns."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the ledger at `path`; sqlite3.Error if it is no ledger."""
+        """Open or create the ledger at `path`; TooNew, sqlite3.Error if it is no ledger."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path, isolation_level=None)
+        try:
+            migrate_database(self._db, path)
+        except BaseException:
+            self._db.close()
+            raise
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(SCHEMA)

@@ -11,11 +11,13 @@ from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from agiraph.providers.prices import load_prices
 from agiraph.providers.registry import load_presets
+from agiraph.storage.versions import refuse_newer
 
 
 async def serve(runtime: Runtime) -> None:
     """Answer model calls until told to stop."""
     home = runtime.home
+    refuse_newer(home.system.doors)  # it is read when the first door opens
     presets = load_presets(home.path / "providers.yaml")
     prices = load_prices(home.path / "prices.yaml")
     services = Services(runtime.config, presets, dict(os.environ))

@@ -61,7 +61,7 @@ class Shelf:
         try:
             text = read_bytes(path).decode()
             if len(text) > EMPTY_BYTES:
-                self.books[agent] = Book.read(agent, text, self._bounds)
+                self.books[agent] = Book.read(agent, text, self._bounds, path)
         except FileNotFoundError:
             return
         except (Corrupt, UnicodeDecodeError, OSError) as error:

@@ -21,6 +21,7 @@ from agiraph.storage.files import (
     status_of,
 )
 from agiraph.storage.home import AgentHome, RunHome, plan_copy
+from agiraph.storage.versions import read_object
 
 RESULT_IN_MEMORY = 2000
 SHOWN_OF_MEMORY = 24_000
@@ -47,10 +48,10 @@ class AgentFiles:
                 replace_file(path, text)
 
     def load_agent(self) -> Agent | None:
-        """Return the agent's record as it was written last."""
+        """Return the agent's record as it was written last; TooNew, ValueError, OSError."""
         if not is_file(self.home.record):
             return None
-        return Agent.model_validate_json(read_bytes(self.home.record))
+        return Agent.model_validate(read_object(self.home.record, read_bytes(self.home.record)))
 
     def save_agent(self, agent: Agent) -> None:
         """Replace the agent's record."""

@@ -10,6 +10,7 @@ from agiraph.api import AgentSummary, ApiError
 from agiraph.ids import AgentId
 from agiraph.models import Agent
 from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.versions import TooNew, read_object
 
 ARCHIVE = ".archive"
 MOST_PATHS = 1024
@@ -108,11 +109,14 @@ class Agents:
             known = self._read.get(home.path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            agent = Agent.model_validate_json(home.record.read_bytes())
+            agent = Agent.model_validate(read_object(home.record, home.record.read_bytes()))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except ValidationError as error:
-            raise ApiError(500, f"{home.record} is damaged: {error.errors()[0]['msg']}") from error
+        except TooNew as error:
+            raise ApiError(500, str(error)) from error
+        except ValueError as error:
+            wrong = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            raise ApiError(500, f"{home.record} is damaged: {wrong}") from error
         if agent.id != home.path.name:
             raise ApiError(500, f"{home.record} holds another agent, '{agent.id}'")
         self._read[home.path] = (stamp, agent)

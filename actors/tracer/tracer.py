@@ -13,13 +13,12 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
-from agiraph.storage.files import UnsafeFile, replace_file
+from agiraph.storage.files import UnsafeFile, read_bytes, replace_file
 from agiraph.storage.home import Home
+from agiraph.storage.versions import FIELD, TooNew, read_object
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
 
@@ -135,8 +134,9 @@ class Tracer:
 
     def _name_of(self, agent: str) -> str:
         try:
-            return Agent.model_validate_json(self._home.agent(agent).record.read_bytes()).name
-        except (OSError, ValidationError):
+            record = self._home.agent(agent).record
+            return Agent.model_validate(read_object(record, read_bytes(record))).name
+        except (OSError, ValueError, TooNew):
             return ""
 
     def _save(self) -> None:
@@ -146,10 +146,10 @@ class Tracer:
 
 
 def _load(file: Path) -> dict[str, State] | None:
-    """Return what was kept, None if nothing was."""
+    """Return what was kept, None if nothing was; Corrupt."""
     try:
-        kept = json.loads(file.read_bytes())
-        return {agent: State(**state) for agent, state in kept.items()}
+        kept = read_object(file, read_bytes(file))
+        return {agent: State(**state) for agent, state in kept.items() if agent != FIELD}
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError) as error:

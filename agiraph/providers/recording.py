@@ -108,7 +108,9 @@ def read_recording(lines: Iterable[str], name: str) -> list[Recorded]:
         except ValidationError:
             continue
         if line.v != VERSION:
-            raise InvalidInput(f"{name}: is a recording of another version ({line.v})")
+            raise InvalidInput(
+                f"{name}: is a recording of version {line.v}, this Agiraph knows {VERSION}"
+            )
         before = known.get(line.entity)
         call = _whole(line, before, place)
         if before is not None and call.number == before.number:

@@ -20,7 +20,15 @@ from types import TracebackType
 from typing import Any
 
 from agiraph.errors import Corrupt
-from agiraph.storage.files import open_file, read_descriptor, replace_bytes, sync_folder, write_all
+from agiraph.storage.files import (
+    open_file,
+    read_descriptor,
+    read_part,
+    replace_bytes,
+    sync_folder,
+    write_all,
+)
+from agiraph.storage.versions import FIELD, LONGEST_HEAD, Kind, head_version, kind_of
 
 JsonObject = dict[str, Any]
 
@@ -107,9 +115,36 @@ def read_journal(path: Path) -> list[JsonObject]:
         data = read_descriptor(fd)
     finally:
         os.close(fd)
-    records = split_records(data, str(path))[0]
+    return _read(path, data, kind_of(path))
+
+
+def _read(path: Path, data: bytes, kind: Kind) -> list[JsonObject]:
+    """Return the records of a whole journal in today's form."""
+    version, begin = head_version(path, data, kind)
+    records = split_records(data[begin:], str(path), begin)[0]
     _refuse_if_told(records)
+    for step in kind.steps[version - 1 :]:
+        records = [step(record) for record in records]
     return records
+
+
+def _migrate(path: Path, kind: Kind) -> None:
+    """Rewrite a journal of an older version, in one step; TooNew if it is of a newer one."""
+    try:
+        head = read_part(path, 0, LONGEST_HEAD)[0]
+    except FileNotFoundError:
+        return
+    if head and head_version(path, head, kind)[0] < kind.version:
+        fd = open_file(path)
+        try:
+            records = _read(path, read_descriptor(fd), kind)
+        finally:
+            os.close(fd)
+        replace_bytes(path, _head(kind) + b"".join(map(encode_record, records)), 0o600)
+
+
+def _head(kind: Kind) -> bytes:
+    return encode_record({FIELD: kind.version})
 
 
 def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
@@ -133,19 +168,24 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 class Journal:
     """One open journal; `records` are those that stood in it (after `since`) when it was opened."""
 
-    def __init__(self, path: Path, since: Mark | None = None) -> None:
+    def __init__(self, path: Path, since: Mark | None = None, kind: Kind | None = None) -> None:
         """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
 
         With `since`, only what stands behind that mark is read; a mark that is not of this journal
-        is passed over, and `since` is then None.
+        is passed over, and `since` is then None. A journal of an older version is rewritten first.
         """
         self.path = path
+        kind = kind or kind_of(path)
+        _migrate(path, kind)
         self.is_behind = False
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             is_new = os.fstat(self._fd).st_size == 0
             self.since = since if since and self._has(since) else None
-            self._load(self.since or Mark(0, 0, ""))
+            if is_new and kind.version > 1:
+                write_all(self._fd, _head(kind))
+            _, begin = head_version(path, read_descriptor(self._fd, 0, LONGEST_HEAD), kind)
+            self._load(self.since or Mark(0, begin, ""))
             if is_new:
                 sync_folder(path.parent)
         except BaseException:
@@ -165,7 +205,7 @@ class Journal:
             self.records, whole = split_records(data, str(self.path), since.offset)
         except Damaged as damage:
             raise _set_aside(self.path, read_descriptor(self._fd), damage) from None
-        if since.offset == 0:
+        if since.count == 0:
             _refuse_if_told(self.records)
         if whole < len(data):
             os.ftruncate(self._fd, since.offset + whole)

@@ -15,6 +15,7 @@ from typing import BinaryIO, Final
 from agiraph.errors import Corrupt
 from agiraph.storage.files import open_file
 from agiraph.storage.segments import Segment, segments_of, seq_of
+from agiraph.storage.versions import head_version
 
 STRIDE: Final = 256
 LATEST: Final = 64
@@ -142,6 +143,7 @@ class SegmentReader:
         """Return how many records stand before the active file."""
         sealed = self._sealed[-1].last if self._sealed else 0
         line = file.readline()
+        head_version(self._path, line)
         base = _seq(line) - 1 if line.endswith(b"\n") else sealed
         if base < 0:
             return sealed

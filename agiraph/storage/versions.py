@@ -19,11 +19,13 @@ tools, what a run began with (`.memory-at-start.json`, `.tools-at-start.json`), 
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from agiraph.errors import Corrupt
+from agiraph.storage.files import read_bytes, read_part
 
 JsonObject = dict[str, Any]
 Step = Callable[[JsonObject], JsonObject]
@@ -31,6 +33,8 @@ Form = Literal["journal", "json", "sqlite"]
 
 FIELD: Final = "version"
 LONGEST_HEAD: Final = 256
+USER_VERSION: Final = slice(60, 64)
+"""Where a SQLite file has it (https://www.sqlite.org/fileformat2.html, section 1.3)."""
 
 
 class TooNew(Corrupt):
@@ -134,13 +138,37 @@ def head_version(path: Path, head: bytes, kind: Kind | None = None) -> tuple[int
 def migrate_database(db: sqlite3.Connection, path: Path, kind: Kind | None = None) -> None:
     """Bring an open database up to today's version, each step in one transaction.
 
-    One that says 0 is of version 1, or new. Raises TooNew, sqlite3.Error.
+    One that says 0 is of version 1, or new and empty. Raises TooNew, sqlite3.Error.
     """
     kind = kind or kind_of(path)
     (said,) = db.execute("PRAGMA user_version").fetchone()
     if said > kind.version:
         raise TooNew(path, said, kind.version)
-    for number, step in enumerate(kind.sql[max(said, 1) - 1 :], max(said, 1) + 1):
-        db.executescript(f"BEGIN; {step}; PRAGMA user_version = {number}; COMMIT;")
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if said == 0:
-        db.execute(f"PRAGMA user_version = {kind.version}")
+        said = 1 if tables else kind.version
+        db.execute(f"PRAGMA user_version = {said}")
+    for number, step in enumerate(kind.sql[said - 1 :], said + 1):
+        db.executescript(f"BEGIN; {step}; PRAGMA user_version = {number}; COMMIT;")
+
+
+def refuse_newer(path: Path, kind: Kind | None = None) -> None:
+    """Raise TooNew if a newer version wrote this file; what else is wrong with it is not told.
+
+    Raises OSError, but not for a file that is missing.
+    """
+    kind = kind or kind_of(path)
+    try:
+        data = read_bytes(path) if kind.form == "json" else read_part(path, 0, LONGEST_HEAD)[0]
+    except FileNotFoundError:
+        return
+    match kind.form:
+        case "journal":
+            head_version(path, data, kind)
+        case "json":
+            with suppress(ValueError):
+                read_object(path, data, kind)
+        case "sqlite":
+            said = int.from_bytes(data[USER_VERSION], "big")
+            if said > kind.version:
+                raise TooNew(path, said, kind.version)

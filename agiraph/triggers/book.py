@@ -7,11 +7,13 @@ the outbox, and after a crash delivers it again: the receiver knows the id.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from agiraph.errors import Corrupt, IllegalTransition, unknown
 from agiraph.ids import AgentId, derived_message_id
 from agiraph.models import Event
 from agiraph.record import Record
+from agiraph.storage.versions import read_object
 from agiraph.triggers.due import first_due, judge, next_due
 from agiraph.triggers.matching import fits, told
 from agiraph.triggers.records import (
@@ -67,15 +69,17 @@ class Book:
     # --- on disk ---------------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, agent: AgentId, text: str, bounds: Bounds) -> "Book":
+    def read(
+        cls, agent: AgentId, text: str, bounds: Bounds, path: Path = Path("triggers.json")
+    ) -> "Book":
         """Return the book that `write` made; an older home's empty list is an empty book.
 
-        Raises Corrupt.
+        Raises Corrupt, which names `path` if a newer version wrote it.
         """
         if text.strip() in ("", "[]"):
             return cls(agent, bounds)
         try:
-            page = Page.model_validate_json(text)
+            page = Page.model_validate(read_object(path, text))
         except ValueError as error:
             raise Corrupt(f"the triggers of agent '{agent}' cannot be read: {error}") from None
         triggers = {trigger.id: trigger for trigger in page.triggers}

@@ -24,6 +24,7 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     home.check_home,
     home.check_privacy,
     home.check_files,
+    home.check_versions,
     home.check_settings,
     home.check_approvals,
     home.check_supervisor,

@@ -14,9 +14,12 @@ from agiraph.config import load_config
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.storage.files import entries, open_file
 from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.versions import Kind, TooNew, refuse_newer
 from cli.checkup.check import Check, Patient, other_home
+from transport.mailbox_file import MIGRATIONS
 
 RUNS_CHECKED: Final = 20
+MAILBOXES: Final = Kind("mailboxes.db", "sqlite", sql=MIGRATIONS[1:])
 ODD_SHOWN: Final = 5
 LONGEST_SOCKET_PATH: Final = 107 if sys.platform == "linux" else 103
 
@@ -64,14 +67,46 @@ def check_files(patient: Patient) -> Check:
     return Check("files", "fail", detail, "look at it, then move it away; services look again")
 
 
-def odd_places(agent: AgentHome) -> list[str]:
-    """Return what is wrong with the files and folders of an agent that services open."""
+def check_versions(patient: Patient) -> Check:
+    """No file of the home was written by a newer Agiraph."""
+    home = patient.home
+    system, human = home.system, home.human
+    files = [system.children, system.usage, system.doors, system.tracing, human.questions]
+    files += [human.inbox, human.repeats, human.dead, human.channels, human.tokens]
+    files += [path for agent in _agents(home) for path in files_of(agent)]
+    newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
+    told = [one for one in newer if one]
+    if not told:
+        return Check("versions", "ok", "this version can read every file of the home")
+    more = f" and {len(told) - ODD_SHOWN} more" if len(told) > ODD_SHOWN else ""
+    advice = "install that version again, or use another home"
+    return Check("versions", "fail", f"{'; '.join(told[:ODD_SHOWN])}{more}", advice)
+
+
+def _newer(path: Path, kind: Kind | None = None) -> str:
+    try:
+        refuse_newer(path, kind)
+    except TooNew as error:
+        return str(error)
+    except OSError:
+        pass  # `check_files` tells it
+    return ""
+
+
+def files_of(agent: AgentHome) -> list[Path]:
+    """Return the files of an agent that services open."""
     files = [agent.record, agent.conversation, agent.events, agent.triggers]
-    folders = [agent.path, agent.memory, agent.runs]
     for run in _latest_runs(agent):
         files += [run.journal, run.context_journal, run.messages / ".journal.jsonl"]
+    return files
+
+
+def odd_places(agent: AgentHome) -> list[str]:
+    """Return what is wrong with the files and folders of an agent that services open."""
+    folders = [agent.path, agent.memory, agent.runs]
+    for run in _latest_runs(agent):
         folders += [run.path, run.messages, run.nodes, run.workers]
-    wrong = [_wrong_with(path, open_file) for path in files]
+    wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
     wrong += [_wrong_with(path, entries) for path in folders]
     return [told for told in wrong if told]
 

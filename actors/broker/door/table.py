@@ -7,7 +7,6 @@ before anybody is answered.
 
 import hashlib
 import hmac
-import json
 import secrets
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from pydantic import Field
 
 from agiraph.door.grants import Grant
 from agiraph.record import Record
-from agiraph.storage.files import replace_bytes
+from agiraph.storage.files import read_bytes, replace_bytes
+from agiraph.storage.versions import read_object
 
 TOKEN_PREFIX = "agd-"
 
@@ -108,7 +108,7 @@ def _read(path: Path) -> tuple[_Saved, str]:
     """Return the file's contents, or none of its own making and what is wrong with it."""
     fresh = _Saved(key=secrets.token_hex(32))
     try:
-        saved = _Saved.model_validate(json.loads(path.read_bytes()))
+        saved = _Saved.model_validate(read_object(path, read_bytes(path)))
         bytes.fromhex(saved.key)
     except FileNotFoundError:
         return fresh, ""

@@ -6,7 +6,6 @@ named token and session (fails closed); the home's own token, a file of its own,
 """
 
 import asyncio
-import json
 import secrets
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +20,7 @@ from agiraph.api import ApiError
 from agiraph.api.access import HOME_TOKEN, NewToken, Scope
 from agiraph.clock import Clock
 from agiraph.storage.home import Home
+from agiraph.storage.versions import read_object
 
 TOKEN_MARK: Final = "agt_"
 """How a named token begins, so that people and scanners know one when they see it."""
@@ -253,11 +253,12 @@ class WhileValid:
 
 
 def _read(path: Path, clock: Clock, log: Any) -> Book:
+    """Return the keys that are kept; TooNew, OSError."""
     data = read_private(path)
     if data is None:
         return Book()
     try:
-        return Book.model_validate(json.loads(data))
+        return Book.model_validate(read_object(path, data))
     except ValueError as error:
         aside = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
         path.rename(aside)

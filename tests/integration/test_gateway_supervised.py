@@ -13,6 +13,8 @@ from agiraph.api import AgentSummary, CreateAgent
 from agiraph.client import Client, NotReachable
 from agiraph.following import Follower
 from agiraph.models import Event
+from agiraph.storage.home import Home
+from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands
 
 DEADLINE_SECONDS = 30.0
@@ -22,6 +24,8 @@ DEADLINE_SECONDS = 30.0
 def supervised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, ExitStack]]:
     """A home with its supervisor, which the last test stops by closing the stack."""
     commands = Commands(tmp_path_factory.mktemp("supervised") / "home")
+    commands.home.mkdir(mode=0o700)
+    (commands.home / "agiraph.yaml").write_text("retention: {segment_bytes: 2000}\n")
     with ExitStack() as stack:
         stack.enter_context(commands.supervisor())
         yield commands.home, stack
@@ -74,6 +78,7 @@ def test_a_run_is_followed_without_gap_or_repeat_while_gateway_and_recorder_are_
     with follower:
         events += read_until(follower, "agent.completed")
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert len(segments_of(Home(home).agent(agent.id).events)) > 2
     counts = Counter(event.type for event in events)
     assert counts["agent.created"] == counts["agent.completed"] == 1
     with Client.for_home(home) as client:

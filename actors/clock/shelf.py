@@ -5,7 +5,7 @@ from typing import Any
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import AgentId
-from agiraph.storage.files import replace_file
+from agiraph.storage.files import UnsafeFile, entries, is_folder, read_bytes, replace_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.triggers.book import Book, Bounds
 
@@ -28,24 +28,32 @@ class Shelf:
     def load(self) -> None:
         """Read every book; a damaged one hides itself alone."""
         try:
-            folders = sorted(self._home.agents.iterdir())
+            found = entries(self._home.agents)
         except FileNotFoundError:
             return
-        for folder in folders:
-            if not folder.name.startswith("."):
-                self._load_one(AgentId(folder.name))
+        for one in found:
+            if one.kind != "folder":
+                self._log.warning("no agent's folder, passed over", name=one.name, is_a=one.kind)
+            elif not one.name.startswith("."):
+                self._load_one(AgentId(one.name))
 
     def _load_one(self, agent: AgentId) -> None:
         path = self._home.agent(agent).triggers
         try:
-            if path.stat().st_size <= EMPTY_BYTES:
-                return
-            self.books[agent] = Book.read(agent, path.read_text(encoding="utf-8"), self._bounds)
-        except (FileNotFoundError, NotADirectoryError):
+            data = read_bytes(path)
+            if len(data) > EMPTY_BYTES:
+                self.books[agent] = Book.read(agent, data.decode(), self._bounds)
+        except FileNotFoundError:
             return
-        except (Corrupt, UnicodeDecodeError) as error:
-            self._log.error("triggers cannot be read", agent=agent, reason=str(error))
-            self.damaged[agent] = Corrupt(f"{path}: {error}")
+        except (Corrupt, OSError, UnicodeDecodeError) as error:
+            self._hide(agent, error)
+
+    def _hide(self, agent: AgentId, error: Exception) -> None:
+        """Serve an agent whose file cannot be used no more; all others go on."""
+        path = self._home.agent(agent).triggers
+        self._log.error("triggers cannot be used", agent=agent, reason=str(error))
+        self.damaged[agent] = Corrupt(f"{path}: {error}")
+        self.forget(agent)
 
     def book(self, agent: AgentId) -> Book:
         """Return an agent's book, an empty one if it has none; Corrupt, or InvalidInput."""
@@ -53,18 +61,21 @@ class Shelf:
             raise self.damaged[agent]
         if agent in self.books:
             return self.books[agent]
-        if not self._folder(agent).path.is_dir():
+        if not is_folder(self._folder(agent).path):
             raise InvalidInput(f"there is no agent '{agent}'")
         return Book(agent, self._bounds)
 
     def save(self, book: Book) -> None:
         """Write a book down, unless its agent has been archived meanwhile; that one is let go."""
         home = self._folder(book.agent)
-        if not home.path.is_dir():
+        if not is_folder(home.path):
             self.forget(book.agent)
             return
         self.books[book.agent] = book
-        replace_file(home.triggers, book.write())
+        try:
+            replace_file(home.triggers, book.write())
+        except UnsafeFile as error:
+            self._hide(book.agent, error)
 
     def forget(self, agent: AgentId) -> None:
         """Let go of an agent that is there no more."""

@@ -20,7 +20,6 @@ links and are opened plainly; each such place says so (`tests/openings.py`).
 import errno
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -289,6 +288,25 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
             os.close(_step(path.name, above, str(path), make=False))
 
 
+def make_private_folder(path: Path) -> None:
+    """Make a folder that this user alone may enter, or close one of ours; UnsafeFile, OSError."""
+    make_folder(path, 0o700)
+    fd = _walk(path, make=False)
+    try:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid():
+            raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            _set_folder_mode(fd, 0o700)
+    finally:
+        os.close(fd)
+
+
+def _set_folder_mode(folder: int, mode: int) -> None:
+    # A path-only descriptor has no fchmod; macOS, which has no such descriptors, has no /proc.
+    os.chmod(folder if _PATH_ONLY == os.O_RDONLY else f"/proc/self/fd/{folder}", mode)
+
+
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on disk."""
     fd = _walk(path, make=False)
@@ -343,12 +361,22 @@ def entries(path: Path, most: int = MOST_ENTRIES) -> list[Entry]:
     """
     fd = _walk(path, make=False)
     try:
-        return sorted(_scan(fd, most), key=lambda entry: entry.name)
+        return sorted(scan(fd, most), key=lambda entry: entry.name)
     finally:
         os.close(fd)
 
 
-def _scan(fd: int, most: int) -> list[Entry]:
+def open_folder(path: Path) -> int:
+    """Return a descriptor of a folder, which can be listed by `scan`; UnsafeFile, OSError."""
+    fd = _walk(path, make=False)
+    try:
+        return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def scan(fd: int, most: int) -> list[Entry]:
+    """Return what stands in an open folder, in no order; of more than `most` names, any `most`."""
     listed = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
     found: list[Entry] = []
     try:
@@ -395,12 +423,71 @@ def remove_file(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it, or a file; links are removed, never followed."""
+    """Remove a folder with all that is in it, or a file; links are removed, never followed.
+
+    What was made unwritable goes too, and folders within folders of any depth. Raises UnsafeFile,
+    OSError; nothing happens if there is none.
+    """
     with suppress(FileNotFoundError), folder_of(path) as above:
-        if stat.S_ISDIR(os.stat(path.name, dir_fd=above, follow_symlinks=False).st_mode):
-            shutil.rmtree(path.name, dir_fd=above)
-        else:
-            os.unlink(path.name, dir_fd=above)
+        try:
+            _remove(path.name, above)
+        except PermissionError:
+            _let_us_write(above)
+            _remove(path.name, above)
+
+
+def _remove(name: str, above: int) -> None:
+    if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=above)
+        return
+    top = _open_to_empty(name, above)
+    try:
+        # A folder's folders are moved up before it goes: no depth needs more than two descriptors.
+        while folders := _empty(top, top):
+            for inner in folders:
+                fd = _open_to_empty(inner, top)
+                try:
+                    _empty(fd, top)
+                finally:
+                    os.close(fd)
+                os.rmdir(inner, dir_fd=top)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=above)
+
+
+def _open_to_empty(name: str, above: int) -> int:
+    fd = os.open(name, _PATH_ONLY | _FOLDER, dir_fd=above)
+    try:
+        _let_us_write(fd)
+        return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
+    finally:
+        os.close(fd)
+
+
+def _let_us_write(folder: int) -> None:
+    """Let this user list and change a folder that is open by path alone."""
+    if os.fstat(folder).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        _set_folder_mode(folder, stat.S_IRWXU)
+
+
+def _empty(folder: int, top: int) -> list[str]:
+    """Remove what is no folder, and return the folders; those of another folder go to `top`."""
+    with os.scandir(folder) as listed:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in listed]
+    for name, is_folder in found:
+        if not is_folder:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+        elif folder != top:
+            _move_up(name, folder, top)
+    return [name for name, is_folder in found if is_folder]
+
+
+def _move_up(name: str, folder: int, top: int) -> None:
+    """Give a folder another place and name; a moved folder must be writable itself."""
+    os.close(_open_to_empty(name, folder))
+    os.rename(name, secrets.token_hex(16), src_dir_fd=folder, dst_dir_fd=top)
 
 
 def move(source: Path, target: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from agiraph.client.door import is_held
 from agiraph.config import load_config
 from agiraph.errors import AgiraphError, InvalidInput
+from agiraph.storage.files import read_bytes, read_text
 from cli.checkup.check import Check, Patient, other_home
 
 LONGEST_SOCKET_PATH: Final = 107 if sys.platform == "linux" else 103
@@ -84,7 +85,7 @@ def check_supervisor(patient: Patient) -> Check:
         return Check("supervisor", "ok", detail, "agiraph-supervisor keeps one running")
     holder = _holder(home.system.lock)
     try:
-        address = json.loads(home.human.address.read_text(encoding="utf-8"))
+        address = json.loads(read_bytes(home.human.address, anyones=True))
         detail = f"{holder} holds the home; its API is {address['url']}"
         return Check("supervisor", "ok", detail)
     except (OSError, ValueError, KeyError, TypeError):
@@ -103,7 +104,7 @@ def check_socket(patient: Patient) -> Check:
 
 
 def _holder(lock: Path) -> str:
-    written = lock.read_text(encoding="utf-8", errors="replace").strip()
+    written = read_text(lock).strip()
     pid: Any = written
     try:
         value = json.loads(written)

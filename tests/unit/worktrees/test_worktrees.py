@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agiraph.errors import Refused
+from agiraph.storage.files import remove_tree
 from agiraph.worktrees.git import Git, GitFailed
 from agiraph.worktrees.merging import MergeConflict
 from agiraph.worktrees.names import FOLDER, PATCH
-from agiraph.worktrees.removing import remove_tree
 from agiraph.worktrees.source import NotUsable
 from agiraph.worktrees.worktree import FOLDED, READY, Committed, Worktree
 from tests.unit.worktrees.checkout import RUN, Checkout, needs_git

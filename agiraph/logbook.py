@@ -13,7 +13,7 @@ from typing import Any, Final
 from agiraph.errors import unknown
 from agiraph.event_filter import names_of
 from agiraph.log_file import SUFFIX, log_files
-from agiraph.storage.files import entries, open_file, read_bytes, status_of
+from agiraph.storage.files import UnsafeFile, entries, open_file, read_bytes, status_of
 
 JsonObject = dict[str, Any]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
@@ -132,7 +132,7 @@ class Tail:
     def _open(self, path: Path, from_start: bool) -> None:
         try:
             self._fd = open_file(path, anyones=True)
-        except FileNotFoundError:
+        except (FileNotFoundError, UnsafeFile):
             return
         if not from_start:
             os.lseek(self._fd, 0, os.SEEK_END)

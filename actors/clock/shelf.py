@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from actors.agent_folders import AgentFolders
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import AgentId
-from agiraph.storage.files import UnsafeFile, entries, is_folder, read_bytes, replace_file
+from agiraph.storage.files import UnsafeFile, is_folder, read_bytes, replace_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.triggers.book import Book, Bounds
 
@@ -27,15 +28,8 @@ class Shelf:
 
     def load(self) -> None:
         """Read every book; a damaged one hides itself alone."""
-        try:
-            found = entries(self._home.agents)
-        except FileNotFoundError:
-            return
-        for one in found:
-            if one.kind != "folder":
-                self._log.warning("no agent's folder, passed over", name=one.name, is_a=one.kind)
-            elif not one.name.startswith("."):
-                self._load_one(AgentId(one.name))
+        for name in AgentFolders(self._home.agents, self._log).names():
+            self._load_one(AgentId(name))
 
     def _load_one(self, agent: AgentId) -> None:
         path = self._home.agent(agent).triggers

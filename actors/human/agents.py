@@ -5,8 +5,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from actors.agent_folders import AgentFolders
 from agiraph.api import AgentSummary, ApiError
 from agiraph.ids import AgentId
+from agiraph.log import logger
 from agiraph.models import Agent
 from agiraph.storage.files import (
     UnsafeFile,
@@ -33,6 +35,9 @@ class Agents:
     def __init__(self, home: Home, folder: Path | None = None) -> None:
         """Read the agents of `home`, or those that lie in another folder."""
         self._folder = folder or home.agents
+        self._log = logger()
+        self._folders = AgentFolders(self._folder, self._log)
+        self._told: set[Path] = set()
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
         self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
         self._run = lru_cache(MOST_PATHS)(lambda id, run: self._home(id).run(run))
@@ -40,11 +45,7 @@ class Agents:
 
     def all(self) -> list[Agent]:
         """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
-        try:
-            names = _folders_in(self._folder)
-        except FileNotFoundError:
-            return []
-        homes = (self._home(name) for name in names)
+        homes = (self._home(name) for name in self._folders.names())
         found = [agent for home in homes if (agent := self._load_whole(home)) is not None]
         return sorted(found, key=lambda agent: (agent.created_at, agent.id))
 
@@ -89,9 +90,10 @@ class Agents:
     def runs_of(self, agent: Agent) -> list[str]:
         """Return the ids of an agent's runs, oldest first: they sort by time."""
         try:
-            return _folders_in(self.home_of(agent).runs)
+            found = entries(self.home_of(agent).runs)
         except (FileNotFoundError, UnsafeFile):
             return []
+        return [one.name for one in found if one.kind == "folder" and not one.name.startswith(".")]
 
     def archive(self, agent: Agent) -> Path:
         """Move an agent's folder, whose processes are all down, out of the way; return where."""
@@ -103,7 +105,12 @@ class Agents:
     def _load_whole(self, home: AgentHome) -> Agent | None:
         try:
             return self._load(home)
-        except ApiError:
+        except ApiError as error:
+            if home.path not in self._told:
+                self._told.add(home.path)
+                self._log.warning(
+                    "an agent is passed over", agent=home.path.name, reason=str(error)
+                )
             return None
 
     def _load(self, home: AgentHome) -> Agent | None:
@@ -127,12 +134,6 @@ class Agents:
             raise ApiError(500, f"{home.record} holds another agent, '{agent.id}'")
         self._read[home.path] = (stamp, agent)
         return agent
-
-
-def _folders_in(folder: Path) -> list[str]:
-    """Return the names of the folders in a folder, sorted, without the hidden ones."""
-    found = entries(folder)
-    return [one.name for one in found if one.kind == "folder" and not one.name.startswith(".")]
 
 
 def agent_summary(

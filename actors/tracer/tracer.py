@@ -15,10 +15,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from actors.agent_folders import AgentFolders
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
-from agiraph.storage.files import entries, read_bytes, replace_file
+from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
@@ -48,7 +49,7 @@ class Tracer:
         self._with_content = with_content
         self._file = home.system.tracing
         self._logs: dict[str, EventLog] = {}
-        self._odd: set[str] = set()
+        self._folders = AgentFolders(home.agents, log)
         self._news = asyncio.Event()
         self._states = _load(self._file)
         if self._states is None:
@@ -105,14 +106,7 @@ class Tracer:
         return True
 
     def _agents(self) -> list[str]:
-        try:
-            found = entries(self._home.agents)
-        except FileNotFoundError:
-            return []
-        for odd in (one for one in found if one.kind != "folder" and one.name not in self._odd):
-            self._odd.add(odd.name)
-            self._log.warning("no agent's folder, passed over", name=odd.name, is_a=odd.kind)
-        return [e.name for e in found if e.kind == "folder" and not e.name.startswith(".")]
+        return self._folders.names()
 
     def _events(self, agent: str) -> Iterator[Event]:
         """Yield all events of an agent."""

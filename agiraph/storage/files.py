@@ -29,10 +29,13 @@ from typing import Final, Literal
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_ENTRIES: Final = 100_000
+MOST_LEVELS: Final = 100
+AT_ONCE: Final = 1000
 PART_SUFFIX: Final = ".part"
 
 _PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
 _FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEP: Final = _PATH_ONLY | _FOLDER
 _FILE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC
 
@@ -85,7 +88,17 @@ def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
 
     Raises UnsafeFile if a component is a link or no folder, else OSError.
     """
+    if path.name in ("", ".."):
+        raise UnsafeFile(errno.EINVAL, "names nothing in a folder", str(path))
     fd = _walk(path.parent, make)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[int]:
     try:
         yield fd
     finally:
@@ -94,13 +107,15 @@ def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
 
 def _walk(folder: Path, make: bool) -> int:
     """Return a descriptor of a folder, which serves as `dir_fd` and for nothing else."""
-    folder = folder.absolute()
-    fd = os.open(folder.anchor, _PATH_ONLY | _FOLDER)
-    place = folder.anchor
-    for part in folder.parts[1:]:
-        place = os.path.join(place, part)
+    root, *parts = folder.absolute().parts
+    if ".." in parts:
+        raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
+    fd = os.open(root, _STEP)
+    for number, part in enumerate(parts, start=1):
         try:
-            inner = _step(part, fd, place, make)
+            inner = os.open(part, _STEP, dir_fd=fd)
+        except OSError:
+            inner = _step(part, fd, os.path.join(root, *parts[:number]), make)
         finally:
             os.close(fd)
         fd = inner
@@ -108,10 +123,8 @@ def _walk(folder: Path, make: bool) -> int:
 
 
 def _step(part: str, fd: int, place: str, make: bool) -> int:
-    if part == "..":
-        raise UnsafeFile(errno.EINVAL, "leads upward", place)
     try:
-        return os.open(part, _PATH_ONLY | _FOLDER, dir_fd=fd)
+        return os.open(part, _STEP, dir_fd=fd)
     except FileNotFoundError as missing:
         if not make:
             raise _placed(missing, place) from None
@@ -195,12 +208,9 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
     """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
-    fd = open_file(path, anyones=anyones)
-    try:
+    with _closing(open_file(path, anyones=anyones)) as fd:
         size = os.fstat(fd).st_size
         return read_descriptor(fd, offset, most), size
-    finally:
-        os.close(fd)
 
 
 def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
@@ -244,14 +254,19 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-            os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException as error:
+            _put_in_place(part, path, folder)
+        except BaseException:
             with suppress(OSError):
                 os.unlink(part, dir_fd=folder)
-            if isinstance(error, OSError):
-                raise _told(error, path.name, folder, str(path)) from None
             raise
         _sync(folder)
+
+
+def _put_in_place(part: str, path: Path, folder: int) -> None:
+    try:
+        os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise _told(error, path.name, folder, str(path)) from None
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -268,15 +283,11 @@ def is_part(name: str) -> bool:
 
 def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
     """Copy a file of a home into a new file in the place of `target`."""
-    fd = open_file(source)
-    try:
-        with new_file(target, mode) as new:
-            offset = 0
-            while piece := os.pread(fd, 1 << 20, offset):
-                write_all(new, piece)
-                offset += len(piece)
-    finally:
-        os.close(fd)
+    with _closing(open_file(source)) as fd, new_file(target, mode) as new:
+        offset = 0
+        while piece := os.pread(fd, 1 << 20, offset):
+            write_all(new, piece)
+            offset += len(piece)
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
@@ -291,37 +302,34 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
 def make_private_folder(path: Path) -> None:
     """Make a folder that this user alone may enter, or close one of ours; UnsafeFile, OSError."""
     make_folder(path, 0o700)
-    fd = _walk(path, make=False)
-    try:
+    with _closing(_walk(path, make=False)) as fd:
         status = os.fstat(fd)
         if status.st_uid != os.geteuid():
             raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
         if stat.S_IMODE(status.st_mode) & 0o077:
-            _set_folder_mode(fd, 0o700)
-    finally:
-        os.close(fd)
+            _close_to_others(fd)
 
 
-def _set_folder_mode(folder: int, mode: int) -> None:
+def _close_to_others(folder: int) -> None:
+    """Let this user, and nobody else, list, change and enter a folder that is open by path."""
     # A path-only descriptor has no fchmod; macOS, which has no such descriptors, has no /proc.
-    os.chmod(folder if _PATH_ONLY == os.O_RDONLY else f"/proc/self/fd/{folder}", mode)
+    os.chmod(folder if _PATH_ONLY == os.O_RDONLY else f"/proc/self/fd/{folder}", stat.S_IRWXU)
 
 
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on disk."""
-    fd = _walk(path, make=False)
-    try:
+    with _closing(_walk(path, make=False)) as fd:
         _sync(fd)
-    finally:
-        os.close(fd)
+
+
+def _listable(folder: int) -> int:
+    """Open a folder that is open by path alone, to list or sync it."""
+    return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)
 
 
 def _sync(folder: int) -> None:
-    fd = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)  # a path-only descriptor has no fsync
-    try:
+    with _closing(_listable(folder)) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def status_of(path: Path) -> os.stat_result | None:
@@ -359,61 +367,55 @@ def entries(path: Path, most: int = MOST_ENTRIES) -> list[Entry]:
 
     Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
     """
-    fd = _walk(path, make=False)
-    try:
+    with _closing(_walk(path, make=False)) as fd:
         return sorted(scan(fd, most), key=lambda entry: entry.name)
-    finally:
-        os.close(fd)
 
 
 def open_folder(path: Path) -> int:
     """Return a descriptor of a folder, which can be listed by `scan`; UnsafeFile, OSError."""
-    fd = _walk(path, make=False)
-    try:
-        return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
-    finally:
-        os.close(fd)
+    with _closing(_walk(path, make=False)) as fd:
+        return _listable(fd)
 
 
 def scan(fd: int, most: int) -> list[Entry]:
     """Return what stands in an open folder, in no order; of more than `most` names, any `most`."""
-    listed = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
     found: list[Entry] = []
-    try:
-        with os.scandir(listed) as names:
-            for name in names:
-                if len(found) >= most:
-                    break
-                with suppress(FileNotFoundError):
-                    found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
-    finally:
-        os.close(listed)
+    with _closing(_listable(fd)) as listed, os.scandir(listed) as names:
+        for name in names:
+            if len(found) >= most:
+                break
+            with suppress(FileNotFoundError):
+                found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
     return found
 
 
 def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Entry]]:
     """Return every regular file below a folder with its path relative to it, sorted; no links.
 
-    Files that are not whole yet are left out, and whatever stands behind the first `most` names.
+    Files that are not whole yet are left out, and whatever stands behind the first `most` names or
+    more than MOST_LEVELS folders deep.
     """
     found: list[tuple[Path, Entry]] = []
-    waiting = [Path()]
-    while waiting and most > 0:
-        folder = waiting.pop()
-        try:
-            here = entries(path / folder, most)
-        except (FileNotFoundError, UnsafeFile):
-            if folder == Path():
-                raise
-            continue  # it was removed or exchanged since it was listed
-        most -= len(here)
-        waiting += [folder / entry.name for entry in here if entry.kind == "folder"]
-        found += [
-            (folder / entry.name, entry)
-            for entry in here
-            if entry.kind == "file" and not is_part(entry.name)
-        ]
+    with _closing(_walk(path, make=False)) as fd:
+        _gather(fd, Path(), most, found)
     return sorted(found, key=lambda one: one[0])
+
+
+def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, Entry]]) -> int:
+    """Find what is below an open folder; return what is left of `most`."""
+    here = scan(fd, most)
+    most -= len(here)
+    for entry in here:
+        if entry.kind == "file" and not is_part(entry.name):
+            found.append((folder / entry.name, entry))
+        elif entry.kind == "folder" and most > 0 and len(folder.parts) < MOST_LEVELS:
+            try:
+                inner = os.open(entry.name, _STEP, dir_fd=fd)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # it was removed or exchanged since it was listed
+            with _closing(inner):
+                most = _gather(inner, folder / entry.name, most, found)
+    return most
 
 
 def remove_file(path: Path) -> None:
@@ -432,62 +434,44 @@ def remove_tree(path: Path) -> None:
         try:
             _remove(path.name, above)
         except PermissionError:
-            _let_us_write(above)
+            _close_to_others(above)
             _remove(path.name, above)
 
 
 def _remove(name: str, above: int) -> None:
-    if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+    if stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+        _remove_folder(name, above)
+    else:
         os.unlink(name, dir_fd=above)
-        return
-    top = _open_to_empty(name, above)
-    try:
-        # A folder's folders are moved up before it goes: no depth needs more than two descriptors.
-        while folders := _empty(top, top):
-            for inner in folders:
-                fd = _open_to_empty(inner, top)
-                try:
-                    _empty(fd, top)
-                finally:
-                    os.close(fd)
-                os.rmdir(inner, dir_fd=top)
-    finally:
-        os.close(top)
+
+
+def _remove_folder(name: str, above: int, top: int | None = None) -> None:
+    """Remove a folder; with `top` its folders are moved there: no depth needs more descriptors."""
+    with _closing(_open_to_empty(name, above)) as fd:
+        while found := scan(fd, AT_ONCE):
+            for inner in _without_files(found, fd):
+                if top is None:
+                    _remove_folder(inner, fd, fd)
+                else:
+                    os.close(_open_to_empty(inner, fd))  # only what is writable can be moved
+                    os.rename(inner, secrets.token_hex(16), src_dir_fd=fd, dst_dir_fd=top)
     os.rmdir(name, dir_fd=above)
 
 
 def _open_to_empty(name: str, above: int) -> int:
-    fd = os.open(name, _PATH_ONLY | _FOLDER, dir_fd=above)
-    try:
-        _let_us_write(fd)
-        return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
-    finally:
-        os.close(fd)
+    with _closing(os.open(name, _STEP, dir_fd=above)) as fd:
+        if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            _close_to_others(fd)
+        return _listable(fd)
 
 
-def _let_us_write(folder: int) -> None:
-    """Let this user list and change a folder that is open by path alone."""
-    if os.fstat(folder).st_mode & stat.S_IRWXU != stat.S_IRWXU:
-        _set_folder_mode(folder, stat.S_IRWXU)
-
-
-def _empty(folder: int, top: int) -> list[str]:
-    """Remove what is no folder, and return the folders; those of another folder go to `top`."""
-    with os.scandir(folder) as listed:
-        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in listed]
-    for name, is_folder in found:
-        if not is_folder:
+def _without_files(found: list[Entry], folder: int) -> list[str]:
+    """Remove the files that were found in a folder; return the folders' names."""
+    for entry in found:
+        if entry.kind != "folder":
             with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
-        elif folder != top:
-            _move_up(name, folder, top)
-    return [name for name, is_folder in found if is_folder]
-
-
-def _move_up(name: str, folder: int, top: int) -> None:
-    """Give a folder another place and name; a moved folder must be writable itself."""
-    os.close(_open_to_empty(name, folder))
-    os.rename(name, secrets.token_hex(16), src_dir_fd=folder, dst_dir_fd=top)
+                os.unlink(entry.name, dir_fd=folder)
+    return [entry.name for entry in found if entry.kind == "folder"]
 
 
 def move(source: Path, target: Path) -> None:
@@ -502,8 +486,5 @@ def move(source: Path, target: Path) -> None:
 
 def set_mode(path: Path, mode: int) -> None:
     """Set the mode of a regular file of ours."""
-    fd = open_file(path)
-    try:
+    with _closing(open_file(path)) as fd:
         os.fchmod(fd, mode)
-    finally:
-        os.close(fd)

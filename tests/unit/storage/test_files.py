@@ -18,7 +18,7 @@ from agiraph.storage.files import MOST_LEVELS, UnsafeFile
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs the privileges of root")
 NAMES = st.text(
-    st.characters(blacklist_characters="/\0", blacklist_categories=("Cs",)), min_size=1, max_size=60
+    st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=60
 ).filter(lambda name: name not in (".", "..") and not files.is_part(name))
 
 
@@ -336,7 +336,7 @@ def test_the_names_of_parts_never_meet(home: Path, monkeypatch: pytest.MonkeyPat
         os.write(first, b"first")
         os.write(second, b"second")
     assert files.read_text(home / "same") == "first"
-    monkeypatch.setattr(files.secrets, "token_hex", lambda count: "0" * 2 * count)
+    monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
     (home / f".{'0' * 16}.part").symlink_to(home.parent / "outside/agents/ada/file")
     before = outside(home)
     with pytest.raises(FileExistsError):

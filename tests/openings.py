@@ -17,15 +17,49 @@ THE_MODULE = "agiraph/storage/files.py"
 PRAGMA = "# plain: "
 
 METHODS = frozenset(
-    "read_text read_bytes write_text write_bytes mkdir rmdir unlink touch iterdir glob rglob "
-    "rename symlink_to hardlink_to chmod lchmod".split()
+    [
+        "read_text",
+        "read_bytes",
+        "write_text",
+        "write_bytes",
+        "mkdir",
+        "rmdir",
+        "unlink",
+        "touch",
+        "iterdir",
+        "glob",
+        "rglob",
+        "rename",
+        "symlink_to",
+        "hardlink_to",
+        "chmod",
+        "lchmod",
+    ]
 )
 FUNCTIONS = {
     "os": frozenset(
-        "open replace rename renames mkdir makedirs unlink remove rmdir walk fwalk scandir "
-        "listdir truncate chmod link symlink utime".split()
+        [
+            "open",
+            "replace",
+            "rename",
+            "renames",
+            "mkdir",
+            "makedirs",
+            "unlink",
+            "remove",
+            "rmdir",
+            "walk",
+            "fwalk",
+            "scandir",
+            "listdir",
+            "truncate",
+            "chmod",
+            "link",
+            "symlink",
+            "utime",
+        ]
     ),
-    "shutil": frozenset("copy copy2 copyfile copytree move rmtree".split()),
+    "shutil": frozenset(["copy", "copy2", "copyfile", "copytree", "move", "rmtree"]),
     "sqlite3": frozenset(["connect"]),
     "io": frozenset(["open", "FileIO"]),
 }

@@ -216,13 +216,9 @@ class MailboxFile:
     def _make_private(self) -> None:
         try:
             folder = self._path.parent
-            folder.mkdir(
-                mode=0o700, parents=True, exist_ok=True
-            )  # plain: below system/, where no model writes
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # plain: system/
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(
-                os.open(self._path, flags, 0o600)
-            )  # plain: below system/, where no model writes
+            os.close(os.open(self._path, flags, 0o600))  # plain: in system/, no model writes there
             wal = self._path.with_name(self._path.name + "-wal")
             # SQLite would throw the log of an empty database away.
             if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:

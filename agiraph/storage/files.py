@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_SHOWN: Final = 1024 * 1024
 MOST_ENTRIES: Final = 100_000
 MOST_LEVELS: Final = 100
 AT_ONCE: Final = 1000
@@ -47,6 +48,7 @@ _ODD: Final = {
 }
 
 Kind = Literal["file", "folder", "link", "other"]
+_ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno.ENXIO}
 
 
 class UnsafeFile(OSError):
@@ -55,6 +57,17 @@ class UnsafeFile(OSError):
     def __str__(self) -> str:
         """Return the place and what is wrong with it."""
         return f"{self.filename} {self.strerror}"
+
+
+_WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+def is_about_place(error: OSError) -> bool:
+    """Whether an error is about the place that was opened, not about the disk or the process.
+
+    A process that serves many agents then goes on without this one.
+    """
+    return error.errno not in _WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +196,9 @@ def open_file(
 def _refuse_unless_plain(
     status: os.stat_result, path: Path, is_written: bool, anyones: bool
 ) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise UnsafeFile(errno.EISDIR, _ODD[errno.EISDIR], str(path))
-    if not stat.S_ISREG(status.st_mode):
-        raise UnsafeFile(errno.ENXIO, _ODD[errno.ENXIO], str(path))
+    odd = _ODD_KINDS.get(kind_of(status))
+    if odd is not None:
+        raise UnsafeFile(odd, _ODD[odd], str(path))
     if status.st_uid != os.geteuid() and not anyones:
         raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
     if is_written and status.st_nlink > 1:
@@ -204,6 +216,18 @@ def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
     """Return a whole file as text, what is no UTF-8 replaced; errors as `read_bytes`."""
     return read_bytes(path, most).decode("utf-8", "replace")
+
+
+def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
+    """Return the beginning of a text that is only shown, `most` bytes of it.
+
+    "" if there is none, or if what stands there is not safe to read. NUL characters are left out:
+    a file that was made long without being written is full of them.
+    """
+    try:
+        return read_part(path, 0, most)[0].replace(b"\0", b"").decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
@@ -235,7 +259,8 @@ def replace_file(path: Path, text: str) -> None:
 def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a whole file in one step, as `replace_file`; `mode` is before the umask.
 
-    A link in its place is replaced, not followed. Raises UnsafeFile for a folder, OSError.
+    A link in its place is replaced, not followed; a folder is renamed to `{name}.folder-...`.
+    Raises UnsafeFile if the way there is not safe, OSError.
     """
     with new_file(path, mode) as fd:
         write_all(fd, data)
@@ -254,7 +279,7 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-            _put_in_place(part, path, folder)
+            _put(part, path, folder)
         except BaseException:
             with suppress(OSError):
                 os.unlink(part, dir_fd=folder)
@@ -262,8 +287,12 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
         _sync(folder)
 
 
-def _put_in_place(part: str, path: Path, folder: int) -> None:
+def _put(part: str, path: Path, folder: int) -> None:
     try:
+        os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except IsADirectoryError:
+        aside = f"{path.name}.folder-{secrets.token_hex(4)}"
+        os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
         os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         raise _told(error, path.name, folder, str(path)) from None
@@ -312,8 +341,12 @@ def make_private_folder(path: Path) -> None:
 
 def _close_to_others(folder: int) -> None:
     """Let this user, and nobody else, list, change and enter a folder that is open by path."""
-    # A path-only descriptor has no fchmod; macOS, which has no such descriptors, has no /proc.
-    os.chmod(folder if _PATH_ONLY == os.O_RDONLY else f"/proc/self/fd/{folder}", stat.S_IRWXU)
+    os.chmod(_place_of(folder), stat.S_IRWXU)
+
+
+def _place_of(fd: int) -> int | str:
+    """Return what stands for a descriptor that is open by path alone, where it has no fchmod."""
+    return f"/proc/self/fd/{fd}" if _PATH_ONLY else fd  # leads to what is open, no further
 
 
 def sync_folder(path: Path) -> None:
@@ -485,6 +518,12 @@ def move(source: Path, target: Path) -> None:
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Set the mode of a regular file of ours."""
-    with _closing(open_file(path)) as fd:
-        os.fchmod(fd, mode)
+    """Set the mode of a file of ours, also of one that we may not read."""
+    with folder_of(path) as folder:
+        try:
+            fd = os.open(path.name, _PATH_ONLY | _FILE, dir_fd=folder)
+        except OSError as error:
+            raise _told(error, path.name, folder, str(path)) from None
+    with _closing(fd):
+        _refuse_unless_plain(os.fstat(fd), path, is_written=False, anyones=False)
+        os.chmod(_place_of(fd), mode)

@@ -226,13 +226,23 @@ def test_what_is_no_regular_file_is_replaced_and_removed(home: Path, kind: str) 
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_a_folder_is_not_replaced_by_a_file(home: Path, is_empty: bool) -> None:
+def test_a_folder_in_the_place_of_a_new_file_is_put_aside(home: Path, is_empty: bool) -> None:
     (home / "folder").mkdir()
     if not is_empty:
         (home / "folder" / "inside").touch()
-    with pytest.raises(UnsafeFile, match="folder is a folder where a file belongs"):
-        files.replace_file(home / "folder", "text")
-    assert sorted(os.listdir(home)) == ["agents", "folder"]
+    files.replace_file(home / "folder", "text")
+    assert files.read_text(home / "folder") == "text"
+    (aside,) = (one.name for one in files.entries(home) if one.name.startswith("folder."))
+    assert os.listdir(home / aside) == ([] if is_empty else ["inside"])
+
+
+def test_a_file_that_is_only_shown_is_cut_and_never_an_error(home: Path) -> None:
+    path = home / "shown"
+    path.write_bytes(b"a\0b\xff" + b"c" * 100)
+    assert files.read_shown(path, 5) == "ab\ufffdc"
+    path.unlink()
+    path.symlink_to("agents/ada/file")
+    assert files.read_shown(path) == files.read_shown(home / "nothing") == ""
 
 
 @pytest.mark.parametrize("act", FOLDERS.values(), ids=FOLDERS)

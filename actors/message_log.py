@@ -14,7 +14,7 @@ from agiraph.api import MessageView
 from agiraph.clock import iso
 from agiraph.errors import Corrupt
 from agiraph.ids import slug
-from agiraph.storage.files import is_file, replace_file
+from agiraph.storage.files import replace_file, status_of
 from agiraph.storage.journal import parse_line
 from agiraph.storage.segment_reader import SegmentReader
 from agiraph.storage.segments import SEGMENT_BYTES, SegmentedJournal
@@ -82,7 +82,7 @@ class MessageLog:
 
     def _render(self, record: dict[str, Any]) -> None:
         path = self._folder / file_name(record["seq"], record["from"], record["to"])
-        if not is_file(path):
+        if status_of(path) is None:
             replace_file(
                 path,
                 f"FROM: {_one_line(record['from'])}\nTO: {_one_line(record['to'])}\n"

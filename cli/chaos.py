@@ -54,7 +54,7 @@ def chaos(
     """
     kinds = _kinds(only)
     if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
+        keep.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
         report = Storm(keep, seed, kinds, noise, _tell).run(kills)
     else:
         with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:

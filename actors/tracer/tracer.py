@@ -13,6 +13,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from actors.agent_folders import AgentFolders
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
@@ -47,6 +48,7 @@ class Tracer:
         self._with_content = with_content
         self._file = home.system.tracing
         self._logs: dict[str, EventLog] = {}
+        self._folders = AgentFolders(home.agents, log)
         self._unread: set[str] = set()
         self._news = asyncio.Event()
         self._states = _load(self._file)
@@ -104,11 +106,7 @@ class Tracer:
         return True
 
     def _agents(self) -> list[str]:
-        try:
-            folders = sorted(self._home.agents.iterdir())
-        except FileNotFoundError:
-            return []
-        return [folder.name for folder in folders if not folder.name.startswith(".")]
+        return self._folders.names()
 
     def _events(self, agent: str) -> Iterator[Event]:
         """Yield all events of an agent."""

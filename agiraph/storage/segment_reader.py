@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from agiraph.errors import Corrupt
-from agiraph.storage.files import open_file
+from agiraph.storage.files import UnsafeFile, open_file, status_of
 from agiraph.storage.segments import Segment, segments_of, seq_of
 from agiraph.storage.versions import head_version
 
@@ -71,7 +71,7 @@ class SegmentReader:
         for _ in range(TRIES):
             if limit < 1 or after >= self._last:
                 return []
-            with suppress(FileNotFoundError, _Changed):  # between a look and an opening
+            with suppress(FileNotFoundError, UnsafeFile, _Changed):  # between a look and an opening
                 return self._read(after, limit)
             self._reopen()
         raise Corrupt(f"{self._path} is not what its segments' names say")
@@ -120,11 +120,18 @@ class SegmentReader:
             try:
                 with _opened(self._path) as file:
                     self._scan(file)
-            except (FileNotFoundError, _Changed):
+            except (FileNotFoundError, UnsafeFile, _Changed):
                 self._reopen()
 
     def _reopen(self) -> None:
-        """Look at the log as if for the first time."""
+        """Look at the log as if for the first time; what is no file of ours counts as none."""
+        try:
+            self._begin()
+        except UnsafeFile:
+            self._sealed = []
+            self._forget(0)
+
+    def _begin(self) -> None:
         for _ in range(TRIES):
             with suppress(FileNotFoundError, _Changed):
                 with _opened(self._path) as file:
@@ -135,7 +142,7 @@ class SegmentReader:
                 return
             self._sealed = segments_of(self._path)
             self._forget(self._sealed[-1].last if self._sealed else 0)
-            if not os.path.lexists(self._name):
+            if status_of(self._path) is None:
                 return
         raise Corrupt(f"{self._path} begins with a record that an older segment has")
 

@@ -55,7 +55,11 @@ def test_a_service_that_meets_a_newer_file_says_so_once_and_the_house_gives_up(
     _, err = process.communicate(timeout=DEADLINE_SECONDS)
     assert process.returncode == 70
     assert "Traceback" not in err
-    assert err.strip().splitlines()[-1].endswith(
-        f"{usage} was written by a newer Agiraph: its version is 99, this one knows up to 1)"
+    assert (
+        err.strip()
+        .splitlines()[-1]
+        .endswith(
+            f"{usage} was written by a newer Agiraph: its version is 99, this one knows up to 1)"
+        )
     )
     assert err.count("child=broker incarnation=2") == 0, "it is not started again and again"

@@ -99,7 +99,6 @@ class DoorTable:
             key=self._saved.key,
             doors=self._saved.doors if doors is None else doors,
         )
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         replace_bytes(self._path, saved.model_dump_json().encode(), 0o600)
         self._saved = saved
 

@@ -91,6 +91,10 @@ TAIL = """\
   workers: its yield point. A worker's turn is a model call of half a second and a `write_file`. The
   command alone prints whose processor time it was, too; what one call of each kind costs the
   gateway is told by `python -m benchmarks.calls`.
+- **Soak** (`benchmarks/soak.py`, by itself): the recorder's own code writes a million events of 200
+  agents to disk in the batches in which the router delivers them; some come twice, and ten times
+  it is opened anew. At the end every log must have each event once. Memory is the whole process's
+  at its highest, the generator's share included.
 
 ## How to measure again
 
@@ -109,6 +113,7 @@ python -m benchmarks.turns    # model turns alone (--quick)
 python -m benchmarks.followers # the crowd alone (--rate, --seconds, --quick, --json)
 python -m benchmarks.calls    # what a call costs the gateway, by kind (--rate, --seconds)
 python -m benchmarks.storm    # fifty workers in a storm of 429s: what was counted on either side
+python -m benchmarks.soak     # a million events of 200 agents through the recorder (--events)
 python -m benchmarks.recovery # deaths, stops and parking alone (--quick, --full)
 ```
 

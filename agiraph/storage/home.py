@@ -1,7 +1,7 @@
 """The home on disk: where every file of an agent, a run, a node and a worker stands.
 
     {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
-                                    events.jsonl triggers.json snapshots/
+                                    events.jsonl events.segments/ triggers.json snapshots/
       runs/{run}/                   _plan.md _output.md _messages/ _context.json journal.jsonl
                                     context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
@@ -248,7 +248,7 @@ class AgentHome:
 
     @property
     def events(self) -> Path:
-        """All events, append-only. Written by the recorder."""
+        """The newest events; older ones stand in `events.segments/`. Written by the recorder."""
         return self.path / "events.jsonl"
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agiraph.scopes.rules import OWN_FILES, RUN_FOLDERS, RUN_JOURNALS, CoordinatorRules, WorkerRules
 from agiraph.scopes.scope import Scope
-from agiraph.storage.files import entries, is_file, is_folder
+from agiraph.storage.files import entries, kind_of, status_of
 from agiraph.storage.home import plan_copy
 
 MOST_ENTRIES = 10_000
@@ -79,4 +79,8 @@ def _entries(folder: Path) -> list[Path]:
 
 def _is_real(path: Path) -> bool:
     """Whether a file or folder stands there, reached without any link."""
-    return is_file(path) or is_folder(path)
+    try:
+        status = status_of(path)
+    except OSError:
+        return False
+    return status is not None and kind_of(status) in ("file", "folder")

@@ -23,6 +23,8 @@ SEEN_ELSEWHERE = {
         "agent.failed",
         "agent.stopped",
         "entity.failed",
+        "agent.set_aside",
+        "events.deleted",
         "entity.suspect",
         "entity.recovered",
     ),

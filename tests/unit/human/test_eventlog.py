@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.event_log import LOOKED_AT, STRIDE, EventLog
+from agiraph.errors import Corrupt
 from agiraph.event_filter import EventFilter
 from agiraph.storage.files import remove_tree
+from agiraph.storage.journal import encode_record
 
 
 def write(path: Path, first: int, count: int) -> None:
@@ -77,6 +79,19 @@ def test_a_log_that_was_replaced_by_a_shorter_one_is_read_anew(tmp_path: Path) -
     assert log.last() == 0
     write(path, 1, 4)
     assert seqs(log, 0, 9) == [1, 2, 3, 4]
+
+
+def test_a_damaged_line_is_told_and_not_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    lines = [
+        encode_record({"type": "t", "agent_id": "a-1", "ts": 1.0, "seq": seq}) for seq in (1, 2, 3)
+    ]
+    path.write_bytes(lines[0] + lines[1].replace(b'"t"', b'"u"') + lines[2])
+    log = EventLog(path)
+    assert seqs(log, 0, 1) == [1]
+    assert seqs(log, 2, 9) == [3]
+    with pytest.raises(Corrupt, match=r"log: event 2 is damaged"):
+        log.page(0, 9)
 
 
 @settings(max_examples=60)

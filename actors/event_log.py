@@ -57,11 +57,16 @@ class EventLog:
     def page(self, after: int, limit: int) -> list[Event]:
         """Return up to `limit` events whose seq is greater than `after`, in order.
 
-        Raises Corrupt for a damaged line, OSError.
+        A page ends before a damaged line. Raises Corrupt if it would begin with one, OSError.
         """
         events: list[Event] = []
         for line in self._reader.lines(after, limit):
-            event = self._event(line)
+            try:
+                event = self._event(line)
+            except Corrupt:
+                if not events:
+                    raise
+                break
             if event.seq > after + 1:
                 events.append(_deleted(after + 1, event))
             events.append(event)

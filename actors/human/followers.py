@@ -15,6 +15,7 @@ from typing import Protocol
 
 from actors.event_log import EVERYTHING, EventLog
 from actors.human.audience import Audience, Frames, Member
+from agiraph.errors import Corrupt
 from agiraph.event_filter import EventFilter
 from agiraph.ids import AgentId
 
@@ -24,6 +25,10 @@ STAY_SECONDS = 2.0
 STALL_SECONDS = 20.0
 FAREWELL_SECONDS = 2.0
 
+LONGEST_REASON = 100
+"""A WebSocket's goodbye has room for 123 bytes (RFC 6455, section 5.5)."""
+
+FAULT = 1011
 GOING_AWAY = 1012
 TRY_AGAIN = 1013
 GONE = 1000
@@ -145,6 +150,21 @@ async def follow(
     `frames` is the socket's connection, if frames can be written to it past the socket.
     Returns after saying goodbye with a reason; raises what the socket raises when it breaks.
     """
+    try:
+        await _follow(socket, log, bells, agent, after, wanted, frames)
+    except Corrupt as error:  # the log is damaged there, or of a newer version
+        await _part(socket, FAULT, str(error)[-LONGEST_REASON:])
+
+
+async def _follow(
+    socket: Socket,
+    log: EventLog,
+    bells: Bells,
+    agent: AgentId,
+    after: int,
+    wanted: EventFilter,
+    frames: Frames | None,
+) -> None:
     cursor = after
     with bells.listen(agent) as listening:
         while not bells.is_closing:

@@ -24,12 +24,13 @@ from actors.human.followers import Bells
 from actors.human.questions import Questions
 from actors.human.telling import Telling
 from actors.human.thread import Thread
+from agiraph.api import ApiError
 from agiraph.channels.book import Book, Delivery, backoff
 from agiraph.channels.notice import Notice
 from agiraph.channels.settings import ChannelConfig, MissingVariable
 from agiraph.clock import Clock
 from agiraph.config import GatewayConfig
-from agiraph.errors import InvalidInput
+from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import AgentId
 from agiraph.models import Agent
 
@@ -121,7 +122,7 @@ class Courier:
         """Write down which channels there are; the first ones begin with what comes from now on."""
         seqs: dict[str, int] | None = {} if self._reads_events else None
         if seqs is not None and not self.book.reads_events:
-            seqs |= {agent.id: told.events_of(agent).last() for agent in told.agents.all()}
+            seqs |= {agent.id: _last_of(told, agent) for agent in told.agents.all()}
         record = self.book.opening(self.settings, told.thread.count, seqs)
         if record is not None:
             self._ledger.write(record)
@@ -141,7 +142,11 @@ class Courier:
             self._news.clear()
             self._read_thread(told)
             while self._grown:
-                self._read_events(told, self._grown.pop())
+                agent = self._grown.pop()
+                try:
+                    self._read_events(told, agent)
+                except (Corrupt, ApiError) as error:  # of one agent; the others' notices go out
+                    told.log.warning("events cannot be read", agent=agent, reason=str(error))
                 await asyncio.sleep(0)
             await self._news.wait()
 
@@ -294,3 +299,11 @@ class Courier:
 def named(channels: Iterable[str]) -> str:
     """Return names for an error: what would have been possible."""
     return ", ".join(sorted(channels)) or "none; see docs/channels.md"
+
+
+def _last_of(told: Told, agent: Agent) -> int:
+    """Return the number of an agent's last event, 0 if its log cannot be read."""
+    try:
+        return told.events_of(agent).last()
+    except Corrupt:
+        return 0

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 
-from actors.event_log import LATEST
+from actors.event_log import LATEST, EventLog
 from actors.human.followers import follow
 from actors.human.gateway import Gateway
 from actors.human.patience import FRAMES
@@ -101,9 +101,20 @@ def _page(door: Gateway, agent: Agent, wanted: EventFilter, after: int, limit: i
 
 
 def _stream(door: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Response:
+    log = _readable(door, agent, after)
+    return EventStream(lambda socket: follow(socket, log, door.bells, agent.id, after, wanted))
+
+
+def _readable(door: Gateway, agent: Agent, after: int) -> EventLog:
+    """Return a log that can be followed from a cursor on.
+
+    ApiError 503 if too many follow, Corrupt if the log cannot be read there: who is let in and then
+    lost would come again at once.
+    """
     _check_room(door)
     log = door.events_of(agent)
-    return EventStream(lambda socket: follow(socket, log, door.bells, agent.id, after, wanted))
+    log.page(after, 1)
+    return log
 
 
 def _check_room(door: Gateway) -> None:
@@ -116,11 +127,11 @@ async def live(
     socket: WebSocket, agent: Named, door: Door, wanted: Wanted, after: After = 0
 ) -> None:
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
-    _check_room(door)
+    log = _readable(door, agent, after)
     await socket.accept()
     frames = socket.scope.get("extensions", {}).get(FRAMES)
     sending = asyncio.ensure_future(
-        follow(socket, door.events_of(agent), door.bells, agent.id, after, wanted, frames)
+        follow(socket, log, door.bells, agent.id, after, wanted, frames)
     )
     leaving = asyncio.ensure_future(_until_gone(socket))
     try:

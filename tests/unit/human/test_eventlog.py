@@ -88,10 +88,10 @@ def test_a_damaged_line_is_told_and_not_skipped(tmp_path: Path) -> None:
     ]
     path.write_bytes(lines[0] + lines[1].replace(b'"t"', b'"u"') + lines[2])
     log = EventLog(path)
-    assert seqs(log, 0, 1) == [1]
+    assert seqs(log, 0, 9) == [1]
     assert seqs(log, 2, 9) == [3]
     with pytest.raises(Corrupt, match=r"log: event 2 is damaged"):
-        log.page(0, 9)
+        log.page(1, 9)
 
 
 @settings(max_examples=60)

@@ -1,5 +1,6 @@
 """An agent's log in segments: numbers, repeats, cursors and retention, whoever dies when."""
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -13,6 +14,7 @@ import pytest
 from actors import event_file, recorder
 from actors.event_file import EventFile
 from actors.event_log import DELETED, EventLog
+from actors.human.followers import Bells, follow
 from actors.message_log import JOURNAL, MessageLog, read_messages
 from agiraph.config import load_config
 from agiraph.event_filter import EventFilter
@@ -228,3 +230,34 @@ def test_a_follower_misses_and_repeats_nothing_while_the_writer_is_killed(tmp_pa
     assert len(segments_of(path)) > 10
     again = EventLog(path)
     assert [one.key for one in again.page(0, seen)] == keys
+
+
+class Socket:
+    """A WebSocket that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+        self.closed: tuple[int, str | None] = (0, None)
+
+    async def send_text(self, data: str) -> None:
+        self.sent.append(json.loads(data)["seq"])
+
+    async def close(self, code: int = 1000, reason: str | None = None) -> None:
+        self.closed = (code, reason)
+
+
+def test_a_follower_hears_of_what_was_deleted_and_why_it_can_read_no_further(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "events.jsonl"
+    filled(path, 60).close()
+    full = segments_of(path)
+    full[0].path.unlink()
+    whole = path.read_bytes()
+    last = whole.rstrip(b"\n").rindex(b"\n") + 1
+    path.write_bytes(whole[:last] + whole[last:].replace(b"node.started", b"node.stopped"))
+    socket = Socket()
+    asyncio.run(follow(socket, EventLog(path), Bells(), AgentId("a-1"), 2))
+    damaged = EventLog(path).last()
+    assert socket.sent == [full[0].last, *range(full[1].first, socket.sent[-1] + 1)]
+    assert socket.closed == (1011, f"{path}: event {damaged} is damaged"[-100:])

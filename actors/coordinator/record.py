@@ -61,7 +61,8 @@ class AgentRecord:
         ordered = self._args.agent.model_dump(
             include={"goal", "mode", "model", "worker_model", "input_dir"}
         )
-        of_run = {"result": None, "reason": None, "current_stage": None}
+        of_run = {"budget_usd": self._args.budget_usd, "terms": self._args.terms}
+        of_run |= {"result": None, "reason": None, "current_stage": None}
         self._change(
             run=self._args.run, status="working", **ordered, **of_run, node_count=0, worker_count=0
         )

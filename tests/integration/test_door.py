@@ -22,6 +22,7 @@ from agiraph.messages import (
     RefusedReply,
     UsageTable,
 )
+from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,
@@ -53,7 +54,7 @@ def server() -> Iterator[FakeModelServer]:
 def house(server: FakeModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One broker for all tests of this file."""
     built = House(tmp_path_factory.mktemp("door"), server)
-    built.home.mkdir()
+    built.home.mkdir(exist_ok=True)
     (built.home / "prices.yaml").write_text(
         "anthropic/fake: {input: 3, output: 15}\nopenai/fake: {input: 3, output: 15}\n"
     )
@@ -89,7 +90,7 @@ class Worker:
         await self.openai.close()
 
     async def spent(self) -> UsageTable:
-        body = (await self.endpoint.ask(BROKER, AskUsage(run_id=self.run))).body
+        body = (await self.endpoint.ask(BROKER, AskUsage(run_id=self.run, agent="shop-1"))).body
         assert isinstance(body, UsageTable)
         return body
 
@@ -104,12 +105,13 @@ COUNT = iter(range(1000))
 
 @asynccontextmanager
 async def worker(
-    house: House, model: str = "anthropic/fake", **asked: Any
+    house: House, model: str = "anthropic/fake", budget_usd: float | None = None, **asked: Any
 ) -> AsyncIterator[Worker]:
-    """A worker that has opened a door for `model`."""
+    """A worker that has opened a door for `model`, in a run with this budget."""
     async with asyncio.timeout(DEADLINE):
         number = next(COUNT)
         run = f"run-{number}"
+        begin_run(house.home, run, budget_usd=budget_usd)
         endpoint = await house.join(f"shop-1/ada-{number}")
         try:
             opened = await ask_door(endpoint, run_id=run, node_id="n1", model=model, **asked)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.supervisor.restarts import EXIT_NO_SPACE, Exit
-from agiraph.log import redact
 from agiraph.messages import Cause, CauseKind
+from agiraph.redaction import redact
 
 SIGKILL = 9
 TAIL_BYTES = 16_384

@@ -77,6 +77,31 @@ class Wall:
         )
         return [*before, *command]
 
+    def around_helper(
+        self,
+        command: Sequence[str],
+        *,
+        readable: Sequence[Path],
+        home: Path | None,
+        has_network: bool,
+    ) -> list[str]:
+        """Return the argv that runs a process of our own, which reads what strangers wrote.
+
+        It sees the program's own tools and `readable`, no file of anybody's; nothing of `home`.
+        Where no wall stands it runs without.
+        """
+        if not self.is_up:
+            return list(command)
+        inside = Inside(
+            toolchain=toolchain(os.pathsep.join((os.path.dirname(command[0]), os.defpath))),
+            around=tuple(readable),
+            home=home,
+            mounts=(),
+            cwd=Path("/tmp"),
+            has_network=has_network or not self.found.has_no_network,
+        )
+        return [*words_before(self.found.program, inside), *command]
+
     def words_before(
         self,
         scope: Scope,

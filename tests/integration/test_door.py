@@ -521,10 +521,13 @@ def test_a_body_that_is_too_large_is_refused(house: House) -> None:
 def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None:
     async def scene() -> None:
         ada = await house.join("shop-1/nobody")
+        begin_run(house.home, "r")
         common = {"run_id": "r", "node_id": "n"}
         for model in ("nope/x", "moonshot/kimi", "script/nope"):
             refused = await ask_door(ada, model=model, **common)
             assert isinstance(refused, RefusedReply), refused
+        of_others = await ask_door(ada, model="anthropic/fake", run_id="run-of-bank", node_id="n")
+        assert isinstance(of_others, RefusedReply), "a run that is not its agent's"
         ada.abort()
 
     play(scene())
@@ -533,7 +536,7 @@ def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None:
 def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(house: House) -> None:
     async def scene() -> None:
         async with worker(house) as ada:
-            body = OpenDoor(run_id="r", node_id="n", model="anthropic/fake")
+            body = OpenDoor(run_id=ada.run, node_id="n", model="anthropic/fake")
             id = message_id()
             first = (await ada.endpoint.ask(BROKER, body, id=id)).body
             again = (await ada.endpoint.ask(BROKER, body, id=id)).body

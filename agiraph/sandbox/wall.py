@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agiraph.config import SandboxConfig
 from agiraph.errors import Refused
-from agiraph.sandbox.bubblewrap import Inside, words_before
+from agiraph.sandbox.bubblewrap import Inside
 from agiraph.sandbox.mounts import Mount, mounts_of
 from agiraph.sandbox.probe import Found, probe
 from agiraph.sandbox.toolchain import toolchain
@@ -100,7 +100,7 @@ class Wall:
             cwd=Path("/tmp"),
             has_network=has_network or not self.found.has_no_network,
         )
-        return [*words_before(self.found.program, inside), *command]
+        return [*self.found.words_before(inside), *command]
 
     def words_before(
         self,
@@ -134,7 +134,7 @@ class Wall:
             cwd=cwd or scope.cwd,
             has_network=network,
         )
-        return words_before(self.found.program, inside)
+        return self.found.words_before(inside)
 
     def _refuse_without(self) -> None:
         if not self.is_required:

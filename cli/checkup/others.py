@@ -14,6 +14,8 @@ def check_sandbox(patient: Patient) -> Check:
     if wall.is_up:
         network = "the network" if config.network else "no network"
         detail = f"commands run behind {wall.found.program}, with {network}; so are pages read"
+        if config.network and not wall.found.can_scope:
+            detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
         return Check("sandbox", "ok", f"{detail} (mode {config.mode})")
     if wall.is_required:
         detail = f"required, but there is none, so commands are refused: {wall.why_down}"

@@ -39,7 +39,7 @@ def read_yaml(
 def _check(text: str, most_values: int) -> None:
     """Raise yaml.YAMLError if the text becomes more than the bounds allow."""
     counted = 0
-    sizes: dict[str, int] = {}
+    sizes: dict[str | None, int] = {}
     open_: list[tuple[str | None, int]] = []
     for event in yaml.parse(text, Loader=LOADER):
         match event:
@@ -59,7 +59,7 @@ def _check(text: str, most_values: int) -> None:
             case yaml.AliasEvent(anchor=anchor):
                 if any(anchor == inside for inside, _ in open_):
                     raise _refused(event, f"*{anchor} stands in itself")
-                counted += sizes.get(anchor, 1)
+                counted += sizes.get(anchor or "", 1)
         if counted > most_values:
             raise _refused(
                 event, f"more than {most_values} values, an alias counts as all it holds"
@@ -72,5 +72,5 @@ def _is_number(event: yaml.ScalarEvent) -> bool:
     return event.tag in NUMBERS or (event.implicit[0] and looks_like_one)
 
 
-def _refused(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
+def _refused(event: Any, problem: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)

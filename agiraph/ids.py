@@ -89,6 +89,11 @@ def tools_address(server: str) -> Address:
     return Address(f"{TOOLS_PREFIX}{server}")
 
 
+def is_plain_name(text: str) -> bool:
+    """Whether an id that came over the bus can be the name of a folder: nothing that climbs."""
+    return bool(text) and text[0] != "." and not {"/", "\0"} & set(text)
+
+
 def agent_of(address: str) -> AgentId | None:
     """Return the agent an address belongs to, or None for a service such as the broker."""
     agent, slash, _ = address.partition("/")

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from agiraph.evidence import Evidence
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.money import RunTerms
 from agiraph.record import Record
 
 AgentStatus = Literal[
@@ -46,7 +47,8 @@ class Agent(Record):
     """A long-lived conversational entity with a goal; its coordinator is its brain and face.
 
     `reason` tells why it failed or was stopped. In infinite mode `cycle` is the one that it is in
-    or has ended last, `next_cycle_at` when the next one begins while it sleeps.
+    or has ended last, `next_cycle_at` when the next one begins while it sleeps. `budget_usd` and
+    `terms` are what its run was begun on: the broker keeps its calls to them.
     """
 
     id: AgentId
@@ -68,6 +70,8 @@ class Agent(Record):
     cycle_seconds: float | None = None
     cycle: int = 0
     next_cycle_at: float | None = None
+    budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
 
 
 class StageContract(Record):

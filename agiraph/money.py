@@ -9,7 +9,7 @@ import math
 import re
 from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from agiraph.errors import InvalidInput
 from agiraph.record import Record
@@ -127,6 +127,19 @@ class Raised(Record):
         if self.tokens is not None:
             return f"raise by {exact(self.tokens, 'tokens')}"
         return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
+
+
+def named_in(identity: str) -> BudgetState | None:
+    """Return the budget that a shortage's identity names, None if it names none."""
+    scope, key, day, unit, *_ = (*identity.split(":"), "", "", "")
+    if unit not in ALL_UNITS or not key:
+        return None
+    try:
+        return BudgetState.model_validate(
+            {"scope": scope, "key": key, "period": "day" if day else "total", "day": day}
+        )
+    except ValidationError:
+        return None
 
 
 def is_outdated(identity: str, budget: BudgetState) -> bool:

@@ -267,10 +267,3 @@ def given(request: ModelRequest) -> list[Budget]:
         else []
     )
     return [*run, *request.budgets]
-
-
-def is_of(state: BudgetState, agent: str | None) -> bool:
-    """Whether a budget is an agent's own: a run's or a node's key does not say whose it is."""
-    if state.scope in ("run", "node"):
-        return agent is not None
-    return agent is not None and state.key.partition("/")[0] == agent

@@ -104,7 +104,6 @@ class CoordinatorActor:
             args.run,
             self.files,
             self.record.today,
-            args.budget_usd,
             self._on_board_event,
             environment,
             args.terms,
@@ -309,7 +308,7 @@ class CoordinatorActor:
             ),
             temperature=models.temperature,
             entity=self.runtime.address,
-            **billing(args.run, args.budget_usd, args.terms, self.transcript.woken_by),
+            **billing(args.run, args.terms, self.transcript.woken_by),
         )
 
     def context(self, key: str) -> ToolContext:

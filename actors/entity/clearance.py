@@ -166,9 +166,12 @@ class Asking:
         self.clearance.speaker.report("tool.refused", told | {"reason": refusal}, key)
         return Cleared(refusal=refusal, message=self.clearance.talk.heard_answer)
 
+    def _usage(self) -> AskUsage:
+        return AskUsage(run_id=self.clearance.run, agent=self.clearance.speaker.agent)
+
     async def _spent(self) -> float:
         runtime = self.clearance.speaker.runtime
-        received = await ask_until_answered(runtime, BROKER, AskUsage(run_id=self.clearance.run))
+        received = await ask_until_answered(runtime, BROKER, self._usage())
         table = received.body
         return (table.total.cost_usd or 0.0) if isinstance(table, UsageTable) else 0.0
 

@@ -6,15 +6,14 @@ from typing import Literal
 from actors.entity.mind import BrokerMind
 from actors.entity.questions import ASK_HUMAN, Answers, Arrived, approval_id, question_id
 from actors.entity.talk import Speaker
-from actors.entity.trust import may_say, shown_name
 from agiraph.agent.answers import late_answer_in_words
 from agiraph.agent.doing import STEP_LIMIT
 from agiraph.agent.inbox import Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
+from agiraph.authorization import shown_name
 from agiraph.ids import QuestionId, coordinator_address, derived_message_id
 from agiraph.messages import (
-    Body,
     ModelDelta,
     Pause,
     QuestionAnswered,
@@ -50,10 +49,6 @@ class Reception:
     async def _take(self, received: Received) -> None:
         body, sender = received.body, received.header.sender
         if self._speaker.transcript.has_seen(received.header.id.hex()):
-            self._runtime.done(received)
-            return
-        if not isinstance(body, Body) or not may_say(sender, body, self._speaker.agent):
-            self._runtime.log.warning("not believed", sender=sender, type=received.header.type)
             self._runtime.done(received)
             return
         match body:

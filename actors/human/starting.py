@@ -1,5 +1,6 @@
 """Creating an agent: check what was asked for, start its coordinator, wait until it lives."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -46,7 +47,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
-    check_orders(request, gateway.home.path)
+    await asyncio.to_thread(check_orders, request, gateway.home.path)
     run = RunId(request.run) if request.run else cause.run
     id = _new_id(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:

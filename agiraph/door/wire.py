@@ -141,10 +141,7 @@ def request_of(
         entity=grant.entity,
         run_id=grant.run_id,
         node_id=grant.node_id,
-        budget_usd=grant.budget_usd,
-        budgets=grant.budgets,
         trigger=grant.trigger,
-        record=grant.record,
         **more,
     )
 

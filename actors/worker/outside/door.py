@@ -16,7 +16,7 @@ async def open_door(worker: Hand, assignment: Assignment) -> Door:
     body = OpenDoor(
         node_id=node.id,
         model=worker.args.worker.model or worker.args.model,
-        **billing(worker.args.run, worker.args.budget_usd, worker.args.terms, node.trigger),
+        **billing(worker.args.run, worker.args.terms, node.trigger),
     )
     received = await ask_until_answered(worker.runtime, BROKER, body)
     if not isinstance(received.body, DoorOpened):

@@ -4,7 +4,8 @@ import sqlite3
 from pathlib import Path
 
 from actors.broker.ledger import Ledger, Spent
-from actors.broker.limits import Limits, is_of
+from actors.broker.limits import Limits
+from agiraph.authorization import owns_budget
 from agiraph.clock import SystemClock
 from agiraph.config import BudgetsConfig, load_config
 from agiraph.money import Budget, Shortage, is_outdated
@@ -122,9 +123,11 @@ def test_an_agents_own_budgets_are_known(tmp_path: Path) -> None:
     with Ledger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
         [state] = limits.of(ask())
-    assert is_of(state, "shop-1")
-    assert not is_of(state, "shop-2")
-    assert not is_of(state, None)
+    assert owns_budget("shop-1", state, has_run=lambda run: False)
+    assert not owns_budget("shop-2", state, has_run=lambda run: True)
+    run = state.model_copy(update={"scope": "run", "key": "run-1"})
+    assert owns_budget("shop-1", run, has_run=lambda run: run == "run-1")
+    assert not owns_budget("shop-1", run, has_run=lambda run: run == "run-2")
 
 
 def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(

@@ -162,7 +162,7 @@ class Asking:
         rule = ruling.rule.name if ruling.rule else ""
         deed = ruling.deed
         told = {"tool": deed.tool, "subject": deed.subject[:300], "rule": rule, "by": by}
-        key = self.opened.key if self.opened else str(self.clearance.speaker.transcript.position)
+        key = self.opened.key if self.opened else self.clearance.speaker.transcript.place
         self.clearance.speaker.report("tool.refused", told | {"reason": refusal}, key)
         return Cleared(refusal=refusal, message=self.clearance.talk.heard_answer)
 

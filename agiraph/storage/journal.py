@@ -126,13 +126,17 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 class Journal:
     """One open journal; `records` are those that stood in it (after `since`) when it was opened."""
 
-    def __init__(self, path: Path, since: Mark | None = None) -> None:
+    def __init__(
+        self, path: Path, since: Mark | None = None, *, if_damaged: JsonObject | None = None
+    ) -> None:
         """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
 
         With `since`, only what stands behind that mark is read; a mark that is not of this journal
-        is passed over, and `since` is then None.
+        is passed over, and `since` is then None. `if_damaged` is the record with which what is
+        whole before a damage is laid down, so that who opens it knows that its end was lost.
         """
         self.path = path
+        self._if_damaged = b"" if if_damaged is None else encode_record(if_damaged)
         path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not path.exists()
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -157,7 +161,7 @@ class Journal:
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
         except Damaged as damage:
-            raise _set_aside(self.path, damage) from None
+            raise _set_aside(self.path, damage, self._if_damaged) from None
         if since.offset == 0:
             _refuse_if_told(self.records)
         if whole < len(data):
@@ -224,8 +228,11 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
         raise Corrupt(str(records[0][REFUSAL]))
 
 
-def _set_aside(path: Path, damage: Damaged) -> Corrupt:
-    """Move a damaged journal aside and leave a note that refuses; return what to raise."""
+def _set_aside(path: Path, damage: Damaged, closing: bytes) -> Corrupt:
+    """Move a damaged journal aside and leave a note that refuses; return what to raise.
+
+    `closing` is the line that ends what is whole before the damage.
+    """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = path.with_name(f"{path.name}.corrupt-{stamp}")
     good = path.with_name(f"{path.name}.good-{stamp}")
@@ -235,7 +242,7 @@ def _set_aside(path: Path, damage: Damaged) -> Corrupt:
         f"To go on with that, and without what came after it: mv {good} {path}"
     )
     data = path.read_bytes()
-    replace_bytes(good, data[: damage.offset])
+    replace_bytes(good, data[: damage.offset] + closing)
     replace_bytes(aside, data)
     replace_bytes(path, encode_record({REFUSAL: text}))
     _sync_folder(path.parent)

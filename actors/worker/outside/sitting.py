@@ -176,7 +176,7 @@ class Sitting:
         """Let the consoles that listen hear what it is writing."""
         if self._streamed:
             address = self._worker.runtime.address
-            place = f"outside.{self._worker.transcript.position}"
+            place = f"outside.{self._worker.transcript.place}"
             call = derived_message_id(address, place)
             heard = Overheard(entity=address, call=call, text=self._streamed)
             self._worker.runtime.post(BROKER, heard)
@@ -188,7 +188,7 @@ class Sitting:
         model = said.model or self._job.agent.name
         record = Said(text=said.text, model=model, ts=self._clock.now())
         self._conversation.append(record)
-        telling = answered(record, self._worker.transcript.position)
+        telling = answered(record, self._worker.transcript.place)
         self._worker.report(*telling.told)
 
     def _tool_began(self, began: ToolBegan) -> None:

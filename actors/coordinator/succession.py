@@ -19,7 +19,7 @@ from agiraph.agent.prompts import new_run_turn
 from agiraph.agent.records import CallFinished, Heard, RunBegan
 from agiraph.board import commands as c
 from agiraph.errors import IllegalTransition
-from agiraph.ids import RunId, short_derived_id, new_run_id
+from agiraph.ids import RunId, new_run_id, short_derived_id
 from agiraph.messages import BeginRun, Ok, RefusedReply
 from transport.endpoint import Received
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from hashlib import sha256
 
-from agiraph.ids import HUMAN, MessageId, RunId, short_derived_id, derived_message_id, message_id
+from agiraph.ids import HUMAN, MessageId, RunId, derived_message_id, message_id, short_derived_id
 
 SCOPE_KEY = "agiraph.cause"
 

@@ -82,6 +82,7 @@ class Postman:
             question=question.question,
             kind=question.kind,
             away=self.absence(),
+            about=question.about,
         )
         write_outcome(self._thread, question, case.reason)
         try:

@@ -246,6 +246,8 @@ class Transcript:
     def _see_outside(self, record: OutsideRecord) -> None:
         self.outside.apply(record)
         match record:
+            case OutsideBegan():
+                self.outside.began_at = self.place if self.epoch else str(record.number)
             case OutsideSent() if record.asked is not None:
                 self.pending[record.asked] = record.question
             case OutsideAllowed():

@@ -212,7 +212,7 @@ class Sitting:
 
     def _key_of(self, id: str) -> str:
         outside = self._worker.transcript.outside
-        return f"outside.{outside.starts}.{id}"
+        return f"outside.{outside.began_at}.{id}"
 
     def _turn_ended(self) -> None:
         """Let it go once it has done what it was told, unless there is more to tell it."""
@@ -323,7 +323,7 @@ class Sitting:
             "session": self._job.session if self._job.takes_up else "",
             "pid": self._process.pid,
         }
-        self._worker.report("outside.started", about, f"{outside.starts}")
+        self._worker.report("outside.started", about, outside.began_at)
         self._worker.show("busy", self._job.agent.name)
 
 

@@ -103,6 +103,7 @@ class Usage(Record):
 
     `input_tokens` counts all input, of which `cache_read_tokens` came from the provider's cache
     and `cache_write_tokens` were put into it. `cost_usd` is None when the price is not known.
+    `is_estimate`: not all of it was counted by the service, which has not come to the end.
     """
 
     input_tokens: int = 0
@@ -110,6 +111,7 @@ class Usage(Record):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost_usd: float | None = None
+    is_estimate: bool = False
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum; a cost that is unknown on one side counts as nothing."""
@@ -120,6 +122,7 @@ class Usage(Record):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             cost_usd=sum(costs) if costs else None,
+            is_estimate=self.is_estimate or other.is_estimate,
         )
 
     @property

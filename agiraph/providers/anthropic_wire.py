@@ -7,7 +7,7 @@ messages, so the next call of a long loop reads all but its newest turns from th
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agiraph.providers.base import ProviderError
+from agiraph.providers.base import ProviderError, SoFar
 from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.registry import Traits
 from agiraph.providers.transcript import (
@@ -37,6 +37,7 @@ JsonObject = dict[str, Any]
 
 API = "anthropic"
 THINKING = ("thinking", "redacted_thinking")
+STREAMED = ("text", "thinking", "partial_json", "data", "name")
 CACHE_MARK = {"type": "ephemeral"}
 MARKED = b',"cache_control":%b}' % as_json(CACHE_MARK)
 _GO_ON = as_json({"type": "text", "text": GO_ON})
@@ -186,6 +187,7 @@ class Answer:
         self._blocks: dict[int, JsonObject] = {}
         self._usage: JsonObject = {}
         self._stop: str | None = None
+        self._characters = 0
         self._is_whole = False
 
     def feed(self, event: JsonObject) -> str:
@@ -194,8 +196,10 @@ class Answer:
             case "message_start":
                 self._usage |= _counts(event["message"].get("usage"))
             case "content_block_start":
-                self._blocks[event["index"]] = {**event["content_block"], "json": ""}
-                return self._text(event["content_block"])
+                block = event["content_block"]
+                self._blocks[event["index"]] = {**block, "json": ""}
+                self._characters += sum(len(block.get(key) or "") for key in STREAMED)
+                return self._text(block)
             case "content_block_delta":
                 return self._grow(self._blocks[event["index"]], event["delta"])
             case "message_delta":
@@ -209,6 +213,7 @@ class Answer:
         return str(block["text"]) if block["type"] == "text" else ""
 
     def _grow(self, block: JsonObject, delta: JsonObject) -> str:
+        self._characters += sum(len(delta.get(key) or "") for key in STREAMED)
         match delta.get("type"):
             case "text_delta":
                 block["text"] += delta["text"]
@@ -235,6 +240,15 @@ class Answer:
             usage=self.usage(),
             model=request.model,
             provider_data=_kept(blocks, request.model),
+        )
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now; the input is counted at its beginning."""
+        return SoFar(
+            self.usage(),
+            self._characters,
+            has_begun=bool(self._usage),
+            is_counted=self._stop is not None,
         )
 
     def usage(self) -> Usage:

@@ -84,7 +84,7 @@ def estimated_usage(request: ModelRequest, so_far: SoFar) -> Usage:
     counted = so_far.usage
     if so_far.is_counted:
         return counted
-    streamed = so_far.characters // CHARACTERS_PER_TOKEN + 1
+    streamed = min(so_far.characters // CHARACTERS_PER_TOKEN + 1, request.max_tokens)
     return counted.model_copy(
         update={
             "input_tokens": counted.input_tokens or guess_input_tokens(request),

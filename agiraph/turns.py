@@ -85,6 +85,21 @@ class ToolTurn(Record):
 Turn = Annotated[UserTurn | AssistantTurn | ToolTurn, Field(discriminator="role")]
 
 
+def calls_in_words(answer: AssistantTurn) -> str:
+    """Return what an answer said and called as text, for where its calls cannot stand as calls."""
+    made = [
+        f"{call.name} {call.malformed or json.dumps(call.arguments, ensure_ascii=False)}"
+        for call in answer.tool_calls
+    ]
+    said = [answer.text] if answer.text else []
+    return "\n".join(["[Runtime]: What you did before, in words:", *said, *made])
+
+
+def result_in_words(result: ToolTurn) -> str:
+    """Return a call's result as text, to stand behind `calls_in_words`."""
+    return f"[{'Error' if result.is_error else 'Result'} of {result.name}]: {result.content}"
+
+
 def encoded_length(value: JsonObject) -> int:
     """Return how many bytes a JSON object has as text."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

@@ -251,7 +251,8 @@ class Deed(Record):
     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-    what is short (`agiraph.money.Shortage`).
+    what is short (`agiraph.money.Shortage`). `digest` tells the action from every other one, also
+    of the same subject: it follows from the tool and all its arguments.
     """
 
     tool: str
@@ -259,6 +260,13 @@ class Deed(Record):
     rule: str = ""
     remember: str = ""
     shortage: str = ""
+    digest: str = ""
+
+    def is_same(self, other: "Deed") -> bool:
+        """Whether this is the very same action; those of older versions have no digest."""
+        mine, theirs = ((one.tool, one.subject, one.shortage) for one in (self, other))
+        is_digest_same = self.digest == other.digest or not (self.digest and other.digest)
+        return mine == theirs and is_digest_same
 
 
 class Question(Record):

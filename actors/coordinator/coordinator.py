@@ -402,7 +402,7 @@ class CoordinatorActor:
             case Warn() as warn:
                 seen = warn.record("the run fails", self.runtime.clock.now())
                 self.conversation.append(seen)
-                self.report(*circled(seen, self.transcript.position).told)
+                self.report(*circled(seen, self.transcript.place).told)
         return False
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
@@ -477,7 +477,7 @@ class CoordinatorActor:
         return bool(last_heard) and last_heard[0].content in REMINDERS
 
     async def _say_to_human(self, text: str, link: Link = NOTHING) -> None:
-        message = derived_message_id(self.runtime.address, f"say.{self.transcript.position}")
+        message = derived_message_id(self.runtime.address, f"say.{self.transcript.place}")
         body = Text(
             content=text,
             from_name=self.name,

@@ -36,7 +36,8 @@ class Treasurer:
         if self._when_spent == "stop":
             return False
         agent = self._speaker.agent
-        identity = QuestionId(f"b-{derived_id(agent, shortage.identity, 'budget')}")
+        digest = derived_id(agent, shortage.identity, "budget")
+        identity = QuestionId(f"b-{digest}")
         body = AskQuestion(
             question_id=identity,
             agent=agent,
@@ -44,7 +45,9 @@ class Treasurer:
             question=question_of(shortage),
             options=options_of(shortage),
             kind=BUDGET,
-            about=Deed(tool=BUDGET, subject=shortage.unit, shortage=shortage.identity),
+            about=Deed(
+                tool=BUDGET, subject=shortage.unit, shortage=shortage.identity, digest=digest
+            ),
             shared=True,
         )
         with self._waiting():

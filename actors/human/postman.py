@@ -95,6 +95,7 @@ class Postman:
             question=question.question,
             kind=question.kind,
             away=self.absence(),
+            about=question.about,
         )
         write_outcome(self._thread, question, case.reason)
         await self._raise_budget(question)

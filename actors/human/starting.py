@@ -17,7 +17,7 @@ from agiraph.ids import (
     AgentId,
     RunId,
     coordinator_address,
-    derived_id,
+    short_derived_id,
     slug,
 )
 from agiraph.messages import (
@@ -156,7 +156,7 @@ async def _default_model(gateway: Gateway) -> str:
 
 def _new_id(words: str, run: RunId) -> AgentId:
     """Return the id of the agent whose first run this is: the same run, the same agent."""
-    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{derived_id(run)}")
+    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{short_derived_id(run)}")
 
 
 def coordinator_spec(agent: Agent, request: CreateAgent | None = None) -> ChildSpec:

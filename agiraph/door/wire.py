@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from agiraph.door.grants import Grant
 from agiraph.errors import InvalidInput
-from agiraph.providers.base import FailureKind
+from agiraph.providers.base import FailureKind, SoFar
 from agiraph.turns import (
     AssistantTurn,
     JsonObject,
@@ -40,6 +40,10 @@ class Hearing(Protocol):
 
     def response(self, request: ModelRequest) -> ModelResponse:
         """Return the whole answer; ProviderError if the stream ended before it was whole."""
+        ...
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
         ...
 
 

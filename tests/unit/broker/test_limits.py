@@ -182,3 +182,20 @@ def test_budgets_are_told_of_those_that_are_asked_for(tmp_path: Path) -> None:
             ("shop-1/t-9", 1, False),
             ("shop-1/t-1", 2, True),
         ]
+
+
+def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_path: Path) -> None:
+    def shortage(name: str) -> str:
+        with Ledger(tmp_path / name) as ledger:
+            limits = ledger.limits(settings(run_usd=1.0), SystemClock())
+            [state] = limits.of(ask())
+            return Shortage(budget=state, unit="usd", needs=1).identity
+
+    first = shortage("one.db")
+    assert shortage("one.db") == first, "it is the same after a restart"
+    (tmp_path / "one.db").unlink()
+    again = shortage("one.db")
+    assert again != first, "what was answered about a lost ledger raises nothing in this one"
+    with Ledger(tmp_path / "old.db") as old:
+        spend(old, 0.5, 1.0)
+    assert shortage("old.db") == "run:run-1::usd:0"

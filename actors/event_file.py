@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from agiraph.log import redact
 from agiraph.models import Event
+from agiraph.redaction import redact_texts
 from agiraph.storage.journal import JsonObject, parse_line, read_tail
 from agiraph.storage.segment_reader import SegmentReader
 from agiraph.storage.segments import SEGMENT_BYTES, Place, SegmentedJournal
@@ -98,7 +98,7 @@ class EventFile:
                 continue
             self._remember(source, event.ts)
             seq = self.count + len(new) + 1
-            numbered = event.model_copy(update={"seq": seq, "data": without_secrets(event.data)})
+            numbered = event.model_copy(update={"seq": seq, "data": redact_texts(event.data)})
             new.append(numbered)
             records.append(numbered.model_dump(mode="json") | {SOURCE: source})
         self._journal.write(*records)
@@ -129,8 +129,10 @@ class EventFile:
         after = self._last_before(ts - SLACK_SECONDS)
         end = after + SEARCHED
         while after < end and (lines := self._reader.lines(after, PAGE)):
-            if any(sought.encode() in line for _, line in lines):
-                return True
+            for line in (line for _, line in lines if sought.encode() in line):
+                record, _ = parse_line(line.rstrip())
+                if record and record.get(SOURCE) == source:  # and not a field of its data
+                    return True
             after = lines[-1][0]
         return False
 
@@ -150,13 +152,3 @@ class EventFile:
         """Close the file; return what opens it quickly again."""
         self._journal.close()
         return Shut(self._journal.place, self._newest)
-
-
-def without_secrets(data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data` with every value that looks like a key or token blotted out."""
-    text = json.dumps(data)
-    cleaned = redact(text)
-    if cleaned == text:
-        return data
-    blotted: dict[str, Any] = json.loads(cleaned)
-    return blotted

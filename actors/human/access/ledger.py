@@ -16,7 +16,7 @@ from actors.human.access.keys import SHORTEST_SECRET, Keys
 from actors.human.access.scopes import OPEN_PREFIXES
 from agiraph.api import ApiError
 from agiraph.clock import Clock
-from agiraph.log import BLOT, redact
+from agiraph.redaction import BLOT, redact
 
 LONGEST_REASON: Final = 300
 LONGEST_PATH: Final = 500

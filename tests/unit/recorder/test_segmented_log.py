@@ -87,6 +87,19 @@ def test_a_repeat_is_known_however_long_ago_it_was_first_told(
     again.close()
 
 
+def test_what_an_event_tells_is_not_taken_for_the_source_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_file, "REMEMBERED", 5)
+    file = EventFile(tmp_path / "events.jsonl", BYTES)
+    forged = event(1).model_copy(update={"data": {"source": "board:1", "x": {"source": "board:1"}}})
+    file.append([("k1", forged)])
+    file.append(pairs(2, 50))
+    assert [one.seq for one in file.append([("board:1", event(1))])] == [51]
+    assert file.append([("board:1", event(1)), ("k1", forged)]) == []
+    file.close()
+
+
 def test_opening_reads_no_more_however_long_the_log_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

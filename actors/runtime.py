@@ -11,7 +11,6 @@ for.
 """
 
 import asyncio
-import errno
 import os
 import random
 import signal
@@ -36,6 +35,7 @@ from agiraph.log_file import LogFile
 from agiraph.messages import MESSAGES, ChildReady, Status, Stop
 from agiraph.models import Event
 from agiraph.storage.home import Home
+from agiraph.storage.room import WAITS, is_full_disk, waiting
 from agiraph.tracing.spans import trace_id
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -78,6 +78,7 @@ class Runtime:
         """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
         self._about = about if about is not None else {}
         self._noted = ("", "")
+        self._step = ""
         self.launch, self.endpoint = launch, endpoint
         self._trace_run()
         self.config = config
@@ -203,7 +204,20 @@ class Runtime:
         self._pulse.step(doing, Status(state=state, step=step, node_id=node_id))
 
     def _note_step(self, step: str) -> None:
+        self._step = step
         self.attempts.doing(self.launch.incarnation, step)
+
+    def waits_for_room(self, is_waiting: bool) -> None:
+        """Say that this process stands still for want of room on the disk, or that it goes on.
+
+        The note tells the supervisor that it does not hang.
+        """
+        if is_waiting:
+            self.attempts.doing(self.launch.incarnation, WAITS)
+            self.log.warning(f"the disk is full: {WAITS}")
+        else:
+            self.attempts.doing(self.launch.incarnation, self._step)
+            self.log.info("there is room on the disk again")
 
     async def pump(self) -> None:
         """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox."""
@@ -243,8 +257,12 @@ class Runtime:
         self.attempts.close()
 
 
-def run_actor(launch: Launch, serve: Serve) -> int:
-    """Run an actor to its end and return its exit code (table at the top of this file)."""
+def run_actor(launch: Launch, serve: Serve, *, waits_for_room: bool = True) -> int:
+    """Run an actor to its end and return its exit code (table at the top of this file).
+
+    On a full disk its writes, and what it sends, wait for room; without `waits_for_room` they
+    raise, for one that has to answer meanwhile.
+    """
     try:
         config = Config.model_validate(launch.config)
     except ValidationError as error:
@@ -255,7 +273,7 @@ def run_actor(launch: Launch, serve: Serve) -> int:
         Home(launch.home).system.log(launch.address), about, config.log.file_bytes, config.log.files
     )
     set_up_logging(config.log.level, config.log.format, file=file)
-    return run_loop(_live(launch, config, serve, about))
+    return run_loop(_live(launch, config, serve, about, waits_for_room))
 
 
 def _run_of(launch: Launch) -> dict[str, Any]:
@@ -289,7 +307,9 @@ def _wire(launch: Launch, noise: float) -> Wire:
     return NoisyWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
 
 
-async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, Any]) -> int:
+async def _live(
+    launch: Launch, config: Config, serve: Serve, about: dict[str, Any], waits_for_room: bool
+) -> int:
     endpoint = Endpoint(
         url=launch.router_url,
         address=launch.address,
@@ -297,6 +317,7 @@ async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, A
         ticket=launch.ticket,
         codec=Codec(MESSAGES),
         wire=_wire(launch, config.bus.noise),
+        waits_for_room=waits_for_room,
     )
     stop_signal = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop_signal.set)
@@ -304,7 +325,8 @@ async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, A
     if code is not None:
         return code
     runtime = Runtime(launch, config, endpoint, about)
-    return await _serve_until_told(runtime, serve, stop_signal)
+    with waiting(runtime.waits_for_room if waits_for_room else None):
+        return await _serve_until_told(runtime, serve, stop_signal)
 
 
 async def _say_hello(launch: Launch, endpoint: Endpoint, stop_signal: asyncio.Event) -> int | None:
@@ -372,13 +394,6 @@ async def _end_of(
     if any(map(is_full_disk, errors)):
         return EXIT_NO_SPACE
     return EXIT_CRASHED if errors else EXIT_DONE
-
-
-def is_full_disk(error: BaseException) -> bool:
-    """Whether this says that nothing more can be written; groups are looked into."""
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(is_full_disk, error.exceptions))
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _say_refused(error: Exception) -> None:

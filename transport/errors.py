@@ -9,7 +9,7 @@ TransportError
 ├── StoreRefused      the file of the mailboxes cannot be used (newer, held by another, unreadable)
 ├── Fenced            a newer incarnation of this address took over: this process must go
 └── Unavailable       may succeed later: retry
-    ├── NotStored         the mailboxes could not be written: the disk is full
+    ├── NotStored         the mailboxes cannot be written: the disk of the router is full
     ├── LinkDown          the router cannot be reached
     ├── PeerLost          the one that was asked went away, and the question with it
     └── DeadlineExceeded  no answer in time
@@ -20,6 +20,7 @@ from typing import Literal
 NackReason = Literal[
     "unknown_recipient",
     "mailbox_full",
+    "not_stored",
     "too_large",
     "stale_incarnation",
     "not_allowed",

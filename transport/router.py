@@ -25,6 +25,7 @@ from transport.switch import Outgoing, Switch
 BATCH = 256
 RETRY_MS = 5
 REST_MS = 50
+FULL_MS = 1000
 MORE = int(zmq.NOBLOCK | zmq.SNDMORE)
 LAST = int(zmq.NOBLOCK)
 EPOCH_BYTES = 8
@@ -121,7 +122,7 @@ class Router:
     def _patience(self) -> int | None:
         """Return how many milliseconds to wait for a frame; None: until there is one."""
         if self.switch.has_leftovers:
-            return REST_MS
+            return FULL_MS if self.switch.is_full else REST_MS
         return RETRY_MS if self._backlogs else None
 
     def _send_all(self, socket: zmq.Socket[bytes], frames: list[Outgoing]) -> None:

@@ -22,7 +22,7 @@ from agiraph.storage.journal import replace_file
 
 def main(launch: Launch) -> int:
     """Run the human gateway; return its exit code."""
-    return run_actor(launch, serve)
+    return run_actor(launch, serve, waits_for_room=False)
 
 
 async def serve(runtime: Runtime) -> None:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from agiraph.errors import Corrupt
+from agiraph.storage.room import patiently
 
 JsonObject = dict[str, Any]
 
@@ -133,9 +134,10 @@ class Journal:
         is passed over, and `since` is then None.
         """
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        patiently(lambda: path.parent.mkdir(parents=True, exist_ok=True))
         is_new = not path.exists()
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._fd = patiently(lambda: os.open(path, flags, 0o600))
         try:
             self.since = since if since and self._has(since) else None
             self._load(self.since or Mark(0, 0, ""))
@@ -172,12 +174,14 @@ class Journal:
         return Mark(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
-        """Write records in one piece and wait until they are on disk; return how many now stand."""
+        """Write records in one piece and wait until they are on disk; return how many now stand.
+
+        On a full disk this waits for room, or raises OSError (`agiraph.storage.room`).
+        """
         if not records:
             return self.count
         data = b"".join(encode_record(record) for record in records)
-        _write_all(self._fd, data)
-        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        patiently(lambda: _write_all(self._fd, data))
         self.count += len(records)
         self._offset += len(data)
         self._last = _last_of(data)
@@ -243,12 +247,13 @@ def _set_aside(path: Path, damage: Damaged) -> Corrupt:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    """Write everything or put the file back as it was, so a full disk leaves no torn middle."""
+    """Put everything on disk, or the file back as it was: a full disk leaves no torn middle."""
     before = os.fstat(fd).st_size
     view = memoryview(data)
     try:
         while view:
             view = view[os.write(fd, view) :]
+        os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
     except OSError:
         os.ftruncate(fd, before)
         raise
@@ -264,12 +269,16 @@ def _sync_folder(folder: Path) -> None:
 
 def replace_file(path: Path, text: str) -> None:
     """Write a whole file in one step: readers see the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    patiently(lambda: path.parent.mkdir(parents=True, exist_ok=True))
     replace_bytes(path, text.encode())
 
 
 def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a file whose folder exists in one step, as `replace_file` does; `mode` before umask."""
+    patiently(lambda: _replace(path, data, mode))
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(part, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:

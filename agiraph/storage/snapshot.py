@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from agiraph.errors import Corrupt
 from agiraph.storage.journal import JsonObject, Mark, encode_record, replace_bytes, split_records
+from agiraph.storage.room import waiting
 
 S = TypeVar("S")
 
@@ -61,7 +62,8 @@ class Snapshots(Generic[S]):
             return
         data = self._adapter.dump_json(state)
         self._count = mark.count
-        with suppress(OSError):  # a shortcut that cannot be written is no reason to stop
+        # A shortcut that cannot be written is no reason to stop, nor to wait.
+        with suppress(OSError), waiting(None):
             replace_bytes(self.path, encode_record(self._about(mark, data)) + data)
 
     def _about(self, mark: Mark, state: bytes) -> JsonObject:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from agiraph.storage.room import is_full_disk, waiting
 
 LIMIT = 3

@@ -13,7 +13,8 @@ from typing import Any
 from agiraph.api import MessageView
 from agiraph.clock import iso
 from agiraph.ids import slug
-from agiraph.storage.journal import Journal, read_journal, replace_file
+from agiraph.storage.files import replace_file
+from agiraph.storage.journal import Journal, read_journal
 
 JOURNAL = ".journal.jsonl"
 

@@ -5,8 +5,8 @@ from typing import Any
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import AgentId
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import AgentHome, Home
-from agiraph.storage.journal import replace_file
 from agiraph.triggers.book import Book, Bounds
 
 PAGE = 500

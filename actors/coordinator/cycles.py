@@ -26,7 +26,7 @@ from agiraph.ids import CLOCK, COORDINATOR_NAME, AgentId, derived_message_id
 from agiraph.messages import CreateTrigger, TriggerFired
 from agiraph.models import Agent
 from agiraph.providers.base import RETRYABLE
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id

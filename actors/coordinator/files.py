@@ -12,8 +12,8 @@ from agiraph.ids import RunId
 from agiraph.memory.loading import memory_text
 from agiraph.messages import ChildFailed
 from agiraph.models import Agent, WorkNode
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import AgentHome, RunHome
-from agiraph.storage.journal import replace_file
 
 RESULT_IN_MEMORY = 2000
 SHOWN_OF_MEMORY = 24_000

@@ -20,7 +20,7 @@ from agiraph.mcp.catalog import Catalog, ServedTool, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
 from agiraph.mcp.settings import fingerprint
 from agiraph.messages import ListTools, ToolsListed
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from transport.errors import TransportError
 
 SLACK_SECONDS = 10.0

@@ -17,7 +17,7 @@ from actors.human.server import bind, serving, tls_of, url_of
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from agiraph.config import HttpConfig, is_loopback
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 
 
 def main(launch: Launch) -> int:

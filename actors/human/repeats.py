@@ -15,7 +15,8 @@ from typing import Any
 
 from agiraph.api.errors import KEY_REUSED, ApiError
 from agiraph.errors import Corrupt
-from agiraph.storage.journal import Journal, encode_record, read_journal, replace_bytes
+from agiraph.storage.files import replace_bytes
+from agiraph.storage.journal import Journal, encode_record, read_journal
 
 KEPT_SECONDS = 24 * 3600.0
 MOST_KEPT = 20_000

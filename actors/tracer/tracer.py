@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
-from agiraph.storage.journal import replace_file
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
 

@@ -15,8 +15,8 @@ from agiraph.evidence import CheckResult, Evidence
 from agiraph.models import Assignment
 from agiraph.record import Record
 from agiraph.scopes.publishing import files_left
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import NodeHome
-from agiraph.storage.journal import replace_file
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
 from agiraph.worktrees.names import FOLDER

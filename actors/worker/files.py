@@ -6,8 +6,8 @@ from typing import IO, Any
 
 from agiraph.clock import iso
 from agiraph.models import Event, Worker, WorkNode
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import NodeHome, WorkerHome
-from agiraph.storage.journal import replace_file
 
 
 class WorkerFiles:

@@ -14,8 +14,8 @@ from agiraph.agent.records import Published
 from agiraph.agent.single import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
 from agiraph.errors import Refused
 from agiraph.models import Assignment
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import RunHome
-from agiraph.storage.journal import replace_file
 from agiraph.turns import AssistantTurn
 
 

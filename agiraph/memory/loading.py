@@ -10,8 +10,8 @@ from pathlib import Path
 
 from agiraph.ids import RunId
 from agiraph.memory.shelf import DAILY, MAIN
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import AgentHome
-from agiraph.storage.journal import replace_file
 
 RECENT_DAYS = 2
 INDEX = "index.md"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from agiraph.config import MemoryConfig
 from agiraph.errors import InvalidInput, unknown
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import AgentHome, WorkerHome
-from agiraph.storage.journal import replace_file
 
 DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 MAIN = "MEMORY.md"

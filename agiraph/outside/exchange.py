@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from agiraph.turns import JsonObject
 
 TASK, CONTEXT, INBOX, OUTBOX = "_task.md", "_context.json", "_inbox.md", "_outbox.md"

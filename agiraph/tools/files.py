@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from agiraph.errors import InvalidInput, unknown
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from agiraph.tools.base import Params, Tool, as_json
 from agiraph.tools.ports import ToolContext
 from agiraph.turns import JsonObject

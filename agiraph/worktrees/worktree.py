@@ -19,7 +19,7 @@ from pathlib import Path
 
 from agiraph.errors import Refused
 from agiraph.models import WorktreeOrder
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from agiraph.worktrees.git import Answer, Git
 from agiraph.worktrees.merging import conflict_text, has_markers, read_trial
 from agiraph.worktrees.names import FOLDER, PATCH, ref

@@ -47,8 +47,8 @@ from agiraph.messages import (
 )
 from agiraph.models import BUDGET, Agent, Deed, Event
 from agiraph.money import BudgetState
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
-from agiraph.storage.journal import replace_file
 from agiraph.triggers.book import Bounds
 from agiraph.turns import Usage
 from tests.fakes.line import FakeLine, arrived

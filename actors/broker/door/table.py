@@ -15,7 +15,7 @@ from pydantic import Field
 
 from agiraph.door.grants import Grant
 from agiraph.record import Record
-from agiraph.storage.journal import replace_bytes
+from agiraph.storage.files import replace_bytes
 
 TOKEN_PREFIX = "agd-"
 

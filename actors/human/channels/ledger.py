@@ -5,7 +5,8 @@ from typing import Any
 
 from agiraph.channels.book import Book
 from agiraph.errors import Corrupt
-from agiraph.storage.journal import Journal, encode_record, replace_bytes
+from agiraph.storage.files import replace_bytes
+from agiraph.storage.journal import Journal, encode_record
 
 LONG = 2000
 """A journal of so many records becomes one when it is opened."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agiraph.channels.notice import Notice
 from agiraph.channels.signing import KEY_BYTES, answer_token, read_answer_token
-from agiraph.storage.journal import replace_bytes
+from agiraph.storage.files import replace_bytes
 
 PATH = "/answer/"
 

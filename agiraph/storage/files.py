@@ -1,0 +1,442 @@
+"""Files: the one way to open, replace, create, list and remove what stands in a home.
+
+The commands of a model write into some folders of a home, so whatever stands there may have been
+put there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
+
+1. A path is walked from the root, each folder opened relative to the one before it. No component
+   may be a link, so nothing can be exchanged between a check and an opening. (`Home` resolves its
+   own path once; links above a home are the person's business.)
+2. Only regular files of this user are opened, and opening never waits: no pipe, socket or device.
+3. What is written in place has exactly one name: a second one (a hard link) could be anybody's.
+4. New content goes into a new file with a random name (O_EXCL), is synced and renamed, and the
+   folder is synced: readers see the old content or the new one, also after a power cut.
+5. A read has a bound.
+
+What finds the disk full raises OSError, or waits for room where that is wanted (`room.py`).
+
+What breaks a rule raises `UnsafeFile`, which is an OSError: who can do without the file treats it
+as one that cannot be read. Files that the person alone writes (settings, prompts, input) may be
+links and are opened plainly; each such place says so (`tests/openings.py`).
+"""
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from agiraph.storage.room import patiently
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_ENTRIES: Final = 100_000
+PART_SUFFIX: Final = ".part"
+
+_PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
+_FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC
+
+_ODD: Final = {
+    errno.ELOOP: "is a symbolic link",
+    errno.ENOTDIR: "is no folder",
+    errno.EISDIR: "is a folder where a file belongs",
+    errno.ENXIO: "is no regular file",
+}
+
+Kind = Literal["file", "folder", "link", "other"]
+
+
+class UnsafeFile(OSError):
+    """Something in a home is not what Agiraph put there; `filename` names it."""
+
+    def __str__(self) -> str:
+        """Return the place and what is wrong with it."""
+        return f"{self.filename} {self.strerror}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder: what it is, its size in bytes and its time of change (Unix)."""
+
+    name: str
+    kind: Kind
+    size: int
+    changed_at: float
+
+    @classmethod
+    def of(cls, name: str, status: os.stat_result) -> "Entry":
+        """Describe the thing called `name`, which is no followed link."""
+        return cls(name, kind_of(status), status.st_size, status.st_mtime)
+
+
+def kind_of(status: os.stat_result) -> Kind:
+    """Return what a status is the status of."""
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+@contextmanager
+def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
+    """Yield a descriptor of the folder that holds `path`, for `dir_fd`; `make` it if missing.
+
+    Raises UnsafeFile if a component is a link or no folder, else OSError.
+    """
+    fd = _walk(path.parent, make)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _walk(folder: Path, make: bool) -> int:
+    """Return a descriptor of a folder, which serves as `dir_fd` and for nothing else."""
+    folder = folder.absolute()
+    fd = os.open(folder.anchor, _PATH_ONLY | _FOLDER)
+    place = folder.anchor
+    for part in folder.parts[1:]:
+        place = os.path.join(place, part)
+        try:
+            inner = _step(part, fd, place, make)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd
+
+
+def _step(part: str, fd: int, place: str, make: bool) -> int:
+    if part == "..":
+        raise UnsafeFile(errno.EINVAL, "leads upward", place)
+    try:
+        return os.open(part, _PATH_ONLY | _FOLDER, dir_fd=fd)
+    except FileNotFoundError as missing:
+        if not make:
+            raise _placed(missing, place) from None
+    except OSError as error:
+        raise _told(error, part, fd, place) from None
+    with suppress(FileExistsError):  # another process made it at this moment
+        os.mkdir(part, dir_fd=fd)
+    return _step(part, fd, place, make=False)
+
+
+def _placed(error: OSError, place: str) -> OSError:
+    """Return an error that names the whole path: by descriptor, only the last name is known."""
+    return type(error)(error.errno, error.strerror, place)
+
+
+def _told(error: OSError, name: str, fd: int, place: str) -> OSError:
+    """Return the error to raise for a name that could not be opened."""
+    number = error.errno or 0
+    if number == errno.ENOTDIR and _is_link(name, fd):
+        number = errno.ELOOP
+    if number in _ODD:
+        return UnsafeFile(number, _ODD[number], place)
+    return _placed(error, place)
+
+
+def _is_link(name: str, fd: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def open_file(
+    path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, anyones: bool = False
+) -> int:
+    """Open a regular file of ours and return its descriptor; with O_CREAT its folders are made.
+
+    `anyones`: it may belong to another user (a person's input). Raises UnsafeFile, OSError.
+    """
+    return patiently(lambda: _open(path, flags, mode, anyones))
+
+
+def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
+    with folder_of(path, make=bool(flags & os.O_CREAT)) as folder:
+        try:
+            # Not O_TRUNC: it is cut only when it is known to be a file that we may write.
+            fd = os.open(path.name, (flags & ~os.O_TRUNC) | _FILE, mode, dir_fd=folder)
+        except OSError as error:
+            raise _told(error, path.name, folder, str(path)) from None
+    try:
+        _refuse_unless_plain(os.fstat(fd), path, bool(flags & _WRITING), anyones)
+        if flags & os.O_TRUNC:
+            os.ftruncate(fd, 0)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _refuse_unless_plain(
+    status: os.stat_result, path: Path, is_written: bool, anyones: bool
+) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise UnsafeFile(errno.EISDIR, _ODD[errno.EISDIR], str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise UnsafeFile(errno.ENXIO, _ODD[errno.ENXIO], str(path))
+    if status.st_uid != os.geteuid() and not anyones:
+        raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
+    if is_written and status.st_nlink > 1:
+        raise UnsafeFile(errno.EMLINK, f"has {status.st_nlink} names (hard links)", str(path))
+
+
+def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> bytes:
+    """Return a whole file; UnsafeFile if it is larger than `most` bytes, else as `open_file`."""
+    data, size = read_part(path, 0, most + 1, anyones=anyones)
+    if len(data) > most:
+        raise UnsafeFile(errno.EFBIG, f"has {size} bytes, more than {most}", str(path))
+    return data
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """Return a whole file as text, what is no UTF-8 replaced; errors as `read_bytes`."""
+    return read_bytes(path, most).decode("utf-8", "replace")
+
+
+def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
+    """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
+    fd = open_file(path, anyones=anyones)
+    try:
+        size = os.fstat(fd).st_size
+        return read_descriptor(fd, offset, most), size
+    finally:
+        os.close(fd)
+
+
+def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
+    """Return up to `most` bytes (None: all) that stand behind `offset` in an open file."""
+    pieces: list[bytes] = []
+    left = most
+    while left is None or left > 0:
+        piece = os.pread(fd, 1 << 24 if left is None else min(left, 1 << 24), offset)
+        if not piece:
+            break
+        pieces.append(piece)
+        offset += len(piece)
+        left = None if left is None else left - len(piece)
+    return b"".join(pieces)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a whole file in one step, its folders too; readers see the old one or the new one."""
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a whole file in one step, as `replace_file`; `mode` is before the umask.
+
+    A link in its place is replaced, not followed. Raises UnsafeFile for a folder, OSError.
+    """
+    patiently(lambda: _replace(path, data, mode))
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
+    with new_file(path, mode) as fd:
+        write_all(fd, data)
+
+
+@contextmanager
+def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
+    """Yield a descriptor whose content becomes the file `path` when the block ends well."""
+    with folder_of(path, make=True) as folder:
+        part = f".{secrets.token_hex(8)}{PART_SUFFIX}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+        fd = os.open(part, flags, mode, dir_fd=folder)
+        try:
+            try:
+                yield fd
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException as error:
+            with suppress(OSError):
+                os.unlink(part, dir_fd=folder)
+            if isinstance(error, OSError):
+                raise _told(error, path.name, folder, str(path)) from None
+            raise
+        _sync(folder)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte to a descriptor."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def is_part(name: str) -> bool:
+    """Whether a name is one that `new_file` gives a file which is not whole yet."""
+    return name.startswith(".") and name.endswith(PART_SUFFIX) and len(name) == 22
+
+
+def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
+    """Copy a file of a home into a new file in the place of `target`."""
+    patiently(lambda: _copy(source, target, mode))
+
+
+def _copy(source: Path, target: Path, mode: int) -> None:
+    fd = open_file(source)
+    try:
+        with new_file(target, mode) as new:
+            offset = 0
+            while piece := os.pread(fd, 1 << 20, offset):
+                write_all(new, piece)
+                offset += len(piece)
+    finally:
+        os.close(fd)
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, as far as they are missing; UnsafeFile, OSError."""
+    patiently(lambda: _make_folder(path, mode))
+
+
+def _make_folder(path: Path, mode: int) -> None:
+    with folder_of(path, make=True) as above:
+        try:
+            os.mkdir(path.name, mode, dir_fd=above)
+        except FileExistsError:
+            os.close(_step(path.name, above, str(path), make=False))
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on disk."""
+    fd = _walk(path, make=False)
+    try:
+        _sync(fd)
+    finally:
+        os.close(fd)
+
+
+def _sync(folder: int) -> None:
+    fd = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)  # a path-only descriptor has no fsync
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """Return the status of what stands at `path`, a link's own; None if nothing does.
+
+    Raises UnsafeFile if the way to it leads over a link.
+    """
+    try:
+        with folder_of(path) as folder:
+            return os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file stands at `path`, reached without any link."""
+    return _has_kind(path, "file")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands at `path`, reached without any link."""
+    return _has_kind(path, "folder")
+
+
+def _has_kind(path: Path, kind: Kind) -> bool:
+    try:
+        status = status_of(path)
+    except OSError:
+        return False
+    return status is not None and kind_of(status) == kind
+
+
+def entries(path: Path, most: int = MOST_ENTRIES) -> list[Entry]:
+    """Return what stands in a folder, sorted by name; of more than `most` names, any `most`.
+
+    Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
+    """
+    fd = _walk(path, make=False)
+    try:
+        return sorted(_scan(fd, most), key=lambda entry: entry.name)
+    finally:
+        os.close(fd)
+
+
+def _scan(fd: int, most: int) -> list[Entry]:
+    listed = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
+    found: list[Entry] = []
+    try:
+        with os.scandir(listed) as names:
+            for name in names:
+                if len(found) >= most:
+                    break
+                with suppress(FileNotFoundError):
+                    found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
+    finally:
+        os.close(listed)
+    return found
+
+
+def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Entry]]:
+    """Return every regular file below a folder with its path relative to it, sorted; no links.
+
+    Files that are not whole yet are left out, and whatever stands behind the first `most` names.
+    """
+    found: list[tuple[Path, Entry]] = []
+    waiting = [Path()]
+    while waiting and most > 0:
+        folder = waiting.pop()
+        try:
+            here = entries(path / folder, most)
+        except (FileNotFoundError, UnsafeFile):
+            if folder == Path():
+                raise
+            continue  # it was removed or exchanged since it was listed
+        most -= len(here)
+        waiting += [folder / entry.name for entry in here if entry.kind == "folder"]
+        found += [
+            (folder / entry.name, entry)
+            for entry in here
+            if entry.kind == "file" and not is_part(entry.name)
+        ]
+    return sorted(found, key=lambda one: one[0])
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, or a link as such; nothing happens if there is none."""
+    with suppress(FileNotFoundError), folder_of(path) as folder:
+        os.unlink(path.name, dir_fd=folder)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all that is in it, or a file; links are removed, never followed."""
+    with suppress(FileNotFoundError), folder_of(path) as above:
+        if stat.S_ISDIR(os.stat(path.name, dir_fd=above, follow_symlinks=False).st_mode):
+            shutil.rmtree(path.name, dir_fd=above)
+        else:
+            os.unlink(path.name, dir_fd=above)
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename a file or folder within one file system; the folders of `target` are made."""
+    with folder_of(source) as old, folder_of(target, make=True) as new:
+        try:
+            os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
+        except OSError as error:
+            raise _told(error, source.name, old, str(source)) from None
+        _sync(new)
+
+
+def set_mode(path: Path, mode: int) -> None:
+    """Set the mode of a regular file of ours."""
+    fd = open_file(path)
+    try:
+        os.fchmod(fd, mode)
+    finally:
+        os.close(fd)

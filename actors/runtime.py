@@ -16,6 +16,7 @@ import random
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -398,7 +399,8 @@ async def _end_of(
 
 def _say_refused(error: Exception) -> None:
     """Leave, as the last line of the log, what the supervisor passes on as the cause."""
-    print(" ".join(str(error).split()), file=sys.stderr, flush=True)
+    with suppress(OSError):
+        print(" ".join(str(error).split()), file=sys.stderr, flush=True)
 
 
 async def _last_words(runtime: Runtime) -> None:

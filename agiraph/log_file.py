@@ -36,9 +36,17 @@ class LogFile(logging.Handler):
             if self._size and self._size + len(line) > self._most_bytes:
                 self._turn()
             assert self._fd is not None
-            self._size += os.write(self._fd, line)
-        except OSError:
-            pass
+            self._write(self._fd, line)
+        except Exception:
+            return  # a log stops nobody, whatever is the matter with it
+
+    def _write(self, fd: int, line: bytes) -> None:
+        """Write a line whole or not at all: half of one would spoil the next."""
+        written = os.write(fd, line)
+        if written < len(line):
+            os.ftruncate(fd, self._size)
+        else:
+            self._size += written
 
     def close(self) -> None:
         """Close the file."""

@@ -18,6 +18,7 @@ from agiraph.messages import (
     StopChild,
     Ticket,
 )
+from agiraph.storage.room import once_there_is_room
 
 
 class FrontDesk:
@@ -62,7 +63,7 @@ class FrontDesk:
             return ChildStarted(address=spec.address, incarnation=incarnation)
         if nursery.is_stopping:
             raise Unavailable("the supervisor is stopping")
-        nursery.register.declare(spec)
+        await self._declare(spec)
         keeper = nursery.keeper(spec)
         process = await keeper.start()
         if process is None:
@@ -73,8 +74,12 @@ class FrontDesk:
     async def wake(self, keeper: Keeper) -> None:
         """Have a parked child run again."""
         if keeper.state == "parked" and agent_of(keeper.address) is not None:
-            self._nursery.register.declare(keeper.spec)
+            await self._declare(keeper.spec)
         await keeper.wake()
+
+    async def _declare(self, spec: ChildSpec) -> None:
+        """Note that a child is wanted, once the disk has room for that."""
+        await once_there_is_room(lambda: self._nursery.register.declare(spec))
 
     async def stop_child(self, keeper: Keeper, body: StopChild) -> ChildStopped:
         """Stop, kill, restart or forget a child."""
@@ -85,7 +90,7 @@ class FrontDesk:
                 await keeper.kill()
             case "restart":
                 if agent_of(address) is not None:
-                    register.declare(keeper.spec)
+                    await self._declare(keeper.spec)
                 await keeper.restart()
             case "stop" | "forget":
                 register.rest(

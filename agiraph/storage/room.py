@@ -6,6 +6,7 @@ still meanwhile, like one whose network disk is away: nothing that it knows is l
 be recovered, and it goes on where it was. Without `waiting` a full disk is an OSError at once.
 """
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -24,6 +25,8 @@ FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 1.0
 WAITS = "waits for room on the disk"
 FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
+FULL_SQLITE = frozenset({13, 778})
+"""SQLITE_FULL and SQLITE_IOERR_WRITE; most processes need no sqlite3."""
 
 Tell = Callable[[bool], None]
 """Called with True when a write begins to wait for room, with False when it has found it."""
@@ -32,10 +35,12 @@ _TELL: ContextVar[Tell | None] = ContextVar("waiting_for_room", default=None)
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether this says that nothing more can be written; groups and causes are looked into."""
+    """Whether this says that nothing more can be written; groups are looked into."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(is_full_disk, error.exceptions))
-    return isinstance(error, OSError) and error.errno in FULL_ERRORS
+    if isinstance(error, OSError):
+        return error.errno in FULL_ERRORS
+    return getattr(error, "sqlite_errorcode", 0) in FULL_SQLITE
 
 
 def has_room(folder: Path, least_bytes: int = RESERVE_BYTES) -> bool:
@@ -79,6 +84,22 @@ def patiently(write: Callable[[], T]) -> T:
         return _again_and_again(write)
     finally:
         tell(False)
+
+
+async def once_there_is_room(write: Callable[[], T]) -> T:
+    """Return what `write` returns; on a full disk do it again until it succeeds, in a task.
+
+    For one whose event loop has to go on turning. `write` must leave everything as it was when it
+    raises.
+    """
+    while True:
+        try:
+            with waiting(None):
+                return write()
+        except Exception as error:
+            if not is_full_disk(error):
+                raise
+        await asyncio.sleep(LONGEST_PAUSE_SECONDS)
 
 
 def _again_and_again(write: Callable[[], T]) -> T:

@@ -13,10 +13,12 @@ nothing, not even `signal` or `json` (enum and re alone take longer than all the
 
 Its stdin is a lifeline that its entity holds. When that ends, the entity is dead: the command has
 `ORPHAN_SECONDS` to end by itself, so one that was done but for the telling is known to be done.
-After them it is killed and no outcome is left. So no command outlives its entity by more.
+After them it is killed and no outcome is left. So no command outlives its entity by more. While the
+disk is full the outcome waits for room, as long as there is an entity that waits for it.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
+import errno
 import os
 import resource
 import select
@@ -32,6 +34,8 @@ PIPE_CHUNK = 65536
 DRAIN_READS = 64
 KILL_ROUNDS = 20
 NO_SHELL = 127
+FULL = (errno.ENOSPC, errno.EDQUOT)
+PAUSE_SECONDS = 0.2
 LIFELINE = 0
 OVERDUE, ORPHANED = "overdue", "orphaned"
 HAS_PROC = os.path.isdir("/proc/self")
@@ -249,12 +253,25 @@ def _leave_outcome(folder: str, kept: Kept, exit_code: str) -> None:
 
 
 def _write(path: str, data: bytes, *, is_durable: bool = False) -> None:
+    """Write a file, once the disk has room for it; without an entity nobody waits for that."""
+    while True:
+        try:
+            _write_now(path, data, is_durable)
+            return
+        except OSError as error:
+            if error.errno not in FULL or select.select([LIFELINE], [], [], PAUSE_SECONDS)[0]:
+                raise
+
+
+def _write_now(path: str, data: bytes, is_durable: bool) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    while data:
-        data = data[os.write(fd, data) :]
-    if is_durable:
-        os.fsync(fd)
-    os.close(fd)
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+        if is_durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _read_file(path: str) -> str:

@@ -15,6 +15,7 @@ TransportError
     └── DeadlineExceeded  no answer in time
 """
 
+import errno
 from typing import Literal
 
 NackReason = Literal[
@@ -70,7 +71,9 @@ class Unavailable(TransportError):
 
 
 class NotStored(Unavailable):
-    """A batch of messages could not be written; `taken_back` has (address, id) of each of them."""
+    """Messages could not be written: the disk is full. `taken_back` has (address, id) of each."""
+
+    errno = errno.ENOSPC
 
     def __init__(self, detail: str, taken_back: frozenset[tuple[str, bytes]] = frozenset()) -> None:
         super().__init__(detail)

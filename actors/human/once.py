@@ -12,12 +12,14 @@ from weakref import WeakValueDictionary
 from starlette.exceptions import HTTPException
 
 from actors.human.access.headers import header
+from actors.human.access.scopes import ends_something
 from actors.human.cause import SCOPE_KEY, cause_of_key
 from actors.human.exchange import WHOLE, App, Message, Receive, Scope, Send
-from actors.human.problems import MEDIA_TYPE, problem_bytes, problem_response
+from actors.human.problems import INSUFFICIENT_STORAGE, MEDIA_TYPE, problem_bytes, problem_response
 from actors.human.repeats import Kept, Repeats
 from agiraph.api import ApiError
 from agiraph.clock import Clock
+from agiraph.storage.room import DiskFull, has_room
 
 NAME = b"idempotency-key"
 LONGEST = 255
@@ -27,6 +29,13 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 SECRETS = ("/tokens", "/logins", "/login", "/consoles")
 """Where an answer holds a secret that stands nowhere on disk: done once, but told once too."""
+FULL_SECONDS = 5.0
+PAUSE_SECONDS = 0.2
+NOT_BEGUN = "the disk is full (no space left on device): nothing was done"
+CUT_OFF = (
+    "the disk is full (no space left on device), and this may be half done:"
+    " made again with the same Idempotency-Key it is finished"
+)
 AGAIN = (b"idempotency-replayed", b"true")
 
 
@@ -43,7 +52,7 @@ class Once:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call."""
         key = header(scope["headers"], NAME) if scope["type"] == "http" else ""
-        if not key or scope["method"] in SAFE_METHODS:
+        if not key or scope["method"] in SAFE_METHODS or self._is_beyond_keeping(scope):
             await self._app(scope, receive, send)
             return
         try:
@@ -61,6 +70,9 @@ class Once:
                     return
                 scope[SCOPE_KEY] = cause_of_key(key, kept.at, is_again=is_again)
                 await self._carry_out(key, scope, body, receive, send)
+        except DiskFull:
+            refusal = ApiError(INSUFFICIENT_STORAGE, NOT_BEGUN)
+            await problem_response(refusal, scope["path"])(scope, receive, send)
         except ApiError as refusal:
             await problem_response(refusal, scope["path"])(scope, receive, send)
         except HTTPException as refusal:
@@ -75,7 +87,22 @@ class Once:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Let the endpoint do it; keep its answer, if it did, before it goes out."""
+        """Let the endpoint do it; keep its answer, if it did, before it goes out.
+
+        What a full disk has cut off is carried out again for a moment, under the same cause.
+        """
+        give_up_at = self._clock.monotonic() + FULL_SECONDS
+        while (answer := await self._answer_of(key, scope, body, receive)) is None:
+            if self._clock.monotonic() >= give_up_at:
+                raise ApiError(INSUFFICIENT_STORAGE, CUT_OFF)
+            await asyncio.sleep(PAUSE_SECONDS)
+        for part in answer:
+            await send(part)
+
+    async def _answer_of(
+        self, key: str, scope: Scope, body: bytes, receive: Receive
+    ) -> list[Message] | None:
+        """Return what the endpoint answers, kept; None if the disk had no room for all of it."""
         given = False
         answer: list[Message] = []
 
@@ -88,13 +115,19 @@ class Once:
 
         async def keep(message: Message) -> None:
             answer.append(message)
-            if message["type"] != "http.response.body" or message.get("more_body", False):
-                return
-            self._keep(key, scope["path"], answer)
-            for part in answer:
-                await send(part)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self._keep(key, scope["path"], answer)
 
-        await self._app(scope, again, keep)
+        try:
+            await self._app(scope, again, keep)
+        except DiskFull:
+            return None
+        return None if answer and answer[0]["status"] == INSUFFICIENT_STORAGE else answer
+
+    def _is_beyond_keeping(self, scope: Scope) -> bool:
+        """Whether a call is carried out though there is no room for its key."""
+        is_meant = ends_something(scope["method"], scope["path"])
+        return is_meant and not has_room(self._repeats.folder)
 
     def _keep(self, key: str, path: str, answer: list[Message]) -> None:
         start = answer[0]

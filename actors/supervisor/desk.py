@@ -18,7 +18,7 @@ from agiraph.messages import (
     StopChild,
     Ticket,
 )
-from agiraph.storage.room import once_there_is_room
+from agiraph.storage.room import outlasting
 
 
 class FrontDesk:
@@ -79,7 +79,11 @@ class FrontDesk:
 
     async def _declare(self, spec: ChildSpec) -> None:
         """Note that a child is wanted, once the disk has room for that."""
-        await once_there_is_room(lambda: self._nursery.register.declare(spec))
+
+        async def declare() -> None:
+            self._nursery.register.declare(spec)
+
+        await outlasting(declare)
 
     async def stop_child(self, keeper: Keeper, body: StopChild) -> ChildStopped:
         """Stop, kill, restart or forget a child."""

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
@@ -38,9 +38,12 @@ def is_full_disk(error: BaseException) -> bool:
     """Whether this says that nothing more can be written; groups are looked into."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(is_full_disk, error.exceptions))
-    if isinstance(error, OSError):
-        return error.errno in FULL_ERRORS
-    return getattr(error, "sqlite_errorcode", 0) in FULL_SQLITE
+    number, code = getattr(error, "errno", None), getattr(error, "sqlite_errorcode", None)
+    return number in FULL_ERRORS or code in FULL_SQLITE
+
+
+class DiskFull(OSError):
+    """There was no room on the disk for what was to be written; nothing of it was."""
 
 
 def has_room(folder: Path, least_bytes: int = RESERVE_BYTES) -> bool:
@@ -69,15 +72,19 @@ def waiting(tell: Tell | None) -> Iterator[None]:
 
 
 def patiently(write: Callable[[], T]) -> T:
-    """Return what `write` returns; on a full disk raise its OSError, or wait and do it again.
+    """Return what `write` returns; on a full disk raise its error, or wait and do it again.
 
     `write` must leave everything as it was when it raises.
     """
     try:
         return write()
-    except OSError as error:
+    except Exception as error:
+        if not is_full_disk(error):
+            raise
         tell = _TELL.get()
-        if tell is None or not is_full_disk(error):
+        if tell is None and isinstance(error, OSError):
+            raise DiskFull(error.errno, error.strerror, error.filename) from error
+        if tell is None:
             raise
     tell(True)
     try:
@@ -86,16 +93,15 @@ def patiently(write: Callable[[], T]) -> T:
         tell(False)
 
 
-async def once_there_is_room(write: Callable[[], T]) -> T:
-    """Return what `write` returns; on a full disk do it again until it succeeds, in a task.
+async def outlasting(work: Callable[[], Awaitable[T]]) -> T:
+    """Return what `work` returns; if a full disk ends it, begin it again until it does not.
 
-    For one whose event loop has to go on turning. `write` must leave everything as it was when it
-    raises.
+    For one whose event loop has to go on turning. `work` must be one that can be begun again.
     """
     while True:
         try:
             with waiting(None):
-                return write()
+                return await work()
         except Exception as error:
             if not is_full_disk(error):
                 raise
@@ -108,7 +114,7 @@ def _again_and_again(write: Callable[[], T]) -> T:
         time.sleep(pause)
         try:
             return write()
-        except OSError as error:
+        except Exception as error:
             if not is_full_disk(error):
                 raise
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

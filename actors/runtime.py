@@ -111,6 +111,7 @@ class Runtime:
     async def ready(self) -> None:
         """Tell the supervisor that this actor has read its state and takes messages."""
         self.is_ready = True
+        self._note_step(self._step)  # on a full disk the note has its place then
         self.log.note("ready", pid=os.getpid())
         self._background.append(asyncio.create_task(self._announce()))
 

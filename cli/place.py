@@ -78,6 +78,7 @@ class Place:
             can_prompt=can_prompt(),
             answer_command=answer_command(self.home, default_home()),
             still_possible=self.still_possible,
+            home=self.home,
         )
 
     def still_possible(self) -> None:

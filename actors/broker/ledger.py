@@ -12,7 +12,7 @@ from actors.broker.limits import Limits
 from actors.broker.spending import Line, Spending
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
-from agiraph.storage.room import LONGEST_PAUSE_SECONDS, is_full_disk
+from agiraph.storage.room import LONGEST_PAUSE_SECONDS, is_full_disk, tell_of_waiting
 from agiraph.turns import Usage, UsageBy, UsageRow
 
 Statement = tuple[str, Sequence[object]]
@@ -83,6 +83,7 @@ class Ledger:
         self.spending = Spending(self._db)
         self._batch: asyncio.Future[None] | None = None
         self._written: list[Statement] = []
+        self._waits_for_room = False
 
     def note(self, spent: Spent) -> None:
         """Write a row down with all others of this turn of the loop: they wait for the disk once.
@@ -115,12 +116,18 @@ class Ledger:
                 self._db.execute("ROLLBACK")
             if is_full_disk(error) and not batch.get_loop().is_closed():
                 self._begin_again()
+                if not self._waits_for_room:
+                    self._waits_for_room = True
+                    tell_of_waiting(True)
                 batch.get_loop().call_later(LONGEST_PAUSE_SECONDS, self._commit)
                 return
             batch.set_exception(error)
             batch.exception()  # who waits is told; that nobody does is no fault of its own
         else:
             batch.set_result(None)
+        if self._waits_for_room:
+            self._waits_for_room = False
+            tell_of_waiting(False)
         self._batch = None
         self._written.clear()
 

@@ -12,14 +12,13 @@ from weakref import WeakValueDictionary
 from starlette.exceptions import HTTPException
 
 from actors.human.access.headers import header
-from actors.human.access.scopes import ends_something
 from actors.human.cause import SCOPE_KEY, cause_of_key
 from actors.human.exchange import WHOLE, App, Message, Receive, Scope, Send
 from actors.human.problems import INSUFFICIENT_STORAGE, MEDIA_TYPE, problem_bytes, problem_response
 from actors.human.repeats import Kept, Repeats
 from agiraph.api import ApiError
 from agiraph.clock import Clock
-from agiraph.storage.room import DiskFull, has_room
+from agiraph.storage.room import DiskFull
 
 NAME = b"idempotency-key"
 LONGEST = 255
@@ -52,7 +51,7 @@ class Once:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call."""
         key = header(scope["headers"], NAME) if scope["type"] == "http" else ""
-        if not key or scope["method"] in SAFE_METHODS or self._is_beyond_keeping(scope):
+        if not key or scope["method"] in SAFE_METHODS:
             await self._app(scope, receive, send)
             return
         try:
@@ -123,11 +122,6 @@ class Once:
         except DiskFull:
             return None
         return None if answer and answer[0]["status"] == INSUFFICIENT_STORAGE else answer
-
-    def _is_beyond_keeping(self, scope: Scope) -> bool:
-        """Whether a call is carried out though there is no room for its key."""
-        is_meant = ends_something(scope["method"], scope["path"])
-        return is_meant and not has_room(self._repeats.folder)
 
     def _keep(self, key: str, path: str, answer: list[Message]) -> None:
         start = answer[0]

@@ -42,7 +42,6 @@ class Repeats:
     def __init__(self, path: Path, now: float, most: int = MOST_KEPT) -> None:
         """Open or create the journal, leaving out what is too old. Raises Corrupt, OSError."""
         self._path = path
-        self.folder = path.parent
         self._most = most
         _shorten(path, now - KEPT_SECONDS, most)
         self._open()

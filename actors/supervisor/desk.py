@@ -18,7 +18,7 @@ from agiraph.messages import (
     StopChild,
     Ticket,
 )
-from agiraph.storage.room import outlasting
+from agiraph.storage.room import has_room, outlasting
 
 
 class FrontDesk:
@@ -131,6 +131,8 @@ class FrontDesk:
     def table(self) -> ChildTable:
         """Return all processes, the supervisor and the spawner first."""
         nursery = self._nursery
+        if not has_room(nursery.home):
+            nursery.note_who_waits_for_room()
         numbers = nursery.register.table.incarnations
         spawner = nursery.fork.pid if nursery.fork is not None else None
         rows = own_rows(numbers.get(SUPERVISOR, 0), spawner)

@@ -267,6 +267,13 @@ class Nursery:
         self.log.warning(f"the disk is full: it {WAITS}", child=keeper.address)
         return True
 
+    def note_who_waits_for_room(self) -> None:
+        """Note of every process that stands still on a full disk that it does: it cannot tell."""
+        for keeper in self.keepers.values():
+            process = keeper.process
+            if process is not None and keeper.last_step(process) == WAITS:
+                process.note_step(WAITS, time.time())
+
     def recovered(self, address: str) -> None:
         """Log and report that a suspect turns its loop again."""
         self.log.info("turns again", child=address)

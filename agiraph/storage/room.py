@@ -71,6 +71,13 @@ def waiting(tell: Tell | None) -> Iterator[None]:
         _TELL.reset(token)
 
 
+def tell_of_waiting(is_waiting: bool) -> None:
+    """Tell, where writes wait for room, that one does, or that it has found it."""
+    tell = _TELL.get()
+    if tell is not None:
+        tell(is_waiting)
+
+
 def patiently(write: Callable[[], T]) -> T:
     """Return what `write` returns; on a full disk raise its error, or wait and do it again.
 
@@ -81,16 +88,15 @@ def patiently(write: Callable[[], T]) -> T:
     except Exception as error:
         if not is_full_disk(error):
             raise
-        tell = _TELL.get()
-        if tell is None and isinstance(error, OSError):
+        if _TELL.get() is None and isinstance(error, OSError):
             raise DiskFull(error.errno, error.strerror, error.filename) from error
-        if tell is None:
+        if _TELL.get() is None:
             raise
-    tell(True)
+    tell_of_waiting(True)
     try:
         return _again_and_again(write)
     finally:
-        tell(False)
+        tell_of_waiting(False)
 
 
 async def outlasting(work: Callable[[], Awaitable[T]]) -> T:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from actors.human.access.audit import AuditFile
 from actors.human.access.callers import STRANGER, Caller
 from actors.human.access.keys import SHORTEST_SECRET, Keys
-from actors.human.access.scopes import OPEN_PREFIXES, READS, ends_something
+from actors.human.access.scopes import OPEN_PREFIXES, READS
 from actors.human.problems import no_room
 from agiraph.api import ApiError
 from agiraph.clock import Clock
@@ -59,15 +59,15 @@ class Ledger:
     def begun(self, call: Call) -> None:
         """Write that a call begins; ApiError 503 if that cannot be written: then it must not.
 
-        Nothing new begins on a full disk (ApiError 507) but what only reads or ends something.
+        Nothing new begins on a full disk (ApiError 507) but what only reads.
         """
-        may_begin = call.method in READS or ends_something(call.method, call.path)
+        only_reads = call.method in READS
         try:
-            if not (may_begin or has_room(self._file.folder)):
+            if not (only_reads or has_room(self._file.folder)):
                 raise no_room(self._file.folder.parent)
             self._file.write(self._line(call) | {"status": None})
         except OSError as error:
-            if may_begin and is_full_disk(error):
+            if only_reads and is_full_disk(error):
                 return
             raise ApiError(503, f"the audit cannot be written ({error.strerror})") from error
 

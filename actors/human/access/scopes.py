@@ -17,7 +17,6 @@ from agiraph.api.access import Scope
 
 WEBSOCKET: Final = "WEBSOCKET"
 READS: Final = ("GET", "HEAD", WEBSOCKET)
-ENDS: Final = ("/stop", "/kill", "/pause")
 
 NEEDED: Final[dict[tuple[str, str], Scope]] = {
     ("POST", "/agents/{agent}/send"): "talk",
@@ -57,11 +56,6 @@ class Found:
 
     rule: Rule
     values: Mapping[str, str]
-
-
-def ends_something(method: str, path: str) -> bool:
-    """Whether a call makes an entity do less: that is possible also on a full disk."""
-    return method == "POST" and path.startswith("/entities/") and path.endswith(ENDS)
 
 
 def needed(method: str, template: str) -> Scope:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, GatewayAway, NewRun, NotReachable
 from agiraph.client.door import is_held
 from agiraph.errors import Unavailable
 from agiraph.storage.home import Home, default_home
@@ -57,7 +57,7 @@ class Place:
         """Reach the gateway of this home again; NotReachable when it does not come back."""
         while True:
             try:
-                client = connect(self.home)
+                client = connect(self.home, patience_seconds=0)
                 client.health()
             except NotReachable:
                 if time.monotonic() > give_up_at or not is_held(self.home):
@@ -72,7 +72,7 @@ class Place:
         """Return the watch over an agent of this place."""
         return Watch(
             self.client,
-            lambda: connect(self.home),
+            lambda: connect(self.home, patience_seconds=0),
             agent,
             self.screen,
             can_prompt=can_prompt(),
@@ -105,6 +105,8 @@ def supervised(home: Path, screen: Screen) -> Iterator[Place]:
 def _place(home: Path, screen: Screen) -> Iterator[Place]:
     try:
         client = connect(home)
+    except GatewayAway:
+        raise
     except NotReachable:
         with _own_supervisor(home, screen) as (client, own):
             yield Place(home, client, own, screen)
@@ -157,7 +159,7 @@ def _another(home: Path) -> "Client | None":
     deadline = time.monotonic() + SETTLE_SECONDS
     while is_held(home) and time.monotonic() < deadline:
         try:
-            return connect(home)
+            return connect(home, patience_seconds=0)
         except NotReachable:
             time.sleep(LOOK_AGAIN_SECONDS)
     return None

@@ -22,8 +22,8 @@ run:
   park_after_seconds: 0
 supervisor:
   beat_seconds: 0.2
-  suspect_seconds: 1
-  hung_seconds: 2
+  suspect_seconds: 2
+  hung_seconds: 4
 """
 
 

@@ -17,8 +17,8 @@ run:
 supervisor:
   intensity: 100
   beat_seconds: 0.2
-  suspect_seconds: 1
-  hung_seconds: 2
+  suspect_seconds: 2
+  hung_seconds: 4
 """
 NOBODY = "no supervisor"
 

@@ -33,7 +33,7 @@ def main(launch: Launch) -> int:
         log(str(error))
         return NO_SPACE
     try:
-        return route(Router(launch.router_url, key, mailboxes))
+        return route(Router(launch.router_url, key, mailboxes, log=log))
     finally:
         mailboxes.close()
 

@@ -177,6 +177,11 @@ class Switch:
         fields = read_fields(frame[1])
         return bool(fields[8] & DURABLE) and (peer.address, fields[1]) in keys
 
+    def who(self, rid: bytes) -> str:
+        """Return who said hello on a connection, '' if nobody did."""
+        peer = self._peers.get(rid)
+        return f"{peer.address}#{peer.incarnation}" if peer is not None else ""
+
     def gone(self, rid: bytes) -> None:
         """Hear from the socket that this connection does not exist any more."""
         peer = self._peers.get(rid)

@@ -33,6 +33,7 @@ from typing import Final, Literal
 from agiraph.storage.room import patiently
 
 MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_SHOWN: Final = 1024 * 1024
 MOST_ENTRIES: Final = 100_000
 PART_SUFFIX: Final = ".part"
 
@@ -57,6 +58,17 @@ class UnsafeFile(OSError):
     def __str__(self) -> str:
         """Return the place and what is wrong with it."""
         return f"{self.filename} {self.strerror}"
+
+
+_WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+def is_about_place(error: OSError) -> bool:
+    """Whether an error is about the place that was opened, not about the disk or the process.
+
+    A process that serves many agents then goes on without this one.
+    """
+    return error.errno not in _WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +214,18 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     return read_bytes(path, most).decode("utf-8", "replace")
 
 
+def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
+    """Return the beginning of a text that is only shown, `most` bytes of it.
+
+    "" if there is none, or if what stands there is not safe to read. NUL characters are left out:
+    a file that was made long without being written is full of them.
+    """
+    try:
+        return read_part(path, 0, most)[0].replace(b"\0", b"").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
     """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
     fd = open_file(path, anyones=anyones)
@@ -234,7 +258,8 @@ def replace_file(path: Path, text: str) -> None:
 def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a whole file in one step, as `replace_file`; `mode` is before the umask.
 
-    A link in its place is replaced, not followed. Raises UnsafeFile for a folder, OSError.
+    A link in its place is replaced, not followed; a folder is renamed to `{name}.folder-...`.
+    Raises UnsafeFile if the way there is not safe, OSError.
     """
     patiently(lambda: _replace(path, data, mode))
 
@@ -257,7 +282,7 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-            os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            _put(part, path.name, folder)
         except BaseException as error:
             with suppress(OSError):
                 os.unlink(part, dir_fd=folder)
@@ -265,6 +290,15 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
                 raise _told(error, path.name, folder, str(path)) from None
             raise
         _sync(folder)
+
+
+def _put(part: str, name: str, folder: int) -> None:
+    try:
+        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except IsADirectoryError:
+        aside = f"{name}.folder-{secrets.token_hex(4)}"
+        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -434,9 +468,12 @@ def move(source: Path, target: Path) -> None:
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Set the mode of a regular file of ours."""
-    fd = open_file(path)
+    """Set the mode of a file of ours, also of one that we may not read."""
+    with folder_of(path) as folder:
+        fd = os.open(path.name, _PATH_ONLY | _FILE, dir_fd=folder)
     try:
-        os.fchmod(fd, mode)
+        _refuse_unless_plain(os.fstat(fd), path, is_written=False, anyones=False)
+        # A path-only descriptor has no fchmod; this name leads to what it is open on, no further.
+        os.chmod(f"/proc/self/fd/{fd}" if _PATH_ONLY else fd, mode)
     finally:
         os.close(fd)

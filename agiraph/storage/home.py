@@ -32,6 +32,15 @@ def default_home(environ: dict[str, str] | None = None) -> Path:
     return Path(named).expanduser().absolute() if named else Path.home() / ".agiraph"
 
 
+def plan_copy(run: Path) -> Path:
+    """Return where the plan of a run stands once more, for its workers' sandboxes.
+
+    Not in the run's folder: its coordinator's shell could put a link there at the moment at which
+    it is shown. Written by the coordinator.
+    """
+    return run.parent.parent / "snapshots" / f"{run.name}.plan.md"
+
+
 @dataclass(frozen=True, slots=True)
 class NodeHome:
     """The folder of truth of one node."""

@@ -11,6 +11,7 @@ from agiraph.sandbox.mounts import mounts_of
 from agiraph.sandbox.probe import Found
 from agiraph.sandbox.toolchain import toolchain
 from agiraph.sandbox.wall import Wall
+from agiraph.storage.home import plan_copy
 from tests.unit.scopes.house import MINE, OTHER, House, build
 
 WORKS = Found("/usr/bin/bwrap")
@@ -36,9 +37,16 @@ def test_a_worker_is_shown_its_own_and_what_is_published(house: House) -> None:
     assert writable == {house.node.scratch, me.notebook, me.memory, me.identity}
     readable = {mount.path for mount in mounts if not mount.is_writable}
     assert readable == {
-        *(house.run.plan, house.run.output, house.run.messages),
+        *(house.run.plan, house.run.messages),
         *(house.run.node(MINE).path, house.run.node(OTHER).published, me.path),
     }
+
+
+def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(house: House) -> None:
+    sources = {mount.path: mount.shown for mount in mounts_of(house.worker())}
+    assert sources[house.run.plan] == plan_copy(house.run.path)
+    in_root = {path for path in sources if path.parent == house.run.path}
+    assert in_root == {house.run.plan, house.run.messages}
 
 
 def test_a_coordinator_is_shown_its_run_and_its_memory(house: House) -> None:

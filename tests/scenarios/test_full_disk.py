@@ -13,7 +13,7 @@ from agiraph.storage.room import WAITS
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 from tests.fakes.small_disk import SmallDisk, small_disk
 from tests.integration.house import until
-from tests.scenarios.house import JsonObject
+from tests.scenarios.house import JsonObject, processes_of
 from tests.scenarios.place import Place, one_worker, placed
 
 LINES = 8
@@ -103,3 +103,40 @@ def test_a_disk_that_fills_up_stops_nobody_for_good(full_place: Place, disk: Sma
     ended = [row for row in before if after.get(row["address"], 0) != row["incarnation"]]
     assert not [row for row in ended if "/" not in row["address"]], "no service has ended"
     assert not outcome.events("child.crashed")
+
+
+def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
+    full_place: Place, disk: SmallDisk
+) -> None:
+    place, home = full_place, disk.path / "own"
+    fill = call("bash", command="head -c 30000000 /dev/zero > big")
+    done = call("publish", summary="done")
+    place.plays(coordinator=one_worker("hal"), hal=[fill, call("bash", command="true"), done])
+    process = place.start("run", "x", "--model", "openai/fake", "--home", str(home))
+    assert process.stderr is not None
+    said: list[str] = []
+    for line in process.stderr:
+        said.append(line)
+        if "is full" in line:
+            break
+    [big] = home.glob("agents/*/runs/*/nodes/*/scratch/big")
+    big.write_text("small")
+    _, rest = process.communicate(timeout=60)
+    assert process.wait() == 0, "".join(said) + rest
+    assert "the team goes on" in rest
+    assert not processes_of(home)
+
+
+def test_nothing_is_begun_on_a_disk_that_is_full_already(
+    full_place: Place, disk: SmallDisk
+) -> None:
+    home = disk.path / "late"
+    disk.fill()
+    try:
+        done = full_place.process("run", "x", "--model", "openai/fake", "--home", str(home))
+    finally:
+        disk.free()
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "no space left on device" in done.stderr.splitlines()[-1].lower()
+    assert not processes_of(home)

@@ -4,9 +4,13 @@ The home lies on a file system of 24 MB. No process ends, and when there is room
 goes on by itself.
 """
 
+import json
+import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from agiraph.storage.room import WAITS
@@ -140,3 +144,30 @@ def test_nothing_is_begun_on_a_disk_that_is_full_already(
     assert "Traceback" not in done.stderr
     assert "no space left on device" in done.stderr.splitlines()[-1].lower()
     assert not processes_of(home)
+
+
+def test_who_is_killed_while_the_disk_is_full_comes_back_when_there_is_room(
+    full_place: Place, disk: SmallDisk
+) -> None:
+    place = full_place
+    before = {row["address"]: row for row in place.json("ps")}
+    killed = ("recorder", "router", "broker")
+    disk.fill()
+    try:
+        for address in killed:
+            os.kill(before[address]["pid"], signal.SIGKILL)
+        for address in killed:
+            until(lambda at=address: not psutil.pid_exists(before[at]["pid"]), f"{address} ended")  # type: ignore[misc]
+    finally:
+        disk.free()
+
+    def after() -> dict[str, JsonObject]:
+        listed = place.command("ps", "--json")
+        rows = json.loads(listed.stdout) if listed.returncode == 0 else []
+        return {row["address"]: row for row in rows}
+
+    for address in killed:
+        until(lambda at=address: after().get(at, {}).get("state") == "ready", f"{address} is back")  # type: ignore[misc]
+    found = after()
+    assert all(found[at]["incarnation"] > before[at]["incarnation"] for at in killed)
+    assert found["supervisor"]["pid"] == before["supervisor"]["pid"]

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agiraph.storage.files import replace_file
+from agiraph.storage.files import make_folder, open_file, read_part, read_text, replace_file
 from agiraph.storage.room import is_full_disk, waiting
 
 LIMIT = 3
@@ -90,7 +90,7 @@ class Attempts:
 
     def _save(self) -> None:
         with _as_far_as_it_fits():
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self._folder, 0o700)
             replace_file(self._counts_file, json.dumps(self._counts))
 
     def _write(self, id: bytes) -> None:
@@ -100,8 +100,8 @@ class Attempts:
 
     def _file(self) -> int:
         if self._fd is None:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._fd = os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            make_folder(self._folder, 0o700)
+            self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
         return self._fd
 
 
@@ -124,7 +124,7 @@ def file_name(address: str) -> str:
 def last_step(folder: Path, address: str, incarnation: int) -> str | None:
     """Return what an incarnation noted last that it was doing, None if it noted nothing."""
     try:
-        noted = (folder / f"{file_name(address)}.taking").read_bytes()[ID_BYTES:]
+        noted, _ = read_part(folder / f"{file_name(address)}.taking", ID_BYTES, STEP_BYTES)
     except OSError:
         return None
     number, _, step = noted.rstrip(b"\0").decode("utf-8", "replace").partition(" ")
@@ -133,7 +133,7 @@ def last_step(folder: Path, address: str, incarnation: int) -> str | None:
 
 def _read_marker(file: Path) -> bytes | None:
     try:
-        marked = file.read_bytes()[:ID_BYTES]
+        marked, _ = read_part(file, 0, ID_BYTES)
     except OSError:
         return None
     return marked if len(marked) == ID_BYTES and marked != IDLE else None
@@ -141,7 +141,7 @@ def _read_marker(file: Path) -> bytes | None:
 
 def _read_counts(file: Path) -> dict[str, int]:
     try:
-        counts = json.loads(file.read_text())
+        counts = json.loads(read_text(file))
     except (OSError, ValueError):
         return {}
     return {str(key): int(count) for key, count in counts.items()}

@@ -19,6 +19,7 @@ from actors.environment import KEY_HOLDERS, holds_secrets, naming_settings
 from actors.kinds import PREPARATIONS, entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
+from agiraph.storage.files import make_folder, move, open_file, status_of
 from agiraph.storage.room import is_full_disk
 
 EXIT_CRASHED = 1
@@ -162,14 +163,12 @@ def _read_exactly(fd: int, size: int) -> bytes:
 
 def redirect_output(log: Path) -> None:
     """Send stdout and stderr to a log file (mode 0600, moved aside once it is large)."""
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        if log.stat().st_size > LOG_LIMIT:
-            log.replace(log.with_suffix(".log.1"))
-    except FileNotFoundError:
-        pass
-    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    make_folder(log.parent, 0o700)
+    status = status_of(log)
+    if status is not None and status.st_size > LOG_LIMIT:
+        move(log, log.with_suffix(".log.1"))
+    out = open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)  # plain: /dev/null
     os.dup2(nothing, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)

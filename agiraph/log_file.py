@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
+from agiraph.storage.room import waiting
+
 SUFFIX = ".jsonl"
 
 
@@ -31,20 +34,21 @@ class LogFile(logging.Handler):
         """Write one record as one line."""
         try:
             line = self.format(record).encode("utf-8", "replace") + b"\n"
-            if self._fd is None:
-                self._open()
-            if self._size and self._size + len(line) > self._most_bytes:
-                self._turn()
-            assert self._fd is not None
-            self._write(self._fd, line)
+            with waiting(None):
+                self._write_line(line)
         except Exception:
             return  # a log stops nobody, whatever is the matter with it
 
-    def _write(self, fd: int, line: bytes) -> None:
+    def _write_line(self, line: bytes) -> None:
         """Write a line whole or not at all: half of one would spoil the next."""
-        written = os.write(fd, line)
+        if self._fd is None:
+            self._open()
+        if self._size and self._size + len(line) > self._most_bytes:
+            self._turn()
+        assert self._fd is not None
+        written = os.write(self._fd, line)
         if written < len(line):
-            os.ftruncate(fd, self._size)
+            os.ftruncate(self._fd, self._size)
         else:
             self._size += written
 
@@ -56,9 +60,8 @@ class LogFile(logging.Handler):
         super().close()
 
     def _open(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._fd = os.open(self._path, flags, 0o600)
+        make_folder(self._path.parent, 0o700)
+        self._fd = open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._size = os.fstat(self._fd).st_size
 
     def _turn(self) -> None:
@@ -68,10 +71,10 @@ class LogFile(logging.Handler):
         self._fd = None
         for number in range(self._files - 1, 0, -1):
             older = _numbered(self._path, number - 1)
-            if older.exists():
-                os.replace(older, _numbered(self._path, number))
+            if is_file(older):
+                move(older, _numbered(self._path, number))
         if self._files == 1:
-            self._path.unlink(missing_ok=True)
+            remove_file(self._path)
         self._open()
 
 
@@ -82,8 +85,8 @@ def _numbered(path: Path, number: int) -> Path:
 def log_files(path: Path) -> list[Path]:
     """Return the files of one log, oldest first."""
     found, number = [], 0
-    while (file := _numbered(path, number)).exists() or number == 0:
-        if file.exists():
+    while (is_there := is_file(file := _numbered(path, number))) or number == 0:
+        if is_there:
             found.append(file)
         number += 1
     return found[::-1]

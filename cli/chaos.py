@@ -74,7 +74,7 @@ def chaos(
     if on is not None:
         report = FullDisk(on, seed, noise, _tell).run(kills)
     elif keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
+        keep.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
         report = Storm(keep, seed, kinds, noise, _tell).run(kills)
     else:
         with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:

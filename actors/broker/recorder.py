@@ -9,7 +9,9 @@ from typing import BinaryIO
 from agiraph.clock import Clock
 from agiraph.providers.base import RETRYABLE, ProviderError
 from agiraph.providers.recording import Scribe
+from agiraph.storage.files import make_folder, open_file, write_all
 from agiraph.storage.home import SystemHome
+from agiraph.storage.room import patiently
 from agiraph.turns import ModelRequest, ModelResponse
 
 OPEN_FILES = 32
@@ -69,9 +71,8 @@ class CallRecorder:
 
     def _opened(self, path: Path) -> Tape:
         """Open a run's file to add to it; a line that a death has torn is ended."""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        file = open(descriptor, "r+b", buffering=0)  # noqa: SIM115
+        make_folder(path.parent, 0o700)
+        file = os.fdopen(open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0)
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)
@@ -80,4 +81,15 @@ class CallRecorder:
         return Tape(file, Scribe(self._secrets))
 
     def _write(self, tape: Tape, line: str) -> None:
-        tape.file.write(line.encode("utf-8", "replace"))
+        data = line.encode("utf-8", "replace")
+        patiently(lambda: _append(tape.file.fileno(), data))
+
+
+def _append(fd: int, data: bytes) -> None:
+    """Write everything behind the end of a file, or nothing. Raises OSError."""
+    before = os.fstat(fd).st_size
+    try:
+        write_all(fd, data)
+    except OSError:
+        os.ftruncate(fd, before)
+        raise

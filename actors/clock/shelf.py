@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from actors.agent_folders import AgentFolders
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import CLOCK, AgentId
 from agiraph.models import Event
-from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, replace_file
+from agiraph.storage.files import is_about_place, is_folder, read_bytes, replace_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.triggers.book import Book, Bounds
 
@@ -39,13 +40,8 @@ class Shelf:
 
     def load(self) -> None:
         """Read every book; a damaged one hides itself alone."""
-        try:
-            folders = entries(self._home.agents)
-        except FileNotFoundError:
-            return
-        for folder in folders:
-            if folder.kind == "folder" and not folder.name.startswith("."):
-                self._load_one(AgentId(folder.name))
+        for name in AgentFolders(self._home.agents, self._log).names():
+            self._load_one(AgentId(name))
 
     def load_again(self) -> None:
         """Read those that were set aside: a person may have mended them."""

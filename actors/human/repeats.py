@@ -123,5 +123,4 @@ def _shorten(path: Path, since: float, most: int) -> None:
     gone = {key for place, key in enumerate(newest) if place >= most or begun[key] <= since}
     if gone:
         left = (record for record in records if record.get("key") not in gone)
-        replace_bytes(path, b"".join(encode_record(record) for record in left))
-        path.chmod(0o600)
+        replace_bytes(path, b"".join(encode_record(record) for record in left), 0o600)

@@ -17,9 +17,8 @@ def check_own_prompts(folder: Path) -> None:
     """
     if not folder.is_dir():
         return
-    known = {
-        str(path.relative_to(shipped())) for path in shipped().rglob(f"*{SUFFIX}")
-    }  # plain: shipped
+    ours = shipped().rglob(f"*{SUFFIX}")  # plain: shipped with the package
+    known = {str(path.relative_to(shipped())) for path in ours}
     for path in sorted(folder.rglob(f"*{SUFFIX}")):  # plain: the person's own prompts
         name = str(path.relative_to(folder))
         if name not in known:

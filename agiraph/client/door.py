@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agiraph.api.errors import GatewayAway, NotReachable
+from agiraph.storage.files import open_file, read_bytes
 from agiraph.storage.home import Home
 from agiraph.storage.room import has_room
 
@@ -22,9 +23,9 @@ def read_door(home: Path) -> tuple[str, str]:
     """
     files = Home(home)
     try:
-        address = json.loads(files.human.address.read_bytes())
+        address = json.loads(read_bytes(files.human.address, anyones=True))
         url, pid = str(address["url"]), int(address["pid"])
-        token = files.system.token.read_text(encoding="ascii").strip()
+        token = read_bytes(files.system.token, anyones=True).decode("ascii").strip()
     except (OSError, ValueError, KeyError, TypeError):
         raise why_unreachable(home) from None
     if not _lives(pid):
@@ -43,7 +44,7 @@ def why_unreachable(home: Path) -> NotReachable:
 def _state(home: Path) -> str:
     """Return in words what is the matter with the gateway of a home that is held."""
     try:
-        pid = int(json.loads(Home(home).human.address.read_bytes())["pid"])
+        pid = int(json.loads(read_bytes(Home(home).human.address, anyones=True))["pid"])
     except (OSError, ValueError, KeyError, TypeError):
         return "does not listen yet"
     if not _lives(pid):
@@ -63,7 +64,7 @@ def _is_stopped(pid: int) -> bool:
 def read_cert(home: Path) -> Path | None:
     """Return the certificate that the gateway of `home` shows, None if it speaks no TLS."""
     try:
-        return Path(json.loads(Home(home).human.address.read_bytes())["cert"])
+        return Path(json.loads(read_bytes(Home(home).human.address, anyones=True))["cert"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -74,7 +75,7 @@ def is_held(home: Path) -> bool:
     Its lock is not taken for longer than the look.
     """
     try:
-        fd = os.open(Home(home).system.lock, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_file(Home(home).system.lock, anyones=True)
     except FileNotFoundError:
         return False
     try:

@@ -22,7 +22,6 @@ links and are opened plainly; each such place says so (`tests/openings.py`).
 import errno
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,10 +34,13 @@ from agiraph.storage.room import patiently
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_SHOWN: Final = 1024 * 1024
 MOST_ENTRIES: Final = 100_000
+MOST_LEVELS: Final = 100
+AT_ONCE: Final = 1000
 PART_SUFFIX: Final = ".part"
 
 _PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
 _FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEP: Final = _PATH_ONLY | _FOLDER
 _FILE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC
 
@@ -50,6 +52,7 @@ _ODD: Final = {
 }
 
 Kind = Literal["file", "folder", "link", "other"]
+_ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno.ENXIO}
 
 
 class UnsafeFile(OSError):
@@ -102,7 +105,17 @@ def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
 
     Raises UnsafeFile if a component is a link or no folder, else OSError.
     """
+    if path.name in ("", ".."):
+        raise UnsafeFile(errno.EINVAL, "names nothing in a folder", str(path))
     fd = _walk(path.parent, make)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[int]:
     try:
         yield fd
     finally:
@@ -111,13 +124,15 @@ def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
 
 def _walk(folder: Path, make: bool) -> int:
     """Return a descriptor of a folder, which serves as `dir_fd` and for nothing else."""
-    folder = folder.absolute()
-    fd = os.open(folder.anchor, _PATH_ONLY | _FOLDER)
-    place = folder.anchor
-    for part in folder.parts[1:]:
-        place = os.path.join(place, part)
+    root, *parts = folder.absolute().parts
+    if ".." in parts:
+        raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
+    fd = os.open(root, _STEP)
+    for number, part in enumerate(parts, start=1):
         try:
-            inner = _step(part, fd, place, make)
+            inner = os.open(part, _STEP, dir_fd=fd)
+        except OSError:
+            inner = _step(part, fd, os.path.join(root, *parts[:number]), make)
         finally:
             os.close(fd)
         fd = inner
@@ -125,10 +140,8 @@ def _walk(folder: Path, make: bool) -> int:
 
 
 def _step(part: str, fd: int, place: str, make: bool) -> int:
-    if part == "..":
-        raise UnsafeFile(errno.EINVAL, "leads upward", place)
     try:
-        return os.open(part, _PATH_ONLY | _FOLDER, dir_fd=fd)
+        return os.open(part, _STEP, dir_fd=fd)
     except FileNotFoundError as missing:
         if not make:
             raise _placed(missing, place) from None
@@ -191,10 +204,9 @@ def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
 def _refuse_unless_plain(
     status: os.stat_result, path: Path, is_written: bool, anyones: bool
 ) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise UnsafeFile(errno.EISDIR, _ODD[errno.EISDIR], str(path))
-    if not stat.S_ISREG(status.st_mode):
-        raise UnsafeFile(errno.ENXIO, _ODD[errno.ENXIO], str(path))
+    odd = _ODD_KINDS.get(kind_of(status))
+    if odd is not None:
+        raise UnsafeFile(odd, _ODD[odd], str(path))
     if status.st_uid != os.geteuid() and not anyones:
         raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
     if is_written and status.st_nlink > 1:
@@ -228,12 +240,9 @@ def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
 
 def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
     """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
-    fd = open_file(path, anyones=anyones)
-    try:
+    with _closing(open_file(path, anyones=anyones)) as fd:
         size = os.fstat(fd).st_size
         return read_descriptor(fd, offset, most), size
-    finally:
-        os.close(fd)
 
 
 def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
@@ -282,23 +291,23 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
                 os.fsync(fd)
             finally:
                 os.close(fd)
-            _put(part, path.name, folder)
-        except BaseException as error:
+            _put(part, path, folder)
+        except BaseException:
             with suppress(OSError):
                 os.unlink(part, dir_fd=folder)
-            if isinstance(error, OSError):
-                raise _told(error, path.name, folder, str(path)) from None
             raise
         _sync(folder)
 
 
-def _put(part: str, name: str, folder: int) -> None:
+def _put(part: str, path: Path, folder: int) -> None:
     try:
-        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except IsADirectoryError:
-        aside = f"{name}.folder-{secrets.token_hex(4)}"
-        os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-        os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        aside = f"{path.name}.folder-{secrets.token_hex(4)}"
+        os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise _told(error, path.name, folder, str(path)) from None
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -319,15 +328,11 @@ def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
 
 
 def _copy(source: Path, target: Path, mode: int) -> None:
-    fd = open_file(source)
-    try:
-        with new_file(target, mode) as new:
-            offset = 0
-            while piece := os.pread(fd, 1 << 20, offset):
-                write_all(new, piece)
-                offset += len(piece)
-    finally:
-        os.close(fd)
+    with _closing(open_file(source)) as fd, new_file(target, mode) as new:
+        offset = 0
+        while piece := os.pread(fd, 1 << 20, offset):
+            write_all(new, piece)
+            offset += len(piece)
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
@@ -343,21 +348,41 @@ def _make_folder(path: Path, mode: int) -> None:
             os.close(_step(path.name, above, str(path), make=False))
 
 
+def make_private_folder(path: Path) -> None:
+    """Make a folder that this user alone may enter, or close one of ours; UnsafeFile, OSError."""
+    make_folder(path, 0o700)
+    with _closing(_walk(path, make=False)) as fd:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid():
+            raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            _close_to_others(fd)
+
+
+def _close_to_others(folder: int) -> None:
+    """Let this user, and nobody else, list, change and enter a folder that is open by path."""
+    os.chmod(_place_of(folder), stat.S_IRWXU)
+
+
+def _place_of(fd: int) -> int | str:
+    """Return what stands for a descriptor that is open by path alone, where it has no fchmod."""
+    return f"/proc/self/fd/{fd}" if _PATH_ONLY else fd  # leads to what is open, no further
+
+
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on disk."""
-    fd = _walk(path, make=False)
-    try:
+    with _closing(_walk(path, make=False)) as fd:
         _sync(fd)
-    finally:
-        os.close(fd)
+
+
+def _listable(folder: int) -> int:
+    """Open a folder that is open by path alone, to list or sync it."""
+    return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)
 
 
 def _sync(folder: int) -> None:
-    fd = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)  # a path-only descriptor has no fsync
-    try:
+    with _closing(_listable(folder)) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def status_of(path: Path) -> os.stat_result | None:
@@ -395,51 +420,55 @@ def entries(path: Path, most: int = MOST_ENTRIES) -> list[Entry]:
 
     Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
     """
-    fd = _walk(path, make=False)
-    try:
-        return sorted(_scan(fd, most), key=lambda entry: entry.name)
-    finally:
-        os.close(fd)
+    with _closing(_walk(path, make=False)) as fd:
+        return sorted(scan(fd, most), key=lambda entry: entry.name)
 
 
-def _scan(fd: int, most: int) -> list[Entry]:
-    listed = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=fd)
+def open_folder(path: Path) -> int:
+    """Return a descriptor of a folder, which can be listed by `scan`; UnsafeFile, OSError."""
+    with _closing(_walk(path, make=False)) as fd:
+        return _listable(fd)
+
+
+def scan(fd: int, most: int) -> list[Entry]:
+    """Return what stands in an open folder, in no order; of more than `most` names, any `most`."""
     found: list[Entry] = []
-    try:
-        with os.scandir(listed) as names:
-            for name in names:
-                if len(found) >= most:
-                    break
-                with suppress(FileNotFoundError):
-                    found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
-    finally:
-        os.close(listed)
+    with _closing(_listable(fd)) as listed, os.scandir(listed) as names:
+        for name in names:
+            if len(found) >= most:
+                break
+            with suppress(FileNotFoundError):
+                found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
     return found
 
 
 def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Entry]]:
     """Return every regular file below a folder with its path relative to it, sorted; no links.
 
-    Files that are not whole yet are left out, and whatever stands behind the first `most` names.
+    Files that are not whole yet are left out, and whatever stands behind the first `most` names or
+    more than MOST_LEVELS folders deep.
     """
     found: list[tuple[Path, Entry]] = []
-    waiting = [Path()]
-    while waiting and most > 0:
-        folder = waiting.pop()
-        try:
-            here = entries(path / folder, most)
-        except (FileNotFoundError, UnsafeFile):
-            if folder == Path():
-                raise
-            continue  # it was removed or exchanged since it was listed
-        most -= len(here)
-        waiting += [folder / entry.name for entry in here if entry.kind == "folder"]
-        found += [
-            (folder / entry.name, entry)
-            for entry in here
-            if entry.kind == "file" and not is_part(entry.name)
-        ]
+    with _closing(_walk(path, make=False)) as fd:
+        _gather(fd, Path(), most, found)
     return sorted(found, key=lambda one: one[0])
+
+
+def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, Entry]]) -> int:
+    """Find what is below an open folder; return what is left of `most`."""
+    here = scan(fd, most)
+    most -= len(here)
+    for entry in here:
+        if entry.kind == "file" and not is_part(entry.name):
+            found.append((folder / entry.name, entry))
+        elif entry.kind == "folder" and most > 0 and len(folder.parts) < MOST_LEVELS:
+            try:
+                inner = os.open(entry.name, _STEP, dir_fd=fd)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # it was removed or exchanged since it was listed
+            with _closing(inner):
+                most = _gather(inner, folder / entry.name, most, found)
+    return most
 
 
 def remove_file(path: Path) -> None:
@@ -449,12 +478,53 @@ def remove_file(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it, or a file; links are removed, never followed."""
+    """Remove a folder with all that is in it, or a file; links are removed, never followed.
+
+    What was made unwritable goes too, and folders within folders of any depth. Raises UnsafeFile,
+    OSError; nothing happens if there is none.
+    """
     with suppress(FileNotFoundError), folder_of(path) as above:
-        if stat.S_ISDIR(os.stat(path.name, dir_fd=above, follow_symlinks=False).st_mode):
-            shutil.rmtree(path.name, dir_fd=above)
-        else:
-            os.unlink(path.name, dir_fd=above)
+        try:
+            _remove(path.name, above)
+        except PermissionError:
+            _close_to_others(above)
+            _remove(path.name, above)
+
+
+def _remove(name: str, above: int) -> None:
+    if stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+        _remove_folder(name, above)
+    else:
+        os.unlink(name, dir_fd=above)
+
+
+def _remove_folder(name: str, above: int, top: int | None = None) -> None:
+    """Remove a folder; with `top` its folders are moved there: no depth needs more descriptors."""
+    with _closing(_open_to_empty(name, above)) as fd:
+        while found := scan(fd, AT_ONCE):
+            for inner in _without_files(found, fd):
+                if top is None:
+                    _remove_folder(inner, fd, fd)
+                else:
+                    os.close(_open_to_empty(inner, fd))  # only what is writable can be moved
+                    os.rename(inner, secrets.token_hex(16), src_dir_fd=fd, dst_dir_fd=top)
+    os.rmdir(name, dir_fd=above)
+
+
+def _open_to_empty(name: str, above: int) -> int:
+    with _closing(os.open(name, _STEP, dir_fd=above)) as fd:
+        if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            _close_to_others(fd)
+        return _listable(fd)
+
+
+def _without_files(found: list[Entry], folder: int) -> list[str]:
+    """Remove the files that were found in a folder; return the folders' names."""
+    for entry in found:
+        if entry.kind != "folder":
+            with suppress(FileNotFoundError):
+                os.unlink(entry.name, dir_fd=folder)
+    return [entry.name for entry in found if entry.kind == "folder"]
 
 
 def move(source: Path, target: Path) -> None:
@@ -470,10 +540,10 @@ def move(source: Path, target: Path) -> None:
 def set_mode(path: Path, mode: int) -> None:
     """Set the mode of a file of ours, also of one that we may not read."""
     with folder_of(path) as folder:
-        fd = os.open(path.name, _PATH_ONLY | _FILE, dir_fd=folder)
-    try:
+        try:
+            fd = os.open(path.name, _PATH_ONLY | _FILE, dir_fd=folder)
+        except OSError as error:
+            raise _told(error, path.name, folder, str(path)) from None
+    with _closing(fd):
         _refuse_unless_plain(os.fstat(fd), path, is_written=False, anyones=False)
-        # A path-only descriptor has no fchmod; this name leads to what it is open on, no further.
-        os.chmod(f"/proc/self/fd/{fd}" if _PATH_ONLY else fd, mode)
-    finally:
-        os.close(fd)
+        os.chmod(_place_of(fd), mode)

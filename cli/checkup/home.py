@@ -12,7 +12,7 @@ from typing import Any, Final
 from agiraph.client.door import is_held
 from agiraph.config import load_config
 from agiraph.errors import AgiraphError, InvalidInput
-from agiraph.storage.files import entries, open_file
+from agiraph.storage.files import entries, open_file, read_bytes, read_text
 from agiraph.storage.home import AgentHome, Home, RunHome
 from cli.checkup.check import Check, Patient, other_home
 
@@ -137,7 +137,7 @@ def check_supervisor(patient: Patient) -> Check:
         return Check("supervisor", "ok", detail, "agiraph-supervisor keeps one running")
     holder = _holder(home.system.lock)
     try:
-        address = json.loads(home.human.address.read_text(encoding="utf-8"))
+        address = json.loads(read_bytes(home.human.address, anyones=True))
         detail = f"{holder} holds the home; its API is {address['url']}"
         return Check("supervisor", "ok", detail)
     except (OSError, ValueError, KeyError, TypeError):
@@ -156,7 +156,7 @@ def check_socket(patient: Patient) -> Check:
 
 
 def _holder(lock: Path) -> str:
-    written = lock.read_text(encoding="utf-8", errors="replace").strip()
+    written = read_text(lock).strip()
     pid: Any = written
     try:
         value = json.loads(written)

@@ -38,7 +38,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def gateway_of(place: Place) -> int:
-    return next(row["pid"] for row in place.json("ps") if row["address"] == "human")
+    return next(int(row["pid"]) for row in place.json("ps") if row["address"] == "human")
 
 
 @pytest.mark.parametrize("args", [("ps",), ("board", "known"), ("send", "known", "hello")])

@@ -69,9 +69,9 @@ class Attempts:
         if self._counts.pop(id.hex(), None) is not None:
             self._save()
 
-    def is_stuck_at(self, position: int) -> bool:
-        """Count this beginning at a position; return whether LIMIT own deaths lie behind it."""
-        key = f"step.{position}"
+    def is_stuck_at(self, place: str) -> bool:
+        """Count this beginning at a step; return whether LIMIT own deaths lie behind it."""
+        key = f"step.{place}"
         if self.last_end:
             self._count(key)
         return self._counts.get(key, 0) >= LIMIT

@@ -27,19 +27,21 @@ from actors.launch import Launch
 from actors.pulse import Pulse
 from actors.quarantine import Quarantine
 from actors.reporter import Reporter
+from agiraph.authorization import refusal
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
 from agiraph.errors import Corrupt, Refused
 from agiraph.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.log import logger, set_up_logging
 from agiraph.log_file import LogFile
-from agiraph.messages import MESSAGES, ChildReady, Status, Stop
+from agiraph.messages import MESSAGES, ChildReady, RefusedReply, Status, Stop
 from agiraph.models import Event
 from agiraph.storage.home import Home
 from agiraph.storage.room import WAITS, is_full_disk, waiting
 from agiraph.tracing.spans import trace_id
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
+from transport.envelope import Flag
 from transport.errors import Fenced, Nacked, TransportError
 from transport.noisy_wire import NoisyWire
 from transport.tickets import routing_id
@@ -58,6 +60,7 @@ CANCEL_SECONDS = 2.0
 FLUSH_SECONDS = 1.0
 ANNOUNCE_SECONDS = 2.0
 RETRY_SECONDS = 0.2
+MOST_REFUSALS = 100
 
 Serve = Callable[["Runtime"], Awaitable[None]]
 
@@ -91,6 +94,7 @@ class Runtime:
         self.is_announced = False
         self._inbox = Inbox()
         self._background: list[asyncio.Task[None]] = []
+        self._refusals: set[asyncio.Task[None]] = set()
         self._reporter = Reporter(endpoint, self.log)
         self.attempts = Attempts(
             self.home.system.attempts, file_name(launch.address), launch.last_end
@@ -222,14 +226,33 @@ class Runtime:
             self.log.info("there is room on the disk again")
 
     async def pump(self) -> None:
-        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox."""
+        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox.
+
+        What its sender is not authorized to send has no effect.
+        """
         while True:
-            received = await self.endpoint.receive()
-            if not isinstance(received.body, Stop):
-                self._take_in(self.quarantine.opened(received))
-            elif received.header.sender == SUPERVISOR:
+            received = self.quarantine.opened(await self.endpoint.receive())
+            header = received.header
+            if (reason := refusal(header.sender, header.to, received.body)) is not None:
+                self._refuse(received, reason)
+            elif isinstance(received.body, Stop):
                 self.endpoint.done(received)
                 self.stopping.set()
+            else:
+                self._take_in(received)
+
+    def _refuse(self, received: Received, reason: str) -> None:
+        """Be done with a message; tell who asks why it has no effect, unless too many do."""
+        self.log.warning("not authorized", reason=reason)
+        self.done(received)
+        if received.header.flags & Flag.ASK and len(self._refusals) < MOST_REFUSALS:
+            task = asyncio.create_task(self._reply_refused(received, reason))
+            self._refusals.add(task)
+            task.add_done_callback(self._refusals.discard)
+
+    async def _reply_refused(self, received: Received, reason: str) -> None:
+        with suppress(TransportError):
+            await self.reply(received, RefusedReply(reason=reason))
 
     def _take_in(self, received: Received) -> None:
         if self.quarantine.wants(received):
@@ -254,7 +277,7 @@ class Runtime:
 
     def cancel_background(self) -> None:
         """Stop everything that runs beside `serve`."""
-        for task in self._background:
+        for task in (*self._background, *self._refusals):
             task.cancel()
         self.attempts.close()
 

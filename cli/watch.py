@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from agiraph.api import AgentSummary, ApiError, NotReachable, QuestionView
+from agiraph.ids import abbreviated
 from agiraph.models import Event
 from agiraph.storage.room import has_room
 from cli.progress import Progress
@@ -191,7 +192,9 @@ class Watch:
             self._asked = question.id
             self._screen.prompt("your answer> ")
         else:
-            self._screen.note(f"answer with: {self._answer_command.format(question=question.id)}")
+            self._screen.note(
+                f"answer with: {self._answer_command.format(question=abbreviated(question.id))}"
+            )
 
     def _meant(self, question: str, typed: str) -> str:
         found = self._questions.get(question)

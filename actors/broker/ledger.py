@@ -35,12 +35,16 @@ CREATE TABLE IF NOT EXISTS calls (
     cache_write_tokens INTEGER NOT NULL,
     cost_usd REAL,
     seconds REAL NOT NULL,
-    trigger_id TEXT NOT NULL DEFAULT ''
+    trigger_id TEXT NOT NULL DEFAULT '',
+    is_estimate INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
 """
 
-NEWER: Final = {"trigger_id": "TEXT NOT NULL DEFAULT ''"}
+NEWER: Final = {
+    "trigger_id": "TEXT NOT NULL DEFAULT ''",
+    "is_estimate": "INTEGER NOT NULL DEFAULT 0",
+}
 """Columns that ledgers of older versions have not."""
 
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
@@ -55,7 +59,7 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One row: a call that was paid for. Counts of a call that was cut off are guesses."""
+    """One row: an attempt that was paid for."""
 
     ts: float
     run_id: str
@@ -150,13 +154,13 @@ class Ledger:
         usage = spent.usage
         self.put(
             "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
-            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id,"
+            " is_estimate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(spent.ts, spent.run_id, spent.node_id, spent.entity, spent.model, spent.outcome),
                 *(usage.input_tokens, usage.output_tokens),
                 *(usage.cache_read_tokens, usage.cache_write_tokens),
-                *(usage.cost_usd, spent.seconds, spent.trigger),
+                *(usage.cost_usd, spent.seconds, spent.trigger, usage.is_estimate),
             ),
         )
         one = spent
@@ -182,7 +186,8 @@ class Ledger:
         key, run = GROUPS[by]
         rows = self._db.execute(
             f"SELECT {key} AS key, {run} AS run, COUNT(*), SUM(seconds), SUM(input_tokens),"
-            " SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost_usd)"
+            " SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost_usd),"
+            " MAX(is_estimate)"
             " FROM calls WHERE (?1 = '' OR run_id = ?1)"
             " AND (?2 = '' OR substr(entity, 1, length(?2) + 1) = ?2 || '/')"
             " GROUP BY key, run ORDER BY run, key",
@@ -200,9 +205,10 @@ class Ledger:
                     cache_read_tokens=read,
                     cache_write_tokens=write,
                     cost_usd=cost,
+                    is_estimate=bool(guessed),
                 ),
             )
-            for key, run, calls, seconds, tokens_in, tokens_out, read, write, cost in rows
+            for key, run, calls, seconds, tokens_in, tokens_out, read, write, cost, guessed in rows
         )
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 from actors.broker.spending import Line, Spending, day_of
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
-from agiraph.ids import agent_of
+from agiraph.ids import agent_of, new_epoch
 from agiraph.money import ALL_UNITS, Budget, BudgetScope, BudgetState, Period, Unit
 from agiraph.storage.room import patiently
 from agiraph.turns import ModelRequest
@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS raises (
     ts REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS raises_of_budget ON raises (scope, key, period, day);
+CREATE TABLE IF NOT EXISTS epochs (epoch TEXT NOT NULL);
 """
 NEWER: Final = {"sets": "INTEGER NOT NULL DEFAULT 0", "is_own": "INTEGER NOT NULL DEFAULT 1"}
 """Columns that databases of older versions have not; `is_own` 0: the settings' hold again."""
@@ -70,6 +71,7 @@ class Limits:
         for name, kind in NEWER.items():
             if name not in known:
                 db.execute(f"ALTER TABLE budgets ADD COLUMN {name} {kind}")
+        self._epoch = _epoch_of(db)
         self._set: dict[Key, Budget] = {}
         self._sets: dict[Key, int] = {}
         rows = db.execute("SELECT scope, key, period, usd, tokens, sets, is_own FROM budgets")
@@ -255,6 +257,7 @@ class Limits:
             raises=raises,
             sets=self._sets.get(place, 0),
             is_own=place in self._set,
+            epoch=self._epoch,
         )
 
     def _day(self, period: Period) -> str:
@@ -268,6 +271,20 @@ class Limits:
             (*place, day),
         ).fetchone()
         return float(row[0]), int(row[1]), int(row[2])
+
+
+def _epoch_of(db: sqlite3.Connection) -> str:
+    """Return the epoch of a ledger, '' of one in which something stood before there were any.
+
+    Raises are counted from 0 in a new ledger: what was answered about an older one's is not meant.
+    """
+    known = db.execute("SELECT epoch FROM epochs").fetchone()
+    if known is None:
+        tables = ("calls", "raises", "budgets")
+        is_old = any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
+        known = ("" if is_old else new_epoch(),)
+        db.execute("INSERT INTO epochs (epoch) VALUES (?)", known)
+    return str(known[0])
 
 
 def _place(budget: Budget) -> Key:
@@ -291,10 +308,3 @@ def given(request: ModelRequest) -> list[Budget]:
         else []
     )
     return [*run, *request.budgets]
-
-
-def is_of(state: BudgetState, agent: str | None) -> bool:
-    """Whether a budget is an agent's own: a run's or a node's key does not say whose it is."""
-    if state.scope in ("run", "node"):
-        return agent is not None
-    return agent is not None and state.key.partition("/")[0] == agent

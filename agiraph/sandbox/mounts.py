@@ -42,7 +42,7 @@ def mounts_of(scope: Scope) -> list[Mount]:
             found = list(_of_coordinator(rules))
     if scope.repository is not None:
         found.append(Mount(scope.repository))
-    return [mount for mount in found if _is_real(mount.shown)]
+    return [mount for mount in found if is_real(mount.shown)]
 
 
 def _of_worker(rules: WorkerRules) -> Iterator[Mount]:
@@ -77,7 +77,7 @@ def _entries(folder: Path) -> list[Path]:
         return []
 
 
-def _is_real(path: Path) -> bool:
+def is_real(path: Path) -> bool:
     """Whether a file or folder stands there, reached without any link."""
     try:
         status = status_of(path)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from agiraph.config import SandboxConfig
 from agiraph.errors import Refused
-from agiraph.sandbox.bubblewrap import Inside, words_before
-from agiraph.sandbox.mounts import Mount, mounts_of
+from agiraph.sandbox.bubblewrap import Inside
+from agiraph.sandbox.mounts import Mount, is_real, mounts_of
 from agiraph.sandbox.probe import Found, probe
 from agiraph.sandbox.toolchain import toolchain
 from agiraph.scopes.scope import Scope
@@ -77,6 +77,31 @@ class Wall:
         )
         return [*before, *command]
 
+    def around_helper(
+        self,
+        command: Sequence[str],
+        *,
+        readable: Sequence[Path],
+        home: Path | None,
+        has_network: bool,
+    ) -> list[str]:
+        """Return the argv that runs a process of our own, which reads what strangers wrote.
+
+        It sees the program's own tools and `readable`, no file of anybody's; nothing of `home`.
+        Where no wall stands it runs without.
+        """
+        if not self.is_up:
+            return list(command)
+        inside = Inside(
+            toolchain=toolchain(os.pathsep.join((os.path.dirname(command[0]), os.defpath))),
+            around=tuple(readable),
+            home=home,
+            mounts=(),
+            cwd=Path("/tmp"),
+            has_network=has_network or not self.found.has_no_network,
+        )
+        return [*self.found.words_before(inside), *command]
+
     def words_before(
         self,
         scope: Scope,
@@ -109,7 +134,7 @@ class Wall:
             cwd=cwd or scope.cwd,
             has_network=network,
         )
-        return words_before(self.found.program, inside)
+        return self.found.words_before(inside)
 
     def _refuse_without(self) -> None:
         if not self.is_required:
@@ -127,7 +152,12 @@ def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
         return []
     if scope.home is not None and scope.home.is_relative_to(folder):
         return []
-    return [Mount(folder, is_writable=True)]
+    # Of a repository, what makes git run programs stays as the person has it: git also runs for the
+    # person, and outside the sandbox. A mount itself, .git cannot be exchanged for another.
+    git = folder / ".git"
+    shown = [Mount(folder, is_writable=True), Mount(git, is_writable=True)]
+    shown += [Mount(git / name) for name in ("config", "config.worktree", "hooks")]
+    return [mount for mount in shown if is_real(mount.path)]
 
 
 def standing_wall(config: SandboxConfig) -> Wall:

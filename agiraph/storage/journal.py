@@ -134,13 +134,17 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 class Journal:
     """One open journal; `records` are those that stood in it (after `since`) when it was opened."""
 
-    def __init__(self, path: Path, since: Mark | None = None) -> None:
+    def __init__(
+        self, path: Path, since: Mark | None = None, *, if_damaged: JsonObject | None = None
+    ) -> None:
         """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
 
         With `since`, only what stands behind that mark is read; a mark that is not of this journal
-        is passed over, and `since` is then None.
+        is passed over, and `since` is then None. `if_damaged` is the record with which what is
+        whole before a damage is laid down, so that who opens it knows that its end was lost.
         """
         self.path = path
+        self._if_damaged = b"" if if_damaged is None else encode_record(if_damaged)
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             is_new = os.fstat(self._fd).st_size == 0
@@ -164,7 +168,8 @@ class Journal:
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
         except Damaged as damage:
-            raise _set_aside(self.path, read_descriptor(self._fd), damage) from None
+            data = read_descriptor(self._fd)
+            raise _set_aside(self.path, data, damage, self._if_damaged) from None
         if since.offset == 0:
             _refuse_if_told(self.records)
         if whole < len(data):
@@ -225,8 +230,11 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
         raise Corrupt(str(records[0][REFUSAL]))
 
 
-def _set_aside(path: Path, data: bytes, damage: Damaged) -> Corrupt:
-    """Move a damaged journal aside and leave a note that refuses; return what to raise."""
+def _set_aside(path: Path, data: bytes, damage: Damaged, closing: bytes) -> Corrupt:
+    """Move a damaged journal aside and leave a note that refuses; return what to raise.
+
+    `closing` is the line that ends what is whole before the damage.
+    """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = path.with_name(f"{path.name}.corrupt-{stamp}")
     good = path.with_name(f"{path.name}.good-{stamp}")
@@ -235,7 +243,7 @@ def _set_aside(path: Path, data: bytes, damage: Damaged) -> Corrupt:
         f"what is whole before the damage is {good.name}. "
         f"To go on with that, and without what came after it: mv {good} {path}"
     )
-    replace_bytes(good, data[: damage.offset])
+    replace_bytes(good, data[: damage.offset] + closing)
     replace_bytes(aside, data)
     replace_bytes(path, encode_record({REFUSAL: text}))
     return Corrupt(text)

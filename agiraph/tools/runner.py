@@ -22,6 +22,7 @@ import errno
 import os
 import resource
 import select
+import sys
 import time
 
 # As a module, not as a script, for a script would be compiled anew at every start.
@@ -38,6 +39,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 PAUSE_SECONDS = 0.2
 LIFELINE = 0
 OVERDUE, ORPHANED = "overdue", "orphaned"
+LANDLOCK = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sandbox", "landlock.py")
 HAS_PROC = os.path.isdir("/proc/self")
 
 
@@ -105,6 +107,7 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
             _signal.signal(number, _signal.SIG_DFL)
         if not os.read(gate, 1):
             os._exit(NO_SHELL)  # the runner is gone
+        words = _scoped(words)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # plain: /dev/null
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -118,6 +121,16 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
         os.write(2, f"{words[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(NO_SHELL)
+
+
+def _scoped(words: list[str]) -> list[str]:
+    """Do what the words for landlock.py would, if they begin so: it saves an interpreter."""
+    if words[3:4] != [LANDLOCK]:
+        return words
+    sys.path.append(os.path.dirname(LANDLOCK))
+    import landlock  # type: ignore[import-not-found]  # not all commands need it
+
+    return words[4:] if landlock.scope() else words
 
 
 def _limit(what: int, value: int) -> None:

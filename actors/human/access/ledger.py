@@ -17,7 +17,7 @@ from actors.human.access.scopes import OPEN_PREFIXES, READS
 from actors.human.problems import no_room
 from agiraph.api import ApiError
 from agiraph.clock import Clock
-from agiraph.log import BLOT, redact
+from agiraph.redaction import BLOT, redact
 from agiraph.storage.room import has_room, is_full_disk
 
 LONGEST_REASON: Final = 300

@@ -47,17 +47,17 @@ def test_what_is_done_is_not_blamed(tmp_path: Path) -> None:
 
 
 def test_a_step_without_progress_is_stuck_after_three_own_deaths(tmp_path: Path) -> None:
-    assert not life(tmp_path).is_stuck_at(7)
-    assert not life(tmp_path, "boom").is_stuck_at(7)
-    assert not life(tmp_path, "boom").is_stuck_at(8)
-    assert not life(tmp_path, "boom").is_stuck_at(8)
-    assert life(tmp_path, "boom").is_stuck_at(8)
+    assert not life(tmp_path).is_stuck_at("7")
+    assert not life(tmp_path, "boom").is_stuck_at("7")
+    assert not life(tmp_path, "boom").is_stuck_at("8")
+    assert not life(tmp_path, "boom").is_stuck_at("8")
+    assert life(tmp_path, "boom").is_stuck_at("8")
 
 
 def test_a_torn_file_counts_nothing(tmp_path: Path) -> None:
     (tmp_path / "shop.ada.json").write_text("{")
     (tmp_path / "shop.ada.taking").write_bytes(b"short")
-    assert not life(tmp_path, "boom").is_stuck_at(1)
+    assert not life(tmp_path, "boom").is_stuck_at("1")
 
 
 def test_own_faults_are_told_from_kills_and_orderly_ends() -> None:

@@ -96,6 +96,16 @@ def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
     assert house.input_dir in shown(words, "--bind-try")
 
 
+def test_of_an_input_that_may_be_written_what_makes_git_run_programs_may_not(house: House) -> None:
+    git = house.input_dir / ".git"
+    (git / "hooks").mkdir(parents=True)
+    (git / "config").touch()
+    words = Wall(settings(input="write"), WORKS).around(["true"], house.worker())
+    assert {house.input_dir, git} <= set(shown(words, "--bind-try"))
+    assert {git / "config", git / "hooks"} <= set(shown(words, "--ro-bind-try"))
+    assert words.index(str(git)) < words.index(str(git / "config"))
+
+
 def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
     def has_network(wall: Wall, **asked: Any) -> bool:
         return "--unshare-net" not in wall.around(["true"], house.worker(), **asked)

@@ -21,6 +21,7 @@ from typing import Any
 
 from agiraph.errors import Corrupt
 from agiraph.storage.files import open_file, read_descriptor, replace_bytes, sync_folder, write_all
+from agiraph.storage.room import patiently
 
 JsonObject = dict[str, Any]
 
@@ -183,12 +184,14 @@ class Journal:
         return Mark(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
-        """Write records in one piece and wait until they are on disk; return how many now stand."""
+        """Write records in one piece and wait until they are on disk; return how many now stand.
+
+        On a full disk this waits for room, or raises OSError (`agiraph.storage.room`).
+        """
         if not records:
             return self.count
         data = b"".join(encode_record(record) for record in records)
-        _append(self._fd, data)
-        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        patiently(lambda: _append(self._fd, data))
         self.count += len(records)
         self._offset += len(data)
         self._last = _last_of(data)
@@ -247,10 +250,11 @@ def _set_aside(path: Path, data: bytes, damage: Damaged, closing: bytes) -> Corr
 
 
 def _append(fd: int, data: bytes) -> None:
-    """Write everything or put the file back as it was, so a full disk leaves no torn middle."""
+    """Put everything on disk, or the file back as it was: a full disk leaves no torn middle."""
     before = os.fstat(fd).st_size
     try:
         write_all(fd, data)
+        os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
     except OSError:
         os.ftruncate(fd, before)
         raise

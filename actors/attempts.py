@@ -5,7 +5,7 @@ done or the next one is handed out. A process that dies of its own fault (not ki
 leaves it there, and its next incarnation counts that against the message. A step is counted in the
 same way, by the position in the conversation at which the process begins: no progress between two
 deaths is the same step. LIMIT deaths make a message or a step poison. The file need not survive the
-machine.
+machine, and what does not fit on a full disk is not noted.
 
 Behind the id stands what the process is doing, in words: its supervisor can name that when the
 process is dead or hangs. A word on the bus could still lie in a queue that dies with it.
@@ -13,9 +13,12 @@ process is dead or hangs. A word on the bus could still lie in a queue that dies
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from agiraph.storage.files import make_folder, open_file, read_part, read_text, replace_file
+from agiraph.storage.room import is_full_disk, waiting
 
 LIMIT = 3
 REMEMBERED = 64
@@ -54,7 +57,8 @@ class Attempts:
     def doing(self, incarnation: int, step: str) -> None:
         """Note in words what this incarnation is doing."""
         note = f"{incarnation} {step}".encode("utf-8", "replace")[:STEP_BYTES]
-        os.pwrite(self._file(), note.ljust(STEP_BYTES, b"\0"), ID_BYTES)
+        with _as_far_as_it_fits():
+            os.pwrite(self._file(), note.ljust(STEP_BYTES, b"\0"), ID_BYTES)
 
     def is_poison(self, id: bytes) -> bool:
         """Whether a message has ended this actor LIMIT times."""
@@ -85,18 +89,31 @@ class Attempts:
         self._save()
 
     def _save(self) -> None:
-        make_folder(self._folder, 0o700)
-        replace_file(self._counts_file, json.dumps(self._counts))
+        with _as_far_as_it_fits():
+            make_folder(self._folder, 0o700)
+            replace_file(self._counts_file, json.dumps(self._counts))
 
     def _write(self, id: bytes) -> None:
         self._taken = id
-        os.pwrite(self._file(), id, 0)
+        with _as_far_as_it_fits():
+            os.pwrite(self._file(), id, 0)
 
     def _file(self) -> int:
         if self._fd is None:
             make_folder(self._folder, 0o700)
             self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
         return self._fd
+
+
+@contextmanager
+def _as_far_as_it_fits() -> Iterator[None]:
+    """Do without a note for which the disk has no room: it neither stops nor holds up anybody."""
+    try:
+        with waiting(None):
+            yield
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
 
 
 def file_name(address: str) -> str:

@@ -113,6 +113,10 @@ class EventFile:
         """Wait until what was written is on disk; OSError."""
         self._journal.sync()
 
+    def try_sync(self) -> bool:
+        """Do the same without waiting for room; return whether it is on disk. For any thread."""
+        return self._journal.try_sync()
+
     def _remember(self, source: str, ts: float) -> None:
         self._sources[hash(source)] = ts
         self._newest = max(self._newest, ts)

@@ -196,10 +196,10 @@ class Recorder:
     def _sync(self) -> None:
         """Wait until what was written is on disk."""
         written = [file for file in self._events.values() if file.is_behind]
-        if len(written) == 1:
-            written[0].sync()
-        elif written:
-            list(self._syncing.map(EventFile.sync, written))
+        if len(written) > 1:
+            list(self._syncing.map(EventFile.try_sync, written))
+        for file in written:
+            file.sync()  # what had no room waits for it here, one after the other
 
     def _record_events(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
         if not is_plain_name(agent):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from actors.chaos.full_disk import FullDisk, run_on_small_disk
 from actors.chaos.schedule import KINDS
 from actors.chaos.storm import NOISE, Report, Storm
 from agiraph.errors import InvalidInput
@@ -19,6 +20,7 @@ from cli.options import examples, json_option
         "agiraph chaos --kills 200 --seed 1",
         "agiraph chaos --only supervisor",
         "agiraph chaos --only router --only worker --json",
+        "agiraph chaos --full-disk --kills 20",
     )
 )
 @click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
@@ -40,9 +42,22 @@ from cli.options import examples, json_option
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the two homes in this folder, to look at.",
 )
+@click.option(
+    "--full-disk",
+    is_flag=True,
+    help="Kill nobody: fill the disk up, and make room again, as often as --kills says.",
+)
+@click.option("--on", type=click.Path(path_type=Path), hidden=True)
 @json_option("one JSON object: seed, strikes, runs, lost, done_twice and more, verdict")
 def chaos(
-    kills: int, seed: int, only: tuple[str, ...], noise: float, keep: Path | None, as_json: bool
+    kills: int,
+    seed: int,
+    only: tuple[str, ...],
+    noise: float,
+    keep: Path | None,
+    full_disk: bool,
+    on: Path | None,
+    as_json: bool,
 ) -> None:
     """Let a team of scripts work on fresh homes while its processes are killed at random.
 
@@ -53,7 +68,12 @@ def chaos(
     done twice, every node published once. Exit code 0 if so, 1 if not.
     """
     kinds = _kinds(only)
-    if keep is not None:
+    if full_disk and on is None:
+        words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
+        sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
+    if on is not None:
+        report = FullDisk(on, seed, noise, _tell).run(kills)
+    elif keep is not None:
         keep.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
         report = Storm(keep, seed, kinds, noise, _tell).run(kills)
     else:
@@ -64,6 +84,12 @@ def chaos(
     else:
         click.echo(table(report))
     sys.exit(0 if report.is_good else 1)
+
+
+def _on_small_disk(words: list[str]) -> int:
+    """Run this command again where a small disk is mounted; return its exit code."""
+    with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
+        return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
 
 
 def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """The bus loop of the human: one handler per kind of message that arrives there.
 
-A durable message is done only when its effect is journaled. One that is delivered again (its id
-stands in a journal) leaves no second trace.
+A durable message is done only when its effect is journaled; on a full disk that waits for room. One
+that is delivered again (its id stands in a journal) leaves no second trace.
 """
+
+from functools import partial
 
 from actors.human.gateway import Gateway
 from actors.human.standing import answer_by_standing
@@ -19,6 +21,7 @@ from agiraph.messages import (
 )
 from agiraph.models import BUDGET
 from agiraph.money import named_in
+from agiraph.storage.room import outlasting
 from transport.endpoint import Received
 
 NOBODY = AgentId("")
@@ -28,7 +31,7 @@ async def attend(gateway: Gateway) -> None:
     """Take message after message, for ever."""
     while True:
         received = await gateway.line.receive()
-        await handle(gateway, received)
+        await outlasting(partial(handle, gateway, received))
         gateway.line.done(received)
 
 

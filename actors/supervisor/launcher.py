@@ -20,6 +20,7 @@ from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_s
 from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import Exit
 from agiraph.errors import Unavailable
+from agiraph.storage.room import is_full_disk
 
 FIRST_BACKOFF_SECONDS = 0.2
 MAX_BACKOFF_SECONDS = 30.0
@@ -36,7 +37,9 @@ class SpawnerDown(Unavailable):
 
 
 class SpawnFailed(Unavailable):
-    """The process could not be made; the text says why."""
+    """The process could not be made; the text says why. `is_full`: the disk had no room for it."""
+
+    is_full = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,9 @@ class ExecLauncher:
         try:
             unborn = start_actor((), environ, log_file(launch.home, launch.address))
         except OSError as error:
-            raise SpawnFailed(f"{launch.address}: {error}") from None
+            failed = SpawnFailed(f"{launch.address}: {error}")
+            failed.is_full = is_full_disk(error)
+            raise failed from None
         return unborn, self._watched(unborn.pid)
 
     def _watched(self, pid: int) -> Spawned:

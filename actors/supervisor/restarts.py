@@ -3,7 +3,7 @@
 OTP's rules: a permanent child always begins again, a transient one unless it ended with 0, a
 temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child
 that never became ready counts against `start_attempts` instead, and one that found no router
-(exit 76) against nothing: the router's absence is not its fault.
+(exit 76) or no room on the disk (exit 74) against nothing: that is not its fault.
 """
 
 import signal
@@ -15,6 +15,7 @@ EXIT_NO_SPACE = 74
 EXIT_NO_ROUTER = 76
 EXIT_PARKED = 77
 JITTER = 0.2
+LONGEST_WAIT_FOR_ROOM = 2.0
 
 RestartKind = Literal["permanent", "transient", "temporary"]
 
@@ -105,6 +106,8 @@ def decide(
         return Ended()
     if ended.code == EXIT_BAD_CONFIG:
         return GiveUp(f"it refused to start ({ended.describe()})")
+    if ended.code == EXIT_NO_SPACE:
+        return Restart(LONGEST_WAIT_FOR_ROOM * (1 - JITTER * chance), history)
     if ended.code == EXIT_NO_ROUTER:
         misses = history.router_misses + 1
         return Restart(_delay(policy, misses, chance), replace(history, router_misses=misses))

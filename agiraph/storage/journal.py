@@ -28,6 +28,7 @@ from agiraph.storage.files import (
     sync_folder,
     write_all,
 )
+from agiraph.storage.room import patiently
 from agiraph.storage.versions import FIELD, LONGEST_HEAD, Kind, head_version, kind_of
 
 JsonObject = dict[str, Any]
@@ -186,7 +187,7 @@ class Journal:
         self.path = path
         kind = kind or kind_of(path)
         _migrate(path, kind)
-        self.is_behind = False
+        self._behind = b""
         self._if_damaged = b"" if if_damaged is None else encode_record(if_damaged)
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
@@ -230,27 +231,63 @@ class Journal:
         return Mark(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
-        """Write records in one piece and wait until they are on disk; return how many now stand."""
-        self.write(*records)
+        """Write records in one piece and wait until they are on disk; return how many now stand.
+
+        On a full disk this waits for room, or raises OSError (`agiraph.storage.room`).
+        """
         self.sync()
+        before = self.count, self._offset, self._last
+        self.write(*records)
+        try:
+            self.sync()
+        except OSError:
+            self.count, self._offset, self._last = before
+            self._behind = b""
+            raise
         return self.count
 
     def write(self, *records: JsonObject) -> None:
-        """Write records in one piece; they count when `sync` has returned. Raises OSError."""
+        """Write records in one piece; they count when `sync` has returned. Raises as `append`."""
         if not records:
             return
         data = b"".join(encode_record(record) for record in records)
-        _append(self._fd, data)
-        self.is_behind = True
+        patiently(lambda: _write(self._fd, data))
+        self._behind += data
         self.count += len(records)
         self._offset += len(data)
         self._last = _last_of(data)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that may not be on disk yet."""
+        return bool(self._behind)
+
     def sync(self) -> None:
-        """Wait until what was written is on disk; OSError."""
-        if self.is_behind:
+        """Wait until what was written is on disk; on a full disk wait, or raise, as `append`."""
+        if self._behind:
+            patiently(self._settle)
+            self._behind = b""
+
+    def try_sync(self) -> bool:
+        """Do the same without waiting for room; return whether it is on disk. For any thread."""
+        try:
+            self._settle()
+        except OSError:
+            return False
+        self._behind = b""
+        return True
+
+    def _settle(self) -> None:
+        """Put what was written on disk, or take it back, to be written again the next time."""
+        begin = self._offset - len(self._behind)
+        try:
+            if os.fstat(self._fd).st_size < self._offset:
+                os.ftruncate(self._fd, begin)
+                write_all(self._fd, self._behind)
             os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
-            self.is_behind = False
+        except OSError:
+            os.ftruncate(self._fd, begin)
+            raise
 
     def close(self) -> None:
         """Close the file."""
@@ -304,7 +341,7 @@ def _set_aside(path: Path, data: bytes, damage: Damaged, closing: bytes) -> Corr
     return Corrupt(text)
 
 
-def _append(fd: int, data: bytes) -> None:
+def _write(fd: int, data: bytes) -> None:
     """Write everything or put the file back as it was, so a full disk leaves no torn middle."""
     before = os.fstat(fd).st_size
     try:

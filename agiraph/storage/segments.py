@@ -28,6 +28,7 @@ from agiraph.storage.journal import (
     read_tail,
     split_records,
 )
+from agiraph.storage.room import patiently
 
 SEGMENT_BYTES = 1 << 20
 OUTGROWN = 2
@@ -138,7 +139,7 @@ class SegmentedJournal:
         if self._journal and self._journal.mark.offset >= self._most_bytes:
             self._turn()
         if self._journal is None:
-            self._journal = Journal(self.path)
+            self._journal = patiently(lambda: Journal(self.path))
         self._journal.write(*records)
 
     @property
@@ -151,6 +152,10 @@ class SegmentedJournal:
         if self._journal:
             self._journal.sync()
 
+    def try_sync(self) -> bool:
+        """Do the same without waiting for room; return whether it is on disk. For any thread."""
+        return self._journal is None or self._journal.try_sync()
+
     def _turn(self) -> None:
         """Make the active file a full segment."""
         assert self._journal is not None
@@ -158,7 +163,8 @@ class SegmentedJournal:
         self._journal.sync()
         self._journal.close()
         self._journal = None
-        move(self.path, segment_path(self.path, self.base + 1, last))
+        full = segment_path(self.path, self.base + 1, last)
+        patiently(lambda: move(self.path, full))
         self.base = last
         self.has_turned = True
 

@@ -1,6 +1,9 @@
 """Who is blamed for a process's death: the message or the step it was at, if it was its own."""
 
+import errno
 from pathlib import Path
+
+import pytest
 
 from actors.attempts import Attempts, file_name, last_step
 from actors.supervisor.causes import own_fault
@@ -95,3 +98,18 @@ def test_a_step_that_was_noted_does_not_hide_which_message_was_taken(tmp_path: P
 def test_a_process_that_only_noted_steps_has_taken_no_message(tmp_path: Path) -> None:
     Attempts(tmp_path, "shop.ada", "").doing(1, "busy: bash")
     assert Attempts(tmp_path, "shop.ada", "it broke down")._counts == {}
+
+
+def test_a_full_disk_keeps_nobody_from_taking_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = life(tmp_path)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("actors.attempts.os.pwrite", full)
+    attempts.taking(POISON)
+    attempts.doing(1, "busy")
+    attempts.done(POISON)
+    attempts.close()

@@ -10,6 +10,7 @@ import pytest
 from agiraph.errors import Corrupt
 from agiraph.storage.files import replace_file
 from agiraph.storage.journal import Journal, Mark, encode_record, read_journal, split_records
+from agiraph.storage.room import waiting
 
 
 @pytest.fixture
@@ -208,3 +209,30 @@ def test_a_file_is_replaced_whole_or_not_at_all(
             replace_file(file, "never")
     assert file.read_text(encoding="utf-8") == "new ü"
     assert os.listdir(tmp_path) == ["agent.json"]
+
+
+def test_what_could_not_be_synced_is_written_again_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.jsonl"
+    real, failures = os.fdatasync, [True, True]
+
+    def full(fd: int) -> None:
+        if failures:
+            failures.pop()
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(fd)
+
+    with Journal(path) as journal:
+        journal.append({"n": 0})
+        monkeypatch.setattr(os, "fdatasync", full)
+        journal.write({"n": 1})
+        journal.write({"n": 2})
+        assert not journal.try_sync()
+        assert read_journal(path) == [{"n": 0}], "nothing stands there that may be lost"
+        with waiting(lambda is_waiting: None):
+            journal.sync()
+        assert not journal.is_behind
+        assert journal.append({"n": 3}) == 4
+    assert failures == []
+    assert read_journal(path) == [{"n": n} for n in range(4)]

@@ -207,22 +207,32 @@ class Recorder:
         aside = self._aside.get(agent)
         told = [aside.event(agent, self._now())] if aside else []
         try:
-            file = self._events_of(agent)
-            new = file.write([*told, *events])
-            if file.take_turn():
-                new += self._delete_old(agent)
+            new = self._written(agent, [*told, *events])
         except (Corrupt, OSError) as error:
             self._set_aside(agent, error, len(events))
             return []
         self._aside.pop(agent, None)
         return new
 
+    def _written(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
+        file = self._events_of(agent)
+        try:
+            new = file.write(events)
+        except FileNotFoundError:  # its folder went to the archive; the log goes on there
+            self._drop(agent)
+            file = self._events_of(agent)
+            new = file.write(events)
+        return new + self._delete_old(agent) if file.take_turn() else new
+
+    def _drop(self, agent: AgentId) -> None:
+        if agent in self._events:
+            self._events.pop(agent).close()
+
     def _set_aside(self, agent: AgentId, error: Corrupt | OSError, lost: int) -> None:
         """Go on without one agent's log; its own event says so as soon as it can be written."""
         if isinstance(error, OSError) and not is_about_place(error):
             raise error
-        if agent in self._events:
-            self._events.pop(agent).close()
+        self._drop(agent)
         known = self._aside.get(agent)
         self._aside[agent] = Aside(str(error), lost + (known.lost if known else 0))
         if known is None or known.reason != str(error):

@@ -245,6 +245,24 @@ def test_a_follower_misses_and_repeats_nothing_while_the_writer_is_killed(tmp_pa
     assert [one.key for one in again.page(0, seen)] == keys
 
 
+def test_a_log_goes_on_in_the_archive_though_its_segment_is_full(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    agent = home.agent("a-1").path
+    agent.mkdir(parents=True)
+    written = opened(home)
+    for number in range(1, 15):
+        written.record([reported(number)])
+    archived = home.agents / ".archive" / "a-1"
+    archived.parent.mkdir()
+    agent.rename(archived)
+    for number in range(15, 60):
+        assert [one.seq for one in written.record([reported(number)])] == [number]
+    written.close()
+    assert not agent.exists()
+    assert len(segments_of(archived / "events.jsonl")) > 2
+    assert seqs(EventLog(archived / "events.jsonl")) == list(range(1, 60))
+
+
 class Socket:
     """A WebSocket that keeps what it is sent."""
 

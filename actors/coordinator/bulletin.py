@@ -19,7 +19,8 @@ class Bulletin:
         self._office = office
         self._transcript = transcript
         self._clock = clock
-        self._noticed = transcript.board_seq
+        # A board whose journal lost its end has fewer events than the conversation knows of.
+        self._noticed = min(transcript.board_seq, office.count)
 
     def take(self) -> list[Heard]:
         """Return what there is to tell, as one turn; it is not told again."""

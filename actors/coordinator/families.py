@@ -26,8 +26,8 @@ class Families:
         self._agent = agent
         self._run = run
 
-    async def send_word(self, node: WorkNode, above: WorkNode) -> None:
-        """Tell the worker that holds `above` how `node` ended."""
+    async def send_word(self, board: Board, node: WorkNode, above: WorkNode) -> None:
+        """Tell the worker that holds `above` how `node` of this board ended."""
         assert above.assigned_worker is not None
         body = SubNodeEnded(
             holder=above.id,
@@ -36,7 +36,7 @@ class Families:
             status=node.status,
             reason=node.reason or "",
         )
-        key = f"{self._run}.word.{node.id}.{above.id}.{above.attempt}"
+        key = f"{board.key(self._run)}.word.{node.id}.{above.id}.{above.attempt}"
         message = derived_message_id(self._runtime.address, key)
         to = worker_address(self._agent, above.assigned_worker)
         await self._runtime.send(to, body, id=message)

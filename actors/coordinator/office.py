@@ -190,7 +190,7 @@ class Office:
         if not self.board.is_running:
             self._effects.put_nowait(self._clear_worktrees)
         for node, above in words_left(self.board, self._history()):
-            self._effects.put_nowait(lambda n=node, a=above: self._families.send_word(n, a))  # type: ignore[misc]
+            self._tell_above(node, above)
 
     def close(self) -> None:
         """Close the journals."""
@@ -232,11 +232,16 @@ class Office:
                 pass
             case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
                 pass
+            case e.EpochBegan():
+                pass
 
     def _send_word(self, node: WorkNode) -> None:
         above = to_be_told(self.board, node)
         if above is not None:
-            self._effects.put_nowait(lambda: self._families.send_word(node, above))
+            self._tell_above(node, above)
+
+    def _tell_above(self, node: WorkNode, above: WorkNode) -> None:
+        self._effects.put_nowait(lambda: self._families.send_word(self.board, node, above))
 
     def _write_plan_soon(self) -> None:
         """Write the plan once for all that happens before it is its turn."""
@@ -339,5 +344,5 @@ class Office:
         await self._runtime.send(to, body, id=self._id("withdraw", node.id, node.attempt))
 
     def _id(self, what: str, *about: object) -> bytes:
-        key = ".".join(str(part) for part in (self._run, what, *about))
+        key = ".".join(str(part) for part in (self.board.key(self._run), what, *about))
         return derived_message_id(self._runtime.address, key)

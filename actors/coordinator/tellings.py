@@ -80,7 +80,7 @@ def public_events(board: Board, event: e.BoardEvent) -> list[Told]:
             return [("agent.cycle_ended", None, ended)]
         case e.CycleStarted():
             return [("agent.cycle_started", None, {"cycle": event.cycle})]
-        case e.NodeReserved() | e.StagePlanned() | e.StageLaunched():
+        case e.NodeReserved() | e.StagePlanned() | e.StageLaunched() | e.EpochBegan():
             return []
 
 
@@ -100,7 +100,7 @@ def tell(
             run_id=run,
             node_id=node,
             data=data,
-            key=f"board:{run}:{place}:{number}",
+            key=f"board:{board.key(run)}:{place}:{number}",
         )
         for number, (kind, node, data) in enumerate(public_events(board, event))
     ]

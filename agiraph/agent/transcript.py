@@ -182,7 +182,7 @@ class Transcript:
                     self.woken_by = record.trigger
                 if record.answers is not None:
                     self.pending.pop(record.answers, None)
-                self.board_seq = max(self.board_seq, record.board_seq or 0)
+                self.board_seq = record.board_seq or self.board_seq
                 self.is_set_aside = self.is_set_aside and record.message is None
                 if record.from_name != RUNTIME_NAME:
                     self.streak = self.streak.heard()

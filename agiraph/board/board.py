@@ -22,6 +22,9 @@ from agiraph.models import (
     WorkNode,
 )
 
+ATTEMPTS_SKIPPED = 1000
+"""By a board whose journal lost its end: more than anybody can have made there."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
@@ -78,7 +81,8 @@ class Board:
     """Nodes, workers and stages of one run, in the order they came; nothing in it changes.
 
     `waits` tells which nodes a blocked node waits for, `planned` what the next stage is to be,
-    `deadlocks` the rings of waits that were found.
+    `deadlocks` the rings of waits that were found. `epoch` enters the ids of what follows from the
+    board: '' until its journal loses its end.
     """
 
     run: RunFacts | None = None
@@ -89,6 +93,11 @@ class Board:
     waits: Mapping[NodeId, tuple[NodeId, ...]] = field(default_factory=dict)
     planned: StagePlan | None = None
     deadlocks: tuple[tuple[NodeId, ...], ...] = ()
+    epoch: str = ""
+
+    def key(self, run: str) -> str:
+        """Return what every id begins with that follows from this board of a run."""
+        return f"{run}.{self.epoch}" if self.epoch else run
 
     @property
     def is_running(self) -> bool:
@@ -189,8 +198,19 @@ def apply(board: Board, event: BoardEvent) -> Board:
         case e.NodeCancelled():
             ended = _end(board, event.node_id, event.ts)
             return _node(ended, event.node_id, status="cancelled", reason=event.reason)
+        case e.EpochBegan():
+            return _begin_epoch(board, event.epoch)
         case _:
             assert_never(event)
+
+
+def _begin_epoch(board: Board, epoch: str) -> Board:
+    """Return the board whose nodes count their attempts past any that may have been lost."""
+    nodes = {
+        id: node.model_copy(update={"attempt": node.attempt + ATTEMPTS_SKIPPED})
+        for id, node in board.nodes.items()
+    }
+    return replace(board, epoch=epoch, nodes=nodes)
 
 
 def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopped) -> Board:

@@ -230,6 +230,16 @@ class CycleStarted(Happened):
     cycle: int
 
 
+class EpochBegan(Happened):
+    """The journal lost its end, and goes on from here: nothing is to have an id of what was lost.
+
+    It is the last record of what is laid down as whole when a damaged journal is set aside.
+    """
+
+    type: Literal["epoch.began"] = "epoch.began"
+    epoch: str
+
+
 BoardEvent = Annotated[
     RunStarted
     | StageStarted
@@ -252,7 +262,8 @@ BoardEvent = Annotated[
     | RunFinished
     | RunStopped
     | CycleEnded
-    | CycleStarted,
+    | CycleStarted
+    | EpochBegan,
     Field(discriminator="type"),
 ]
 

@@ -191,7 +191,7 @@ def _turns(items: list[JsonObject]) -> list[Turn]:
     turns: list[Turn] = []
     names: dict[str, str] = {}
     for item in items:
-        kind = item.get("type") or "message"
+        kind = str(item.get("type") or "message")
         if kind == "message" and not _is_system(item):
             _say(turns, str(item.get("role")), text_of(item.get("content")))
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):

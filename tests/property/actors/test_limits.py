@@ -1,6 +1,7 @@
 """Budgets that are set, raised and taken back in any order: no question is ever asked twice."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def test_a_budget_that_changed_asks_a_new_question_and_one_that_did_not_the_same
     changes: list[tuple[str, int | None, int | None]],
 ) -> None:
     config = load_config().budgets.model_copy(update={"agent_usd": 2, "agent_tokens": 7})
-    with Ledger(Path(":memory:")) as ledger:
+    with TemporaryDirectory() as folder, Ledger(Path(folder, "usage.db")) as ledger:
         limits = ledger.limits(config, SystemClock())
         asked: dict[str, tuple[float | None, int | None]] = {}
         known = ""

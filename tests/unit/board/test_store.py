@@ -99,3 +99,30 @@ def test_a_board_goes_on_from_its_snapshot(tmp_path: Path, monkeypatch: pytest.M
     assert again.board == store.board
     again.execute(CreateNode("c9", "one more"), 4.0)
     again.close()
+
+
+def test_a_board_that_lost_its_end_leads_to_no_id_and_no_attempt_that_was_used(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    store = BoardStore(path)
+    store.execute(START, 1.0)
+    store.execute(SpawnWorker("w", "ada", tools=("bash",)), 2.0)
+    store.execute(CreateNode("c", "x", worker="ada"), 3.0)
+    store.execute(SpawnWorker("v", "bob"), 4.0)
+    node = next(iter(store.board.nodes.values()))
+    assert store.board.key("r1") == "r1"
+    store.close()
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:-1], lines[-1].replace(b'"ts"', b'"tz"', 1), lines[0]]))
+    with pytest.raises(Corrupt, match="mv "):
+        BoardStore(path)
+    [good] = path.parent.glob("*.good-*")
+    good.replace(path)
+    again = BoardStore(path)
+    assert again.board.key("r1") not in ("", "r1")
+    assert again.board.nodes[node.id].attempt > node.attempt + 500
+    again.close()
+    last = BoardStore(path)
+    assert last.board.key("r1") == again.board.key("r1")
+    last.close()

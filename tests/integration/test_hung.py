@@ -71,7 +71,8 @@ def test_one_that_waits_for_room_on_the_disk_is_left_alone(house: House) -> None
 
     def has_waited() -> bool:
         row = house.row("shop/eli")
-        return row["step"] == WAITS and time.time() - row["step_since"] > LONGER_THAN_HUNG
+        is_waiting: bool = row["step"] == WAITS
+        return is_waiting and time.time() - float(row["step_since"]) > LONGER_THAN_HUNG
 
     until(has_waited, "it has waited for longer than one that hangs may live")
     room.touch()

@@ -3,6 +3,7 @@ over a socket in the home, so that a test can speak on the bus as the human gate
 """
 
 import asyncio
+import errno
 import hashlib
 import json
 import os
@@ -23,6 +24,7 @@ from agiraph.messages import (
     RetryLetter,
     Text,
 )
+from agiraph.storage.room import patiently
 from agiraph.tools.command import Limits, run_command
 from transport.errors import TransportError
 
@@ -92,6 +94,9 @@ async def serve(runtime: Runtime) -> None:
     if args.get("spin"):
         await supervisor_knows(runtime)
         spin()
+    if args.get("room"):
+        await supervisor_knows(runtime)
+        patiently(lambda: write_where_there_is_room(Path(args["room"])))
     if args.get("ignore_stop"):
         await supervisor_knows(runtime)
         hang()
@@ -115,6 +120,12 @@ def hang() -> None:
     """Never turn the loop again, and hear no SIGTERM."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     time.sleep(3600)
+
+
+def write_where_there_is_room(place: Path) -> None:
+    """Find the disk full until `place` exists."""
+    if not place.exists():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def spin() -> None:

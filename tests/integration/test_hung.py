@@ -2,15 +2,18 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from agiraph.storage.room import WAITS
 from tests.integration.house import House, all_gone, running, until
 
 SERVICES = ("router", "broker", "human")
+LONGER_THAN_HUNG = 5.0
 SETTINGS = """
 supervisor:
   beat_seconds: 0.2
@@ -59,6 +62,23 @@ def test_a_suspect_that_turns_again_is_left_alone(house: House) -> None:
     os.kill(pid, signal.SIGCONT)
     until(lambda: house.events("entity.recovered", "shop/cleo"), "it has recovered")
     assert house.row("shop/cleo")["pid"] == pid
+
+
+def test_one_that_waits_for_room_on_the_disk_is_left_alone(house: House) -> None:
+    room = house.home / "room"
+    house.start("shop/eli", args={"room": str(room)})
+    pid = house.await_row("shop/eli", state="ready")["pid"]
+
+    def has_waited() -> bool:
+        row = house.row("shop/eli")
+        is_waiting: bool = row["step"] == WAITS
+        return is_waiting and time.time() - float(row["step_since"]) > LONGER_THAN_HUNG
+
+    until(has_waited, "it has waited for longer than one that hangs may live")
+    room.touch()
+    until(lambda: house.row("shop/eli")["step"] != WAITS, "it goes on")
+    assert house.row("shop/eli")["pid"] == pid
+    assert not house.events("entity.suspect", "shop/eli")
 
 
 def test_frozen_services_are_killed_and_nobody_else(house: House) -> None:

@@ -79,7 +79,7 @@ def test_texts_to_the_human_are_journaled_once_and_paged(world: World, client: C
 def test_nobody_else_is_shown_as_the_human(world: World, client: Client) -> None:
     world.add_agent()
     world.arrive(arrived(Text(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
-    assert client.conversation("survey").messages[0].sender == "eve-1"
+    assert client.conversation("survey").messages[0].sender == f"{AGENT}/eve-1"
 
 
 def test_a_coordinator_that_was_given_up_is_a_notice_and_an_event(

@@ -123,7 +123,6 @@ class FrontDesk:
         """Return all processes, the supervisor and the spawner first."""
         nursery = self._nursery
         numbers = nursery.register.table.incarnations
-        spawner = nursery.fork.pid if nursery.fork is not None else None
-        rows = own_rows(numbers.get(SUPERVISOR, 0), spawner)
+        rows = own_rows(numbers.get(SUPERVISOR, 0), nursery.fork)
         rows += [row_of(keeper, numbers.get(at, 0)) for at, keeper in nursery.keepers.items()]
         return ChildTable(children=tuple(rows))

@@ -2,8 +2,14 @@
 
 OTP's rules: a permanent child always begins again, a transient one unless it ended with 0, a
 temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child
-that never became ready counts against `start_attempts` instead, and one that found no router
-(exit 76) against nothing: the router's absence is not its fault.
+that never became ready counts against `start_attempts` instead.
+
+Some ends count against nothing, for they are not the child's fault: one that was ordered or came
+by a signal from outside (it begins again at once), and one that found no router (exit 76).
+
+A service of the house is never given up. Each fault of its own that follows the one before within
+`period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
+that has lived for `period_seconds` is restarted at once again.
 """
 
 import signal
@@ -21,7 +27,7 @@ RestartKind = Literal["permanent", "transient", "temporary"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How often a child may be restarted."""
+    """How often a child may be restarted. An `endless` one is never given up."""
 
     restart: RestartKind
     intensity: int
@@ -29,28 +35,39 @@ class Policy:
     first_backoff_seconds: float = 0.2
     max_backoff_seconds: float = 30.0
     start_attempts: int = 3
+    endless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a child has been through: when it was restarted, and how often it did not even start."""
+    """What a child has been through: when it was restarted, and how often it did not even start.
+
+    `faults` counts the ends of an endless child by its own fault that followed each other closely;
+    `back_at` is when it began again after the last of them. `early_kills` counts the kills from
+    outside, in a row, that fell on it before it was ready.
+    """
 
     restarts: tuple[float, ...] = ()
     start_failures: int = 0
     router_misses: int = 0
+    faults: int = 0
+    back_at: float = 0.0
+    early_kills: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
     """How a process ended: a code, or a signal's number, and a hint of what it last said.
 
-    `told` is the whole cause in words, once somebody has looked at all the evidence.
+    `told` is the whole cause in words, once somebody has looked at all the evidence, and
+    `is_from_outside` whether somebody else ended it.
     """
 
     code: int | None = None
     signal: int | None = None
     hint: str = ""
     told: str = ""
+    is_from_outside: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -103,14 +120,37 @@ def decide(
         return Parked()
     if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
         return Ended()
-    if ended.code == EXIT_BAD_CONFIG:
-        return GiveUp(f"it refused to start ({ended.describe()})")
+    if ended.is_from_outside:
+        return _after_kill(policy, history, was_ready)
     if ended.code == EXIT_NO_ROUTER:
         misses = history.router_misses + 1
         return Restart(_delay(policy, misses, chance), replace(history, router_misses=misses))
+    if policy.endless:
+        return _after_fault(policy, history, now, chance)
+    if ended.code == EXIT_BAD_CONFIG:
+        return GiveUp(f"it refused to start ({ended.describe()})")
     if not was_ready:
         return _after_failed_start(policy, history, ended, chance)
     return _after_crash(policy, history, ended, now, chance)
+
+
+def _after_kill(policy: Policy, history: History, was_ready: bool) -> Verdict:
+    """Begin again at once; who is killed again and again before it is ready, after a moment.
+
+    So a kill that follows each start makes no busy loop, and one every half second starves nobody.
+    """
+    early = 0 if was_ready else history.early_kills + 1
+    delay = policy.first_backoff_seconds if early > policy.start_attempts else 0.0
+    known = replace(history, early_kills=early)
+    return Restart(min(delay, policy.max_backoff_seconds), known)
+
+
+def _after_fault(policy: Policy, history: History, now: float, chance: float) -> Verdict:
+    """Begin an endless child again, after a pause that grows while its faults follow closely."""
+    was_calm = now >= history.back_at + policy.period_seconds
+    before = 0 if was_calm else history.faults
+    delay = _delay(policy, before, chance)
+    return Restart(delay, History(faults=before + 1, back_at=now + delay))
 
 
 def _after_failed_start(policy: Policy, history: History, ended: Exit, chance: float) -> Verdict:

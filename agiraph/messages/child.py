@@ -57,7 +57,7 @@ class ChildSpec(Record):
 class ChildInfo(Record):
     """One row of the process table. `step` is what the process said last that it does.
 
-    `step_since` is when that began.
+    `step_since` is when that began; `next_start` when a process that backs off is started again.
     """
 
     address: Address
@@ -72,6 +72,7 @@ class ChildInfo(Record):
     cause: str | None = None
     step: str = ""
     step_since: float | None = None
+    next_start: float | None = None
 
 
 class StartChild(Body):

@@ -23,9 +23,10 @@ ELSEWHERE = (
     *("agiraph/messages/", "agiraph/board/events.py", "agiraph/agent/records.py"),
     *("agiraph/event_types.py", "actors/console/", "cli/", "actors/chaos/"),
 )
-# Files, which look like types.
+# Files, and names of OpenTelemetry's attributes, which look like types.
 FILES = frozenset(
     {"memory.md", "agent.json", "context.jsonl", "memory.events", "memory.oom_control"}
+    | {"service.name", "service.version"}
 )
 V2_SECTION_9 = """
     agent.created agent.started agent.paused agent.resumed agent.completed

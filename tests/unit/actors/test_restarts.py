@@ -1,5 +1,7 @@
 """What the restart policy says about each kind of end."""
 
+from dataclasses import replace
+
 import pytest
 
 from actors.supervisor.restarts import (
@@ -94,6 +96,56 @@ def test_one_that_parked_is_no_crash_unless_it_never_began() -> None:
     for policy in (PERMANENT, TRANSIENT):
         assert after(policy, History(), Exit(code=77), 1) == Parked()
     assert isinstance(after(TRANSIENT, History(), Exit(code=77), 1, ready=False), Restart)
+
+
+SERVICE = Policy("permanent", intensity=2, period_seconds=60, endless=True)
+KILLED = Exit(signal=9, is_from_outside=True)
+
+
+def test_a_service_is_never_given_up_and_its_pauses_grow_to_the_longest() -> None:
+    history, now, delays = History(), 100.0, []
+    for _ in range(12):
+        verdict = after(SERVICE, history, Exit(code=1), now)
+        assert isinstance(verdict, Restart)
+        history, now = verdict.history, now + verdict.delay_seconds + 1
+        delays.append(verdict.delay_seconds)
+    assert delays == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30])
+
+
+@pytest.mark.parametrize("ended", [Exit(code=64), Exit(code=1), Exit(code=0)])
+def test_a_service_that_does_not_start_is_tried_again(ended: Exit) -> None:
+    history = History()
+    for _ in range(5):
+        verdict = after(SERVICE, history, ended, 100, ready=False)
+        assert isinstance(verdict, Restart)
+        history = verdict.history
+    assert verdict.delay_seconds == pytest.approx(1.6)
+
+
+def test_the_pauses_of_a_service_begin_anew_when_it_has_lived_for_a_while() -> None:
+    worn = History(faults=9, back_at=100)
+    soon, late = after(SERVICE, worn, CRASH, 159), after(SERVICE, worn, CRASH, 160)
+    assert isinstance(soon, Restart)
+    assert soon.delay_seconds == pytest.approx(30)
+    assert late == Restart(0.0, History(faults=1, back_at=160))
+
+
+@pytest.mark.parametrize("policy", [PERMANENT, TRANSIENT, SERVICE])
+def test_kills_from_outside_count_against_nothing(policy: Policy) -> None:
+    history = History(restarts=(99, 100), start_failures=2, faults=7, back_at=100)
+    for now in range(101, 221):
+        assert after(policy, history, KILLED, now) == Restart(0.0, history)
+
+
+def test_one_that_is_killed_before_it_is_ready_waits_a_moment_from_the_fourth_time_on() -> None:
+    history, delays = History(), []
+    for _ in range(5):
+        verdict = after(SERVICE, history, KILLED, 1, ready=False)
+        assert isinstance(verdict, Restart)
+        history = verdict.history
+        delays.append(verdict.delay_seconds)
+    assert delays == [0, 0, 0, 0.2, 0.2]
+    assert after(SERVICE, history, KILLED, 2) == Restart(0.0, replace(history, early_kills=0))
 
 
 def test_an_end_is_told_in_words() -> None:

@@ -30,8 +30,9 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     names = [check["name"] for check in told["checks"]]
     assert names == [
         "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
-        "home", "privacy", "settings", "approvals", "supervisor", "socket path", "sandbox",
-        "models", "outside agents", "tool servers", "web search", "web pages", "channels", "traces",
+        "home", "privacy", "settings", "approvals", "supervisor", "processes", "socket path",
+        "sandbox", "models", "outside agents", "tool servers", "web search", "web pages",
+        "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 

@@ -2,11 +2,12 @@
 
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from actors.chaos.schedule import KINDS
+from actors.chaos.schedule import KINDS, hammer, strikes
 from actors.chaos.storm import NOISE, Report, Storm
 from agiraph.errors import InvalidInput
 from cli.listing import print_json
@@ -19,6 +20,7 @@ from cli.options import examples, json_option
         "agiraph chaos --kills 200 --seed 1",
         "agiraph chaos --only supervisor",
         "agiraph chaos --only router --only worker --json",
+        "agiraph chaos --hammer broker --every 0.5 --for 60",
     )
 )
 @click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
@@ -27,6 +29,29 @@ from cli.options import examples, json_option
 )
 @click.option(
     "--only", multiple=True, metavar="KIND", help=f"Strike only these kinds: {', '.join(KINDS)}."
+)
+@click.option(
+    "--hammer",
+    "hammered",
+    multiple=True,
+    metavar="KIND",
+    help="Instead: kill this kind again and again, with no luck in it.",
+)
+@click.option(
+    "--every",
+    "every_seconds",
+    type=click.FloatRange(min=0.05),
+    default=0.5,
+    show_default=True,
+    help="Seconds between two kills of --hammer.",
+)
+@click.option(
+    "--for",
+    "for_seconds",
+    type=click.FloatRange(min=1),
+    default=60,
+    show_default=True,
+    help="Seconds for which --hammer goes on.",
 )
 @click.option(
     "--noise",
@@ -40,9 +65,17 @@ from cli.options import examples, json_option
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the two homes in this folder, to look at.",
 )
-@json_option("one JSON object: seed, strikes, runs, lost, done_twice and more, verdict")
+@json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
 def chaos(
-    kills: int, seed: int, only: tuple[str, ...], noise: float, keep: Path | None, as_json: bool
+    kills: int,
+    seed: int,
+    only: tuple[str, ...],
+    hammered: tuple[str, ...],
+    every_seconds: float,
+    for_seconds: float,
+    noise: float,
+    keep: Path | None,
+    as_json: bool,
 ) -> None:
     """Let a team of scripts work on fresh homes while its processes are killed at random.
 
@@ -51,26 +84,37 @@ def chaos(
     freeze, sometimes half a record at the end of a journal; and the bus loses, repeats and delays
     frames. What is left is compared with a run that nobody disturbed: nothing may be lost, nothing
     done twice, every node published once. Exit code 0 if so, 1 if not.
+
+    With --hammer one kind is killed every half second for a minute, then left alone: what waits for
+    it must go on, and the runs end as if nothing had been.
     """
-    kinds = _kinds(only)
+    if hammered and only:
+        raise InvalidInput("--hammer and --only exclude each other")
+    if hammered:
+        schedule = hammer(_kinds(hammered), every_seconds)
+        kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
+    else:
+        schedule = strikes(seed, _kinds(only) or KINDS)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-        report = Storm(keep, seed, kinds, noise, _tell).run(kills)
+        report = Storm(keep, schedule, noise, _tell).run(kills)
     else:
         with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
-            report = Storm(Path(folder), seed, kinds, noise, _tell).run(kills)
+            report = Storm(Path(folder), schedule, noise, _tell).run(kills)
+    told = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
-        print_json(facts(report))
+        print_json(told)
     else:
-        click.echo(table(report))
+        click.echo(table(report.strikes, told))
     sys.exit(0 if report.is_good else 1)
 
 
 def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:
+    """Return these kinds; raises InvalidInput for one that does not exist."""
     for kind in only:
         if kind not in KINDS:
             raise InvalidInput(f"unknown kind '{kind}' (possible: {', '.join(KINDS)})")
-    return only or KINDS
+    return only
 
 
 def _tell(text: str) -> None:
@@ -81,7 +125,6 @@ def facts(report: Report) -> dict[str, object]:
     """Return a report as one JSON object."""
     difference = report.difference
     return {
-        "seed": report.seed,
         "strikes": dict(sorted(report.strikes.items())),
         "runs": report.runs,
         "messages": report.messages,
@@ -98,11 +141,11 @@ def facts(report: Report) -> dict[str, object]:
     }
 
 
-def table(report: Report) -> str:
+def table(strikes: Counter[str], told: dict[str, object]) -> str:
     """Return a report as lines for people."""
-    rows = [(f"  {kind}", str(count)) for kind, count in sorted(report.strikes.items())]
-    rows = [("strikes", str(report.strikes.total())), *rows]
-    for name, value in facts(report).items():
+    rows = [(f"  {kind}", str(count)) for kind, count in sorted(strikes.items())]
+    rows = [("strikes", str(strikes.total())), *rows]
+    for name, value in told.items():
         if name != "strikes":
             shown = f"{value:.3f}" if isinstance(value, float) else str(value)
             rows.append((name.replace("_", " "), shown))

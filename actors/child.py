@@ -146,15 +146,20 @@ def _read_exactly(fd: int, size: int) -> bytes:
     return data
 
 
-def redirect_output(log: Path) -> None:
-    """Send stdout and stderr to a log file (mode 0600, moved aside once it is large)."""
+def open_log(log: Path) -> int:
+    """Return a descriptor at the end of a log file (mode 0600, moved aside once it is large)."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         if log.stat().st_size > LOG_LIMIT:
             log.replace(log.with_suffix(".log.1"))
     except FileNotFoundError:
         pass
-    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def redirect_output(log: Path) -> None:
+    """Send stdout and stderr to a log file."""
+    out = open_log(log)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(nothing, 0)
     os.dup2(out, 1)

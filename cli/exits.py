@@ -42,7 +42,7 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "interrupted"
     if isinstance(error, NotReachable):
-        return f"{error}; start one with: agiraph-supervisor"
+        return f"{error}; start one with: agiraph-supervisor --daemon"
     if isinstance(error, AgiraphError):
         return str(error)
     if isinstance(error, OSError):

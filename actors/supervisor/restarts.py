@@ -12,6 +12,7 @@ A service of the house is never given up. Each fault of its own that follows the
 that has lived for `period_seconds` is restarted at once again.
 """
 
+import math
 import signal
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -43,8 +44,8 @@ class History:
     """What a child has been through: when it was restarted, and how often it did not even start.
 
     `faults` counts the ends of an endless child by its own fault that followed each other closely;
-    `back_at` is when it began again after the last of them. `early_kills` counts the kills from
-    outside, in a row, that fell on it before it was ready.
+    `back_at` is when it began again after the last of them. `killed_at` is when it was killed from
+    outside last.
     """
 
     restarts: tuple[float, ...] = ()
@@ -52,7 +53,7 @@ class History:
     router_misses: int = 0
     faults: int = 0
     back_at: float = 0.0
-    early_kills: int = 0
+    killed_at: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def decide(
     if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
         return Ended()
     if ended.is_from_outside:
-        return _after_kill(policy, history, was_ready)
+        return _after_kill(policy, history, now)
     if ended.code == EXIT_NO_ROUTER:
         misses = history.router_misses + 1
         return Restart(_delay(policy, misses, chance), replace(history, router_misses=misses))
@@ -134,15 +135,14 @@ def decide(
     return _after_crash(policy, history, ended, now, chance)
 
 
-def _after_kill(policy: Policy, history: History, was_ready: bool) -> Verdict:
-    """Begin again at once; who is killed again and again before it is ready, after a moment.
+def _after_kill(policy: Policy, history: History, now: float) -> Verdict:
+    """Begin again at once, or after a moment if the kill before was no longer ago than that.
 
     So a kill that follows each start makes no busy loop, and one every half second starves nobody.
     """
-    early = 0 if was_ready else history.early_kills + 1
-    delay = policy.first_backoff_seconds if early > policy.start_attempts else 0.0
-    known = replace(history, early_kills=early)
-    return Restart(min(delay, policy.max_backoff_seconds), known)
+    moment = min(policy.first_backoff_seconds, policy.max_backoff_seconds)
+    delay = moment if now - history.killed_at < moment else 0.0
+    return Restart(delay, replace(history, killed_at=now))
 
 
 def _after_fault(policy: Policy, history: History, now: float, chance: float) -> Verdict:

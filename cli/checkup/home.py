@@ -83,7 +83,7 @@ def check_supervisor(patient: Patient) -> Check:
     home = patient.home
     if not is_held(home.path):
         detail = "none runs on this home; `agiraph run` starts its own"
-        return Check("supervisor", "ok", detail, "agiraph-supervisor keeps one running")
+        return Check("supervisor", "ok", detail, "agiraph-supervisor --daemon keeps one running")
     holder = _holder(home.system.lock)
     try:
         address = json.loads(home.human.address.read_text(encoding="utf-8"))

@@ -133,19 +133,21 @@ def test_the_pauses_of_a_service_begin_anew_when_it_has_lived_for_a_while() -> N
 @pytest.mark.parametrize("policy", [PERMANENT, TRANSIENT, SERVICE])
 def test_kills_from_outside_count_against_nothing(policy: Policy) -> None:
     history = History(restarts=(99, 100), start_failures=2, faults=7, back_at=100)
-    for now in range(101, 221):
-        assert after(policy, history, KILLED, now) == Restart(0.0, history)
-
-
-def test_one_that_is_killed_before_it_is_ready_waits_a_moment_from_the_fourth_time_on() -> None:
-    history, delays = History(), []
-    for _ in range(5):
-        verdict = after(SERVICE, history, KILLED, 1, ready=False)
-        assert isinstance(verdict, Restart)
+    for step in range(120):
+        now = 101 + step / 2
+        verdict = after(policy, history, KILLED, now, ready=step % 2 == 0)
+        assert verdict == Restart(0.0, replace(history, killed_at=now))
         history = verdict.history
+
+
+def test_a_kill_that_follows_each_start_makes_no_busy_loop() -> None:
+    history, now, delays = History(), 1.0, []
+    for _ in range(5):
+        verdict = after(SERVICE, history, KILLED, now, ready=False)
+        assert isinstance(verdict, Restart)
+        history, now = verdict.history, now + verdict.delay_seconds + 0.01
         delays.append(verdict.delay_seconds)
-    assert delays == [0, 0, 0, 0.2, 0.2]
-    assert after(SERVICE, history, KILLED, 2) == Restart(0.0, replace(history, early_kills=0))
+    assert delays == [0, 0.2, 0, 0.2, 0]
 
 
 def test_an_end_is_told_in_words() -> None:

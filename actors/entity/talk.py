@@ -201,6 +201,7 @@ class Talk:
         return self._speaker.standing_still()
 
     def _heard(self, arrived: Arrived) -> QuestionAnswered:
+        self._runtime.take_up([arrived.message])
         self._conversation.when_recorded(arrived.done)
         self.heard_answer = arrived.message
         return arrived.answered

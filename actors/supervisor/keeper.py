@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, assert_never
 
-from actors.attempts import last_step
+from actors.attempts import Note, died_again, read_note
 from actors.child import log_file
 from actors.supervisor.causes import (
     Trouble,
     cause_of,
     is_from_outside,
     oom_kills,
+    own_fault,
     size_of,
     tail_of,
 )
@@ -292,7 +293,10 @@ class Keeper:
             self._house.crashed(self, self.why)
 
     def _verdict(self, ended: Exit, process: Process | None) -> Verdict:
-        was_ready = process is not None and process.ready.is_set()
+        noted = None if process is None else self._noted(process)
+        was_ready = process is not None and (
+            process.ready.is_set() or (noted is not None and noted.is_ready)
+        )
         now = asyncio.get_running_loop().time()
         policy = self._house.policy(self)
         return decide(policy, self.budget.history, ended, was_ready, now, random.random())
@@ -323,9 +327,16 @@ class Keeper:
 
     def last_step(self, process: Process) -> str:
         """Return what a process was doing last: what it noted itself, else what it told."""
-        folder = Home(self._house.home).system.attempts
-        noted = last_step(folder, self.address, process.incarnation)
-        return process.step if noted is None else noted
+        noted = self._noted(process)
+        return process.step if noted is None else noted.step
+
+    def _noted(self, process: Process) -> Note | None:
+        """Return what a process wrote of itself: its word on the bus may have died with it."""
+        return read_note(self._attempts, self.address, process.incarnation)
+
+    @property
+    def _attempts(self) -> Path:
+        return Home(self._house.home).system.attempts
 
     def _told(
         self,
@@ -337,7 +348,12 @@ class Keeper:
     ) -> Exit:
         """Return the end with its cause in words."""
         self.why = cause_of(ended, trouble=trouble, oom_kills=killed, step=step, tail=tail)
-        return replace(ended, told=self.why.text, is_from_outside=is_from_outside(self.why))
+        return replace(
+            ended,
+            told=self.why.text,
+            is_from_outside=is_from_outside(self.why),
+            is_again=bool(own_fault(self.why)) and died_again(self._attempts, self.address),
+        )
 
     async def _see_ready(self, process: Process) -> None:
         """Wait until the process is ready or gone; kill one that takes too long."""

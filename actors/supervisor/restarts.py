@@ -5,7 +5,8 @@ temporary one never. More than `intensity` restarts within `period_seconds` give
 that never became ready counts against `start_attempts` instead.
 
 Some ends count against nothing, for they are not the child's fault: one that was ordered or came
-by a signal from outside (it begins again at once), and one that found no router (exit 76).
+by a signal from outside (it begins again at once), and one that found no router (exit 76). Deaths
+over one message count once: it is set aside after a few of them, and that ends them.
 
 A service of the house is never given up. Each fault of its own that follows the one before within
 `period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
@@ -60,8 +61,9 @@ class History:
 class Exit:
     """How a process ended: a code, or a signal's number, and a hint of what it last said.
 
-    `told` is the whole cause in words, once somebody has looked at all the evidence, and
-    `is_from_outside` whether somebody else ended it.
+    `told` is the whole cause in words, once somebody has looked at all the evidence;
+    `is_from_outside` says whether somebody else ended it, `is_again` whether it died over a message
+    over which it has died before.
     """
 
     code: int | None = None
@@ -69,6 +71,7 @@ class Exit:
     hint: str = ""
     told: str = ""
     is_from_outside: bool = False
+    is_again: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -164,12 +167,13 @@ def _after_crash(
     policy: Policy, history: History, ended: Exit, now: float, chance: float
 ) -> Verdict:
     recent = tuple(at for at in history.restarts if at > now - policy.period_seconds)
-    if len(recent) >= policy.intensity:
+    if len(recent) >= policy.intensity and not ended.is_again:
         return GiveUp(
             f"it ended {len(recent) + 1} times within {policy.period_seconds:g} s "
             f"(last: {ended.describe()})"
         )
-    return Restart(_delay(policy, len(recent), chance), History(restarts=(*recent, now)))
+    known = recent if ended.is_again else (*recent, now)
+    return Restart(_delay(policy, len(recent), chance), History(restarts=known))
 
 
 def _delay(policy: Policy, failures: int, chance: float) -> float:

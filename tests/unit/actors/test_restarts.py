@@ -44,6 +44,14 @@ def test_old_restarts_are_forgiven() -> None:
     assert verdict == Restart(0.0, History(restarts=(100,)))
 
 
+def test_deaths_over_one_message_count_once() -> None:
+    again = Exit(signal=11, is_again=True)
+    history = History(restarts=(100, 101))
+    verdict = after(PERMANENT, history, again, 102)
+    assert verdict == Restart(pytest.approx(0.4), history)
+    assert isinstance(after(PERMANENT, history, CRASH, 103), GiveUp)
+
+
 def test_intensity_zero_gives_up_at_once() -> None:
     assert isinstance(after(Policy("permanent", 0, 60), History(), CRASH, 1), GiveUp)
 

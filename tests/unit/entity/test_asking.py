@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from actors.entity import asking
 from actors.entity.asking import ask_until_answered
 from agiraph.errors import Unavailable
 from agiraph.messages import ChildInfo, ChildTable, ListChildren, Ok, ViewBoard
@@ -21,7 +20,7 @@ class Bus:
     def __init__(self, absences: int, state: str = "backing_off") -> None:
         self.absences = absences
         self.table = ChildTable(
-            children=(ChildInfo(address=COORDINATOR, kind="c", state=state, cause="boom"),)  # type: ignore[arg-type]
+            children=(ChildInfo(address=COORDINATOR, kind="c", state=state, cause="boom"),)
         )
         self.clock = SimpleNamespace(monotonic=self._now)
         self._seconds = 0.0
@@ -47,7 +46,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(_seconds: float) -> None:
         pass
 
-    monkeypatch.setattr(asking.asyncio, "sleep", at_once)
+    monkeypatch.setattr("actors.entity.asking.asyncio.sleep", at_once)
 
 
 def asked(bus: Bus, to: str) -> Any:

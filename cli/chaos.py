@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from actors.chaos.storm import NOISE, Report, Storm
 from agiraph.errors import InvalidInput
 from cli.listing import print_json
 from cli.options import examples, json_option
+from cli.own_supervisor import signals_interrupt
 
 
 @click.command(
@@ -95,12 +97,11 @@ def chaos(
         kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
     else:
         schedule = strikes(seed, _kinds(only) or KINDS)
-    if keep is not None:
+    with signals_interrupt(), ExitStack() as stack:
+        if keep is None:
+            keep = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agiraph-chaos-")))
         keep.mkdir(parents=True, exist_ok=True)
         report = Storm(keep, schedule, noise, _tell).run(kills)
-    else:
-        with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
-            report = Storm(Path(folder), schedule, noise, _tell).run(kills)
     told = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
         print_json(told)

@@ -21,7 +21,7 @@ help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir GOAL=text ARGS=options)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
-	@echo "make check   format, lint, types, layers"
+	@echo "make check   format, lint, types, layers, openings of files"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
 	@echo "make format  put the code into shape"
@@ -70,6 +70,7 @@ check: $(DEVELOPS)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.openings
 
 format: $(DEVELOPS)
 	$(BIN)/ruff format .

@@ -21,7 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import (
+    make_folder,
+    open_file,
+    read_bytes,
+    read_part,
+    read_text,
+    replace_file,
+)
 
 LIMIT = 3
 REMEMBERED = 512
@@ -147,7 +154,7 @@ class Attempts:
         self._save()
 
     def _save(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder, 0o700)
         replace_file(self._counts_file, json.dumps(self._counts))
 
     def _write(self, slot: int, id: bytes) -> None:
@@ -155,8 +162,8 @@ class Attempts:
 
     def _file(self) -> int:
         if self._fd is None:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._fd = os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            make_folder(self._folder, 0o700)
+            self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
         return self._fd
 
 
@@ -168,7 +175,7 @@ def file_name(address: str) -> str:
 def read_note(folder: Path, address: str, incarnation: int) -> Note | None:
     """Return what an incarnation noted last, None if it noted nothing."""
     try:
-        noted = (folder / f"{file_name(address)}.taking").read_bytes()[ID_BYTES:MORE]
+        noted, _ = read_part(folder / f"{file_name(address)}.taking", ID_BYTES, NOTE_BYTES)
     except OSError:
         return None
     number, _, step = noted.rstrip(b"\0").decode("utf-8", "replace").partition(" ")
@@ -190,7 +197,7 @@ def died_again(folder: Path, address: str) -> bool:
 def _read_taken(file: Path) -> dict[int, str]:
     """Return the ids that stand in a marker, by their slots."""
     try:
-        data = file.read_bytes()
+        data = read_bytes(file)
     except OSError:
         return {}
     ids = data[:ID_BYTES] + data[MORE:]
@@ -201,7 +208,7 @@ def _read_taken(file: Path) -> dict[int, str]:
 
 def _read_counts(file: Path) -> dict[str, int]:
     try:
-        counts = json.loads(file.read_text())
+        counts = json.loads(read_text(file))
     except (OSError, ValueError):
         return {}
     return {str(key): int(count) for key, count in counts.items()}

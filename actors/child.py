@@ -18,6 +18,7 @@ from actors.environment import KEY_HOLDERS, holds_secrets, naming_settings
 from actors.kinds import PREPARATIONS, entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
+from agiraph.storage.files import make_folder, move, open_file, status_of
 
 EXIT_CRASHED = 1
 EXIT_ORPHAN = 71
@@ -148,19 +149,17 @@ def _read_exactly(fd: int, size: int) -> bytes:
 
 def open_log(log: Path) -> int:
     """Return a descriptor at the end of a log file (mode 0600, moved aside once it is large)."""
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        if log.stat().st_size > LOG_LIMIT:
-            log.replace(log.with_suffix(".log.1"))
-    except FileNotFoundError:
-        pass
-    return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    make_folder(log.parent, 0o700)
+    status = status_of(log)
+    if status is not None and status.st_size > LOG_LIMIT:
+        move(log, log.with_suffix(".log.1"))
+    return open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
 def redirect_output(log: Path) -> None:
     """Send stdout and stderr to a log file."""
     out = open_log(log)
-    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)  # plain: /dev/null
     os.dup2(nothing, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)

@@ -1,10 +1,12 @@
 """Paging through an agent's events.jsonl by line number, without reading it from the start."""
 
 import json
+import os
 from pathlib import Path
 
 from agiraph.event_filter import EventFilter
 from agiraph.models import Event
+from agiraph.storage.files import UnsafeFile, open_file, status_of
 
 STRIDE = 256
 LOOKED_AT = 2000
@@ -18,6 +20,8 @@ class EventLog:
     Line N holds the event with seq N. Only whole lines count. The place of every STRIDE-th line is
     remembered, so that a page far into the log costs no more than one at its beginning; the latest
     events are, since many ask for them. `begun` grows when the log is found to be another one.
+    What is no file of ours (a link, a folder) counts as no log: it must not stop whoever reads the
+    logs of all agents. The recorder, which cannot write to it, tells.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,7 +60,11 @@ class EventLog:
         if after + 1 in self._latest:
             return [self._late(seq) for seq in range(after + 1, after + wanted + 1)]
         slot = after // STRIDE
-        with open(self._path, "rb") as file:
+        try:
+            file = os.fdopen(open_file(self._path), "rb")
+        except (FileNotFoundError, UnsafeFile):
+            return []  # it was taken away at this moment
+        with file:
             file.seek(self._places[slot])
             for _ in range(after - slot * STRIDE):
                 file.readline()
@@ -78,18 +86,20 @@ class EventLog:
     def _index(self) -> bool:
         """Take note of the lines that were added since; return whether there is a log."""
         try:
-            size = self._path.stat().st_size
-        except FileNotFoundError:
+            status = status_of(self._path)
+            size = 0 if status is None else status.st_size
+            if size < self._end:
+                self._forget()
+            if size > self._end:
+                self._scan()
+        except (FileNotFoundError, UnsafeFile):
+            status = None
+        if status is None:
             self._forget()
-            return False
-        if size < self._end:
-            self._forget()
-        if size > self._end:
-            self._scan()
-        return True
+        return status is not None
 
     def _scan(self) -> None:
-        with open(self._path, "rb") as file:
+        with os.fdopen(open_file(self._path), "rb") as file:
             file.seek(self._end)
             for line in file:
                 if not line.endswith(b"\n"):

@@ -13,7 +13,8 @@ from typing import Any
 from agiraph.api import MessageView
 from agiraph.clock import iso
 from agiraph.ids import slug
-from agiraph.storage.journal import Journal, read_journal, replace_file
+from agiraph.storage.files import replace_file, status_of
+from agiraph.storage.journal import Journal, read_journal
 
 JOURNAL = ".journal.jsonl"
 
@@ -60,7 +61,7 @@ class MessageLog:
 
     def _render(self, record: dict[str, Any]) -> None:
         path = self._folder / file_name(record["seq"], record["from"], record["to"])
-        if not path.exists():
+        if status_of(path) is None:
             replace_file(
                 path,
                 f"FROM: {_one_line(record['from'])}\nTO: {_one_line(record['to'])}\n"

@@ -7,8 +7,10 @@ only when it is on disk, and one that is delivered again leaves no second trace.
 """
 
 import asyncio
+import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,19 @@ from actors.launch import Launch
 from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
 from agiraph.errors import Corrupt
-from agiraph.ids import CLOCK, COORDINATOR_NAME, HUMAN, HUMAN_NAME, TRACER, AgentId, agent_of
+from agiraph.ids import (
+    CLOCK,
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    RECORDER,
+    TRACER,
+    AgentId,
+    agent_of,
+)
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
+from agiraph.storage.files import is_about_place, is_folder, read_bytes
 from agiraph.storage.home import AgentHome, Home
 from transport.endpoint import Received
 
@@ -92,13 +104,29 @@ class Arrivals:
         return [self._waiting.popleft() for _ in range(count)]
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Why an agent's events and messages cannot be written, and how many are lost by now."""
+
+    reason: str
+    lost: int
+
+    def event(self, agent: AgentId, now: float) -> tuple[str, Event]:
+        """Return the event that tells of it, with its source."""
+        data = {"service": RECORDER, "reason": self.reason, "lost": self.lost}
+        event = Event(type="agent.set_aside", agent_id=agent, ts=now, entity=RECORDER, data=data)
+        return f"aside:{now}", event
+
+
 class Recorder:
     """Turns batches of messages into lines and files. Pure but for the disk."""
 
-    def __init__(self, home: Home, log: Any) -> None:
-        """Write below `home`; what cannot be written because a file is damaged goes to `log`."""
+    def __init__(self, home: Home, log: Any, now: Callable[[], float] = time.time) -> None:
+        """Write below `home`; what cannot be written for one agent is told to `log`."""
         self._home = home
         self._log = log
+        self._now = now
+        self._aside: dict[AgentId, Aside] = {}
         self._events: OrderedDict[AgentId, EventFile] = OrderedDict()
         self._messages: OrderedDict[Path, MessageLog] = OrderedDict()
 
@@ -120,12 +148,24 @@ class Recorder:
     def _record_events(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
         if not agent_is_sane(agent):
             return []
+        aside = self._aside.get(agent)
+        told = [aside.event(agent, self._now())] if aside else []
         try:
-            return self._events_of(agent).append(events)
-        except Corrupt as error:
-            # One agent's damaged log must not keep the recorder from writing everyone else's.
-            self._log.error("events lost", agent=agent, count=len(events), reason=str(error))
+            new = self._events_of(agent).append([*told, *events])
+        except (Corrupt, OSError) as error:
+            self._set_aside(agent, error, len(events))
             return []
+        self._aside.pop(agent, None)
+        return new
+
+    def _set_aside(self, agent: AgentId, error: Corrupt | OSError, lost: int) -> None:
+        """Go on without one agent's log; its own event says so as soon as it can be written."""
+        if isinstance(error, OSError) and not is_about_place(error):
+            raise error
+        known = self._aside.get(agent)
+        self._aside[agent] = Aside(str(error), lost + (known.lost if known else 0))
+        if known is None or known.reason != str(error):
+            self._log.error("an agent is set aside", agent=agent, lost=lost, reason=str(error))
 
     def close(self) -> None:
         """Close all files."""
@@ -139,16 +179,15 @@ class Recorder:
         agent = agent_of(header.sender) or agent_of(header.to)
         home = self._folder_of(agent) if agent and agent_is_sane(agent) else None
         run = _current_run(home) if home else None
-        if home is None or run is None:
+        if agent is None or home is None or run is None:
             return
         try:
             log = self._messages_in(home.run(run).messages)
-        except Corrupt as error:
-            self._log.error("a message is not logged", agent=agent, reason=str(error))
-            return
-        sender = body.from_name or name_of(header.sender)
-        to = body.to_name or name_of(header.to)
-        log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
+            sender = body.from_name or name_of(header.sender)
+            to = body.to_name or name_of(header.to)
+            log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
+        except (Corrupt, OSError) as error:
+            self._set_aside(agent, error, lost=1)
 
     def _events_of(self, agent: AgentId) -> EventFile:
         if agent not in self._events:
@@ -170,7 +209,7 @@ class Recorder:
         """Return an agent's home, which may be archived by now."""
         home = self._home.agent(agent)
         archived = self._home.agents / ARCHIVE / agent
-        return AgentHome(archived) if not home.path.exists() and archived.exists() else home
+        return AgentHome(archived) if not is_folder(home.path) and is_folder(archived) else home
 
 
 def agent_is_sane(agent: str) -> bool:
@@ -188,6 +227,6 @@ def name_of(address: str) -> str:
 
 def _current_run(home: AgentHome) -> str | None:
     try:
-        return Agent.model_validate_json(home.record.read_bytes()).run
+        return Agent.model_validate_json(read_bytes(home.record)).run
     except (OSError, ValidationError):
         return None

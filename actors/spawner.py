@@ -197,7 +197,11 @@ def _between(
 def assert_single_thread() -> None:
     """Raise RuntimeError if a fork would copy locks that another thread may hold."""
     tasks = "/proc/self/task"
-    count = len(os.listdir(tasks)) if os.path.isdir(tasks) else threading.active_count()
+    count = (
+        len(os.listdir(tasks))  # plain: /proc
+        if os.path.isdir(tasks)
+        else threading.active_count()
+    )
     if count != 1:
         names = ", ".join(thread.name for thread in threading.enumerate())
         raise RuntimeError(f"the spawner has {count} threads (known to Python: {names})")

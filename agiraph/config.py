@@ -403,7 +403,7 @@ def load_config(*files: Path) -> Config:
 def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """Return a YAML mapping and the line of every key in it."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:

@@ -31,6 +31,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
     EventType("agent.paused", "the coordinator stands still", _COORDINATOR),
     EventType("agent.resumed", "the coordinator goes on", _COORDINATOR),
     EventType("agent.completed", "a run met its goal", _COORDINATOR, ("result",)),
+    EventType("agent.set_aside", "a service leaves the agent out: a file of its is not what "
+              "Agiraph put there", "recorder, clock", ("service", "reason", "lost")),
     EventType("agent.failed", "a run failed, or its coordinator was given up", "coordinator, human",
               ("reason", "address", "incarnation")),
     EventType("agent.stopped", "a run or the whole agent was stopped", "coordinator, human",

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
+
 SUFFIX = ".jsonl"
 
 
@@ -48,9 +50,8 @@ class LogFile(logging.Handler):
         super().close()
 
     def _open(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._fd = os.open(self._path, flags, 0o600)
+        make_folder(self._path.parent, 0o700)
+        self._fd = open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._size = os.fstat(self._fd).st_size
 
     def _turn(self) -> None:
@@ -60,10 +61,10 @@ class LogFile(logging.Handler):
         self._fd = None
         for number in range(self._files - 1, 0, -1):
             older = _numbered(self._path, number - 1)
-            if older.exists():
-                os.replace(older, _numbered(self._path, number))
+            if is_file(older):
+                move(older, _numbered(self._path, number))
         if self._files == 1:
-            self._path.unlink(missing_ok=True)
+            remove_file(self._path)
         self._open()
 
 
@@ -74,8 +75,8 @@ def _numbered(path: Path, number: int) -> Path:
 def log_files(path: Path) -> list[Path]:
     """Return the files of one log, oldest first."""
     found, number = [], 0
-    while (file := _numbered(path, number)).exists() or number == 0:
-        if file.exists():
+    while (is_there := is_file(file := _numbered(path, number))) or number == 0:
+        if is_there:
             found.append(file)
         number += 1
     return found[::-1]

@@ -13,10 +13,12 @@ from typing import Any, Final
 from agiraph.errors import unknown
 from agiraph.event_filter import names_of
 from agiraph.log_file import SUFFIX, log_files
+from agiraph.storage.files import UnsafeFile, entries, open_file, read_bytes, status_of
 
 JsonObject = dict[str, Any]
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 SHOWN_KNOWN: Final = 30
+MOST_BYTES: Final = 1 << 30
 STDERR: Final = ".log"
 """Of an entity that has logged nothing there is only what it said on stderr: an empty file."""
 
@@ -40,8 +42,8 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
 
     Raises InvalidInput listing the known.
     """
-    files = [*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{STDERR}")]
-    names = sorted({file.name.removesuffix(SUFFIX).removesuffix(STDERR) for file in files})
+    files = [name for name in _names_in(folder) if name.endswith((SUFFIX, STDERR))]
+    names = sorted({name.removesuffix(SUFFIX).removesuffix(STDERR) for name in files})
     known = {name: folder / f"{name}{SUFFIX}" for name in names}
     if entity is None:
         return list(known.values())
@@ -51,6 +53,13 @@ def logs_of(folder: Path, entity: str | None) -> list[Path]:
         shown = [name.replace(".", "/", 1) for name in known]
         raise unknown("log", entity, shown[:SHOWN_KNOWN])
     return found
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in entries(folder)]
+    except FileNotFoundError:
+        return []
 
 
 def _is_meant(name: str, wanted: str) -> bool:
@@ -77,7 +86,7 @@ def past(logs: Iterable[Path], wanted: Wanted) -> list[JsonObject]:
 
 def _lines(file: Path) -> Iterator[JsonObject]:
     try:
-        data = file.read_bytes()
+        data = read_bytes(file, MOST_BYTES, anyones=True)
     except OSError:
         return
     for text in data.splitlines():
@@ -122,8 +131,8 @@ class Tail:
 
     def _open(self, path: Path, from_start: bool) -> None:
         try:
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
+            self._fd = open_file(path, anyones=True)
+        except (FileNotFoundError, UnsafeFile):
             return
         if not from_start:
             os.lseek(self._fd, 0, os.SEEK_END)
@@ -135,11 +144,10 @@ class Tail:
             return files[0] if files else None
         ours = os.fstat(self._fd).st_ino
         for number, file in enumerate(files):
-            try:
-                is_ours = file.stat().st_ino == ours
-            except FileNotFoundError:
+            status = status_of(file)
+            if status is None:
                 return None  # turned at this moment: look again
-            if is_ours:
+            if status.st_ino == ours:
                 return files[number + 1] if number + 1 < len(files) else None
         return files[0] if files else None
 

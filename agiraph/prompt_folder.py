@@ -40,10 +40,10 @@ def read(name: str) -> str:
             continue
         if stat.S_ISREG(found.st_mode):
             return _text(path, found.st_mtime_ns)
-    return (shipped() / name).read_text(encoding="utf-8")
+    return (shipped() / name).read_text(encoding="utf-8")  # plain: shipped with the package
 
 
 @lru_cache(maxsize=256)
 def _text(path: str, _changed_at: int) -> str:
     """Return a file's text, read once for as long as nobody changes it."""
-    return Path(path).read_text(encoding="utf-8")
+    return Path(path).read_text(encoding="utf-8")  # plain: shipped, or the person's own

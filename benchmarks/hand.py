@@ -20,7 +20,7 @@ from actors.runtime import Runtime, run_actor
 from actors.supervisor.main import main as supervisor_main
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address
 from agiraph.messages import ChildSpec, ChildTable, ListChildren, StartChild, StopChild, Text
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from benchmarks.answering import QUIET, READY
 
 KINDS = {

@@ -100,7 +100,7 @@ def chaos(
     with signals_interrupt(), ExitStack() as stack:
         if keep is None:
             keep = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agiraph-chaos-")))
-        keep.mkdir(parents=True, exist_ok=True)
+        keep.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
         report = Storm(keep, schedule, noise, _tell).run(kills)
     told = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:

@@ -15,6 +15,7 @@ from typing import Any
 QUIET = frozenset({"-h", "--help", "--detach"})
 FIRST_LOOK_SECONDS = 0.0005
 LONGEST_LOOK_SECONDS = 0.05
+ADDRESS_BYTES = 65536
 
 
 class HeadStart:
@@ -145,10 +146,16 @@ def _scratch() -> int:
 def _is_served(home: str) -> bool:
     """Whether a gateway seems to live on this home: then there will be no supervisor to start."""
     try:
-        with open(os.path.join(home, "human", "address.json"), "rb") as file:
-            import json
+        path = os.path.join(home, "human", "address.json")
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(path, flags)  # plain: before any import; what it says is a hint alone
+        try:
+            said = os.read(fd, ADDRESS_BYTES)
+        finally:
+            os.close(fd)
+        import json
 
-            os.kill(int(json.load(file)["pid"]), 0)
+        os.kill(int(json.loads(said)["pid"]), 0)
     except PermissionError:
         return True
     except (OSError, ValueError, KeyError, TypeError):

@@ -10,6 +10,7 @@ import click
 from actors.console.printable import one_line, printable
 from agiraph.errors import InvalidInput
 from agiraph.logbook import LEVELS, JsonObject, Tail, Wanted, logs_of, past
+from agiraph.storage.files import is_folder
 from agiraph.storage.home import Home
 from cli.options import examples, home_option
 
@@ -81,7 +82,7 @@ def logs(
     """
     wanted = Wanted(since or "", level)
     folder = Home(home).system.logs
-    files = [] if follow and entity is None and not folder.exists() else logs_of(folder, entity)
+    files = [] if follow and entity is None and not is_folder(folder) else logs_of(folder, entity)
     tails = {file: Tail(file) for file in files} if follow else {}
     shown = past(files, wanted)
     most = lines if lines is not None else (len(shown) if since else LINES)

@@ -95,7 +95,7 @@ def _tell(error: BaseException) -> int:
 
 def _leave_a_closed_pipe() -> None:
     """Exit quietly when the reader of our output is gone (`agiraph events A | head`)."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # plain: /dev/null
     sys.exit(1)
 
 

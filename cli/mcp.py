@@ -16,6 +16,8 @@ from agiraph.api import NotReachable
 from agiraph.client.door import read_door
 from agiraph.config import is_loopback
 from agiraph.errors import Unavailable
+from agiraph.storage.files import make_folder
+from agiraph.storage.home import Home
 from cli.listing import Column, clock_time, print_listing, to_rows
 from cli.options import connect, examples, face, home_option, json_option
 
@@ -126,7 +128,7 @@ def _supervised(home: Path, start: bool) -> Iterator[None]:
         try:
             read_door(home)
         except NotReachable:
-            home.mkdir(parents=True, exist_ok=True)
+            make_folder(Home(home).path)
             own = face().supervisor(home)
             own.start()
     try:

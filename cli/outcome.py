@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agiraph.api import AgentSummary, ApiError, NotReachable
+from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
 from agiraph.turns import Usage
 from cli.files import pieces
@@ -45,7 +46,7 @@ def outcome_of(
     """Return what came of an agent's run, its result read through the gateway."""
     output = Home(home).agent(agent.id).run(agent.run).output if agent.run else None
     result = _result(client, agent)
-    is_there = output is not None and output.is_file()
+    is_there = output is not None and is_file(output)
     return Outcome(
         agent.id,
         agent.run,

@@ -5,18 +5,21 @@ import shutil
 from pathlib import Path
 
 from agiraph.errors import InvalidInput
+from agiraph.storage.files import is_file, open_file
 from cli.screen import Screen
 
 
 def keep_recording(made: Path, wanted: Path, screen: Screen) -> None:
     """Copy a run's recording to `wanted`, readable by its owner alone; say so, or say why not."""
-    if not made.is_file():
+    if not is_file(made):
         screen.note(f"nothing was recorded: {made} is not there", "bad")
         return
     try:
-        descriptor = os.open(wanted, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file, made.open("rb") as source:
-            shutil.copyfileobj(source, file)
+        with os.fdopen(open_file(made, anyones=True), "rb") as source:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            descriptor = os.open(wanted, flags, 0o600)  # plain: where the person wants it
+            with os.fdopen(descriptor, "wb") as file:
+                shutil.copyfileobj(source, file)
     except OSError as error:
         raise InvalidInput(
             f"{wanted}: cannot be written ({error.strerror}); the recording is {made}"

@@ -193,7 +193,7 @@ def _plan_text(plan: Path) -> str:
     if plan.stat().st_size > PLAN_LIMIT:
         raise InvalidInput(f"{plan}: a plan may have {PLAN_LIMIT:,} bytes at most")
     try:
-        text = plan.read_text(encoding="utf-8")
+        text = plan.read_text(encoding="utf-8")  # plain: the person's plan
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{plan}: is not UTF-8 text (byte {error.start})") from None
     if not text.strip():

@@ -215,8 +215,10 @@ class MailboxFile:
 
     def _make_private(self) -> None:
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            folder = self._path.parent
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # plain: system/
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(self._path, flags, 0o600))  # plain: in system/, no model writes there
             wal = self._path.with_name(self._path.name + "-wal")
             # SQLite would throw the log of an empty database away.
             if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:
@@ -225,7 +227,7 @@ class MailboxFile:
             raise StoreRefused(f"{self._path} cannot be opened: {error.strerror}") from None
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(
+        db = sqlite3.connect(  # plain: below system/, where no model writes
             self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
@@ -263,7 +265,9 @@ class MailboxFile:
             for suffix in reversed(SUFFIXES):
                 source = self._path.with_name(self._path.name + suffix)
                 if source.exists():
-                    source.rename(aside.with_name(aside.name + suffix))
+                    source.rename(  # plain: below system/, where no model writes
+                        aside.with_name(aside.name + suffix)
+                    )
         except OSError as error:
             raise StoreRefused(f"{self._path} is corrupt and cannot be moved: {error}") from None
         self._log(

@@ -191,7 +191,8 @@ def _plain(socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
 
 def _lock_beside(path: Path) -> IO[bytes]:
     """Hold a lock file beside the socket; raises BindRefused if another process holds it."""
-    lock = open(path.with_name(path.name + ".lock"), "ab")  # noqa: SIM115
+    file = path.with_name(path.name + ".lock")
+    lock = open(file, "ab")  # noqa: SIM115  # plain: below system/ or in a private folder
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -72,7 +72,7 @@ def make_private_folder(folder: Path) -> None:
     Who can reach the socket can speak to the router, and its own mode follows the umask: the folder
     is what protects it. Raises BindRefused.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # plain: it is looked at below
     status = folder.stat()
     if status.st_uid != os.getuid():
         raise BindRefused(f"{folder} belongs to another user")

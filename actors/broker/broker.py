@@ -51,6 +51,7 @@ from agiraph.messages import (
 from agiraph.models import Event
 from agiraph.packing import Unpacker
 from agiraph.providers.base import ProviderError
+from agiraph.storage.files import is_file
 from agiraph.turns import JsonObject, ModelRequest, Usage
 from transport.endpoint import Received
 from transport.errors import TransportError
@@ -98,7 +99,7 @@ class Broker:
         self._runtime.endpoint.on_down = self._peer_down
         await self._runtime.ready()
         self._side.start(self._services.warm_up())
-        if self._runtime.home.system.doors.exists():
+        if is_file(self._runtime.home.system.doors):
             self._side.start(self._open_again())
         await first_to_end(self._receive(), self._side.until_broken())
 
@@ -142,7 +143,7 @@ class Broker:
             case OpenDoor():
                 self._side.start(self._open_door(received, received.body))
             case CloseDoor(token=token):
-                if self._runtime.home.system.doors.exists():
+                if is_file(self._runtime.home.system.doors):
                     self._the_door().close(received.header.sender, token)
             case RaiseBudget() | SetBudget() | UnsetBudget() | AskBudgets() as order:
                 self._side.start(self._mind_budgets(received, order))

@@ -1,6 +1,7 @@
 """Ledger: what every model call took in tokens and money, in `system/usage.db`."""
 
 import asyncio
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from actors.broker.limits import Limits
 from actors.broker.spending import Line, Spending
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
+from agiraph.storage.files import open_file
 from agiraph.turns import Usage, UsageBy, UsageRow
 
 Outcome = Literal["answered", "failed", "cancelled"]
@@ -67,9 +69,9 @@ class Ledger:
     """The open database; a row is on disk when `write` returns."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the ledger at `path`; sqlite3.Error if it is no ledger."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(path, isolation_level=None)
+        """Open or create the ledger at `path`; sqlite3.Error if it is no ledger, OSError."""
+        os.close(open_file(path, os.O_RDWR | os.O_CREAT))
+        self._db = sqlite3.connect(path, isolation_level=None)  # plain: it is a file of ours
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.executescript(SCHEMA)

@@ -9,6 +9,7 @@ from typing import BinaryIO
 from agiraph.clock import Clock
 from agiraph.providers.base import RETRYABLE, ProviderError
 from agiraph.providers.recording import Scribe
+from agiraph.storage.files import make_folder, open_file
 from agiraph.storage.home import SystemHome
 from agiraph.turns import ModelRequest, ModelResponse
 
@@ -69,9 +70,8 @@ class CallRecorder:
 
     def _opened(self, path: Path) -> Tape:
         """Open a run's file to add to it; a line that a death has torn is ended."""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        file = open(descriptor, "r+b", buffering=0)  # noqa: SIM115
+        make_folder(path.parent, 0o700)
+        file = os.fdopen(open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+b", buffering=0)
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)

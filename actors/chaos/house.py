@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agiraph.errors import Unavailable
+from agiraph.storage.files import make_folder, replace_file
 from agiraph.storage.home import Home
 
 START_WITHIN_SECONDS = 60.0
@@ -33,9 +34,8 @@ class ChaosHouse:
         self._heard = threading.Condition()
         self._process: subprocess.Popen[str] | None = None
         self._last = ""
-        home.mkdir(parents=True, exist_ok=True)
-        settings = SETTINGS.format(noise=noise)
-        Home(home).config.write_text(settings, encoding="utf-8")
+        make_folder(Home(home).path)
+        replace_file(Home(home).config, SETTINGS.format(noise=noise))
 
     @property
     def pid(self) -> int:

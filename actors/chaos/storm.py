@@ -1,7 +1,6 @@
 """Storm: a team works, and its processes are struck until the strikes are used up."""
 
 import os
-import shutil
 import signal
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ from agiraph.api import CreateAgent, NotReachable
 from agiraph.client import Client
 from agiraph.errors import Unavailable
 from agiraph.models import Agent
+from agiraph.storage.files import open_file, read_bytes, remove_tree, write_all
 from agiraph.storage.home import Home, RunHome
 
 MODEL = "script/chaos"
@@ -68,13 +68,14 @@ class Storm:
         back or lost.
         """
         self._noise = noise
-        self._folder = folder
+        self._folder = folder.resolve()
         self._strikes = schedule
         self._tell = tell
         self._struck: list[tuple[str, float]] = []
         self.report = Report()
         for home in (self._calm_home, self._storm_home):
-            shutil.rmtree(home, ignore_errors=True)
+            with suppress(OSError):
+                remove_tree(home)
 
     @property
     def _calm_home(self) -> Path:
@@ -214,12 +215,12 @@ def _clients(home: Path) -> Iterator[Client]:
 def _status(home: Path, agent: str) -> str:
     """Read an agent's status from its own file: no process has to live for that."""
     record = Home(home).agent(agent).record
-    return Agent.model_validate_json(record.read_text(encoding="utf-8")).status
+    return Agent.model_validate_json(read_bytes(record)).status
 
 
 def _run_of(home: Path, agent: str) -> RunHome:
     files = Home(home).agent(agent)
-    record = Agent.model_validate_json(files.record.read_text(encoding="utf-8"))
+    record = Agent.model_validate_json(read_bytes(files.record))
     assert record.run is not None
     return files.run(record.run)
 
@@ -227,9 +228,12 @@ def _run_of(home: Path, agent: str) -> RunHome:
 def _tear(victim: Victim, journal: Path) -> None:
     """Leave half a record behind, as a process does that dies in the middle of a write."""
     _signal(victim, signal.SIGSTOP)
-    if journal.exists():
-        with open(journal, "ab") as file:
-            file.write(TORN)
+    with suppress(FileNotFoundError):
+        fd = open_file(journal, os.O_WRONLY | os.O_APPEND)
+        try:
+            write_all(fd, TORN)
+        finally:
+            os.close(fd)
 
 
 def _signal(victim: Victim, number: signal.Signals) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.board.store import read_board
+from agiraph.storage.files import files_below, read_bytes, read_text
 from agiraph.storage.home import AgentHome, RunHome
 from agiraph.storage.journal import read_journal
 
@@ -65,18 +66,17 @@ def take(run: RunHome) -> Tally:
     lines: Counter[str] = Counter()
     for node in board.nodes.values():
         published = run.node(node.folder).published
-        for path in sorted(published.rglob("*")):
-            if path.is_file():
-                files[f"{node.name}/{path.relative_to(published)}"] = _digest(path)
-                if path.name == SUMMED_UP:
-                    lines.update(path.read_text(encoding="utf-8").splitlines())
+        for path in _files_below(published):
+            files[f"{node.name}/{path}"] = _digest(published / path)
+            if path.name == SUMMED_UP:
+                lines.update(read_text(published / path).splitlines())
     status = board.run.status if board.run else "never started"
     return Tally(status, files, completions, lines, _messages(run.messages))
 
 
 def ticks_left(agent: AgentHome, run: RunHome) -> int:
     """Return how many of the agent's triggers have not fired or been heard of in the run's log."""
-    kept = json.loads(agent.triggers.read_text(encoding="utf-8"))
+    kept = json.loads(read_bytes(agent.triggers))
     set_up = [trigger["name"] for trigger in kept.get("triggers", ())]
     told = "\n".join(_messages(run.messages))
     return sum(f"trigger '{name}'" not in told for name in set_up)
@@ -102,15 +102,23 @@ def difference(undisturbed: Tally, disturbed: Tally) -> Difference:
     )
 
 
+def _files_below(folder: Path) -> list[Path]:
+    try:
+        return [path for path, _ in files_below(folder)]
+    except FileNotFoundError:
+        return []
+
+
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _messages(folder: Path) -> Counter[str]:
     """Return who said what to whom, whenever it was."""
     found: Counter[str] = Counter()
-    for path in folder.glob("*.md"):
-        head, _, text = path.read_text(encoding="utf-8").partition("\n\n")
+    names = [path for path in _files_below(folder) if path.suffix == ".md"]
+    for name in names:
+        head, _, text = read_text(folder / name).partition("\n\n")
         spoken = [line for line in head.splitlines() if line.startswith(("FROM", "TO"))]
         found[json.dumps([*spoken, text.strip()])] += 1
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agiraph.config import Config
 from agiraph.ids import AgentId
+from agiraph.storage.files import make_folder, status_of
 from agiraph.storage.home import Home
 from agiraph.triggers.records import Firing
 
@@ -41,10 +42,10 @@ async def run_callback(home: Home, config: Config, agent: AgentId, firing: Firin
         processes=config.shell.processes,
     )
     try:
-        if folder.exists():
+        if status_of(folder) is not None:
             finished = await recover_command(folder)
         else:
-            folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(folder.parent, 0o700)
             finished = await run_command(
                 command,
                 folder=folder,

@@ -6,6 +6,7 @@ once.
 """
 
 import asyncio
+import contextlib
 
 from actors.clock.delivery import carry_out, deliver
 from actors.clock.desk import Desk
@@ -13,6 +14,7 @@ from actors.clock.shelf import Shelf
 from actors.clock.time_source import TimeSource
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
+from agiraph.errors import Corrupt
 from agiraph.ids import RECORDER, AgentId
 from agiraph.messages import Body, EventsGrew, RefusedReply
 from agiraph.triggers.book import Book, Bounds
@@ -22,6 +24,7 @@ from transport.envelope import Flag
 from transport.errors import TransportError
 
 RETRY_SECONDS = 5.0
+LOOK_AGAIN_SECONDS = 30.0
 
 
 class Clock:
@@ -33,13 +36,14 @@ class Clock:
         bounds = Bounds(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
         self._runtime = runtime
         self._time = time
-        self._shelf = Shelf(runtime.home, bounds, runtime.log)
+        self._shelf = Shelf(runtime.home, bounds, runtime.log, runtime.report, time.now)
         self._desk = Desk(self._shelf, runtime.config, runtime.report)
         self._bell = asyncio.Event()
         self._grown: set[AgentId] = set()
         self._side = SideWork()
         self._under_way: set[str] = set()
         self._retry_at: float | None = None
+        self._look_at = 0.0
 
     async def run(self) -> None:
         """Keep time for as long as the process lives."""
@@ -86,14 +90,26 @@ class Clock:
             grown = self._grown if self._bell.is_set() else set(self._shelf.books)
             self._grown, self._retry_at = set(), None
             self._bell.clear()
+            self._look_at_damaged()
             for book in list(self._shelf.books.values()):
-                await self._settle(book, has_grown=book.agent in grown)
+                try:
+                    await self._settle(book, has_grown=book.agent in grown)
+                except Corrupt as error:  # the others' triggers go on
+                    self._runtime.log.warning("triggers stand still", reason=str(error))
             await self._time.wait(self._next(), self._bell)
+
+    def _look_at_damaged(self) -> None:
+        """Read again, at a pace, what was set aside."""
+        now = self._time.now()
+        if self._shelf.damaged and now >= self._look_at:
+            self._look_at = now + LOOK_AGAIN_SECONDS
+            self._shelf.load_again()
 
     def _next(self) -> float | None:
         """Return when to look again: something is due, or was not delivered; None: when rung."""
+        look = self._look_at if self._shelf.damaged else None
         due = [book.next_due for book in self._shelf.books.values()]
-        return min((at for at in (*due, self._retry_at) if at is not None), default=None)
+        return min((at for at in (*due, self._retry_at, look) if at is not None), default=None)
 
     async def _settle(self, book: Book, *, has_grown: bool) -> None:
         """Let a book take in what happened, fire what is due, and deliver what has fired."""
@@ -132,4 +148,5 @@ class Clock:
                 await asyncio.sleep(RETRY_SECONDS)
         self._under_way.discard(firing.id)
         book.delivered(firing.id)
-        self._shelf.save(book)
+        with contextlib.suppress(Corrupt):  # it is set aside, and that is told
+            self._shelf.save(book)

@@ -272,6 +272,7 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "agent.resumed": _phrase("goes on"),
     "agent.completed": _phrase("the goal is met", tone="good"),
     "agent.failed": _phrase("gave up", "reason", "error", tone="bad"),
+    "agent.set_aside": _phrase("is left out by a service", "service", "reason", tone="bad"),
     "agent.stopped": _phrase("stopped", "reason", tone="bad"),
     "stage.started": _phrase("stage opened", "name", "stage"),
     "stage.reconvened": _phrase("the team reconvenes", "assessment"),

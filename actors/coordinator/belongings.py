@@ -7,23 +7,25 @@ from agiraph.agent.compaction import Belongings, Section
 from agiraph.agent.listing import listing, read_texts
 from agiraph.board.board import Board
 from agiraph.board.view import node_row, worker_row
+from agiraph.storage.files import entries
 
+MOST_FILES = 1000
 OWN_FOLDERS = ("nodes", "workers", "_messages")
 
 
 def coordinator_belongings(task: str, board: Board, files: AgentFiles) -> Belongings:
     """Return what a coordinator's new conversation is to tell of; `task` as it was given."""
     run = files.run
-    own = [path for path in run.path.iterdir() if path.name not in OWN_FOLDERS]
-    folders = [listing(path, f"{path.name}/") for path in sorted(own) if path.is_dir()]
-    written = [f"- {path.name} ({path.stat().st_size} bytes)" for path in own if path.is_file()]
+    own = [one for one in entries(run.path, MOST_FILES) if one.name not in OWN_FOLDERS]
+    folders = [listing(run.path / one.name, f"{one.name}/") for one in own if one.kind == "folder"]
+    written = [f"- {one.name} ({one.size} bytes)" for one in own if one.kind == "file"]
     return Belongings(
         task=task,
         files=(
             Section("The board as it stands", board_lines(board)),
             Section("Your memory", files.memory()),
             Section("The plan", read_texts((run.plan,))),
-            Section("Files of this run", "\n".join([*sorted(written), *filter(None, folders)])),
+            Section("Files of this run", "\n".join([*written, *filter(None, folders)])),
         ),
     )
 

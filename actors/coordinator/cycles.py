@@ -23,10 +23,11 @@ from agiraph.board.board import RunFacts
 from agiraph.clock import iso
 from agiraph.errors import IllegalTransition, InvalidInput, ModelFailure
 from agiraph.ids import CLOCK, COORDINATOR_NAME, AgentId, derived_message_id
+from agiraph.memory.loading import daily_logs
 from agiraph.messages import CreateTrigger, TriggerFired
 from agiraph.models import Agent
 from agiraph.providers.base import RETRYABLE
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import read_shown, replace_file
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id
@@ -169,13 +170,13 @@ class Cycles:
     def _write_notes(self, run: RunFacts, notes: str, now: float) -> None:
         """Add the cycle's notes to the day's log in memory/; again for the same cycle: nothing."""
         day = datetime.fromtimestamp(now, UTC).date().isoformat()
-        folder = self._coordinator.files.home.memory
+        home = self._coordinator.files.home
         heading = f"## Run {run.id}, cycle {run.cycle}"
-        logs = [path.read_text(encoding="utf-8") for path in folder.glob("[0-9]*-[0-9]*-[0-9]*.md")]
+        logs = (read_shown(home.memory / name) for name in daily_logs(home))
         if any(f"{heading}\n" in text for text in logs):
             return
-        path = folder / f"{day}.md"
-        text = path.read_text(encoding="utf-8") if path.exists() else f"# {day}\n"
+        path = home.memory / f"{day}.md"
+        text = read_shown(path) or f"# {day}\n"
         replace_file(path, f"{text}\n{heading}\n\n{iso(now)}\n\n{notes.strip()}\n")
 
     # --- the next one ----------------------------------------------------------------------------

@@ -12,8 +12,15 @@ from agiraph.ids import RunId
 from agiraph.memory.loading import memory_text
 from agiraph.messages import ChildFailed
 from agiraph.models import Agent, WorkNode
-from agiraph.storage.home import AgentHome, RunHome
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import (
+    is_file,
+    make_folder,
+    read_bytes,
+    read_shown,
+    replace_file,
+    status_of,
+)
+from agiraph.storage.home import AgentHome, RunHome, plan_copy
 
 RESULT_IN_MEMORY = 2000
 SHOWN_OF_MEMORY = 24_000
@@ -26,7 +33,9 @@ class AgentFiles:
         """Create what is missing in the home of `agent`."""
         self.home = home
         self.run: RunHome = home.run(run)
-        self.run.path.mkdir(parents=True, exist_ok=True)
+        # They stand before the first command, which must not be the one to make them.
+        for folder in (self.run.messages, self.run.nodes, self.run.workers):
+            make_folder(folder)
         first_texts = (
             (home.soul, f"{render('soul')}\n"),
             (home.goal, goal_text(agent.goal)),
@@ -34,14 +43,14 @@ class AgentFiles:
             (home.memory / "index.md", "# Index\n\nDaily logs stand here as YYYY-MM-DD.md.\n"),
         )
         for path, text in first_texts:
-            if not path.exists():
+            if status_of(path) is None:
                 replace_file(path, text)
 
     def load_agent(self) -> Agent | None:
         """Return the agent's record as it was written last."""
-        if not self.home.record.exists():
+        if not is_file(self.home.record):
             return None
-        return Agent.model_validate_json(self.home.record.read_text(encoding="utf-8"))
+        return Agent.model_validate_json(read_bytes(self.home.record))
 
     def save_agent(self, agent: Agent) -> None:
         """Replace the agent's record."""
@@ -49,12 +58,12 @@ class AgentFiles:
 
     def renew_goal(self, old: str, new: str) -> None:
         """Put a new run's goal into GOAL.md, unless a person has written there what it shall be."""
-        if self.home.goal.read_text(encoding="utf-8") == goal_text(old):
+        if read_shown(self.home.goal) == goal_text(old):
             replace_file(self.home.goal, goal_text(new))
 
     def soul(self) -> str:
         """Return who the agent is."""
-        return self.home.soul.read_text(encoding="utf-8")
+        return read_shown(self.home.soul)
 
     def memory(self) -> str:
         """Return the long-term memory as it stands now: MEMORY.md, index and the last days."""
@@ -62,12 +71,12 @@ class AgentFiles:
 
     def goal(self) -> str:
         """Return the big objective: the goal, or what a person has written in its place."""
-        return self.home.goal.read_text(encoding="utf-8")
+        return read_shown(self.home.goal)
 
     def write_node(self, board: Board, node: WorkNode) -> None:
         """Write a node's spec, refs and status."""
         home = self.run.node(node.folder)
-        if not home.spec.exists():
+        if not is_file(home.spec):
             replace_file(home.spec, f"# {node.name}\n\n{node.task.strip()}\n{_checks(node)}")
             refs = json.dumps(node.refs, ensure_ascii=False, indent=2)
             replace_file(home.refs, f"{refs}\n")
@@ -83,14 +92,15 @@ class AgentFiles:
         What the node's worker left in `scratch/` and its conversation stay as they were.
         """
         path = self.run.node(node.folder).failure_notes
-        path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, failure_notes(node, worker, lost))
         return str(path.relative_to(self.run.path))
 
     def write_plan(self, board: Board) -> None:
         """Write `_plan.md` from the board; nothing before the run has begun."""
         if board.run is not None:
-            replace_file(self.run.plan, plan_page(board))
+            page = plan_page(board)
+            replace_file(self.run.plan, page)
+            replace_file(plan_copy(self.run.path), page)
 
     def write_output(self, summary: str) -> None:
         """Write the run's result."""
@@ -100,7 +110,7 @@ class AgentFiles:
         """Add a run's end to the day's log in memory/; again for the same run does nothing."""
         day = datetime.fromtimestamp(now, UTC).date().isoformat()
         path = self.home.memory / f"{day}.md"
-        text = path.read_text(encoding="utf-8") if path.exists() else f"# {day}\n"
+        text = read_shown(path) or f"# {day}\n"
         heading = f"## Run {run}"
         if heading in text:
             return

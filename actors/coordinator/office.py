@@ -77,7 +77,7 @@ class Office:
         self._budget_usd = budget_usd
         self._terms = terms or RunTerms()
         self._on_event = on_event
-        self._store = BoardStore(files.run.journal)
+        self._store = BoardStore(files.run.journal, files.home.snapshot(run))
         self._effects: asyncio.Queue[Effect] = asyncio.Queue()
         self._is_at_work = False
         self._assigned: set[tuple[Address, bytes]] = set()

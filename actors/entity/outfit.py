@@ -20,7 +20,7 @@ from agiraph.mcp.catalog import Catalog, ServedTool, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
 from agiraph.mcp.settings import fingerprint
 from agiraph.messages import ListTools, ToolsListed
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import read_bytes, replace_file
 from transport.errors import TransportError
 
 SLACK_SECONDS = 10.0
@@ -149,7 +149,7 @@ def _problems(catalogs: dict[str, Catalog]) -> tuple[str, ...]:
 
 def _known(kept: Path, about: str) -> Outfit | None:
     try:
-        said = json.loads(kept.read_text(encoding="utf-8"))
+        said = json.loads(read_bytes(kept))
         if said["about"] != about:
             return None
         return Outfit(_tools(said["tools"]), _tools(said["lendable"]))

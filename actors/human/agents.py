@@ -1,14 +1,23 @@
 """Which agents there are: their records on disk, found by id or by name."""
 
-import os
 from functools import lru_cache
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from actors.agent_folders import AgentFolders
 from agiraph.api import AgentSummary, ApiError
 from agiraph.ids import AgentId
+from agiraph.log import logger
 from agiraph.models import Agent
+from agiraph.storage.files import (
+    UnsafeFile,
+    entries,
+    make_folder,
+    move,
+    read_bytes,
+    status_of,
+)
 from agiraph.storage.home import AgentHome, Home, RunHome
 
 ARCHIVE = ".archive"
@@ -26,19 +35,18 @@ class Agents:
     def __init__(self, home: Home, folder: Path | None = None) -> None:
         """Read the agents of `home`, or those that lie in another folder."""
         self._folder = folder or home.agents
+        self._log = logger()
+        self._folders = AgentFolders(self._folder, self._log)
+        self._told: set[Path] = set()
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
         self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
         self._run = lru_cache(MOST_PATHS)(lambda id, run: self._home(id).run(run))
-        self._record = lru_cache(MOST_PATHS)(lambda home: str(home.record))
+        self._record = lru_cache(MOST_PATHS)(lambda home: home.record)
 
     def all(self) -> list[Agent]:
         """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
-        try:
-            folders = [path for path in self._folder.iterdir() if path.is_dir()]
-        except FileNotFoundError:
-            return []
-        named = (AgentHome(path) for path in folders if not path.name.startswith("."))
-        found = [agent for home in named if (agent := self._load_whole(home)) is not None]
+        homes = (self._home(name) for name in self._folders.names())
+        found = [agent for home in homes if (agent := self._load_whole(home)) is not None]
         return sorted(found, key=lambda agent: (agent.created_at, agent.id))
 
     def get(self, id: AgentId | str) -> Agent | None:
@@ -82,35 +90,44 @@ class Agents:
     def runs_of(self, agent: Agent) -> list[str]:
         """Return the ids of an agent's runs, oldest first: they sort by time."""
         try:
-            folders = list(self.home_of(agent).runs.iterdir())
-        except FileNotFoundError:
+            found = entries(self.home_of(agent).runs)
+        except (FileNotFoundError, UnsafeFile):
             return []
-        return sorted(p.name for p in folders if p.is_dir() and not p.name.startswith("."))
+        return [one.name for one in found if one.kind == "folder" and not one.name.startswith(".")]
 
     def archive(self, agent: Agent) -> Path:
         """Move an agent's folder, whose processes are all down, out of the way; return where."""
         archived = self._folder / ARCHIVE / agent.id
-        archived.parent.mkdir(mode=0o700, exist_ok=True)
-        self.home_of(agent).path.rename(archived)
+        make_folder(archived.parent, 0o700)
+        move(self.home_of(agent).path, archived)
         return archived
 
     def _load_whole(self, home: AgentHome) -> Agent | None:
         try:
             return self._load(home)
-        except ApiError:
+        except ApiError as error:
+            if home.path not in self._told:
+                self._told.add(home.path)
+                self._log.warning(
+                    "an agent is passed over", agent=home.path.name, reason=str(error)
+                )
             return None
 
     def _load(self, home: AgentHome) -> Agent | None:
         """Return the agent of a folder; None while its coordinator has not yet written it."""
         try:
-            stat = os.stat(self._record(home))
-            stamp = (stat.st_mtime_ns, stat.st_ino)
+            status = status_of(self._record(home))
+            if status is None:
+                return None
+            stamp = (status.st_mtime_ns, status.st_ino)
             known = self._read.get(home.path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            agent = Agent.model_validate_json(home.record.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+            agent = Agent.model_validate_json(read_bytes(home.record))
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            raise ApiError(500, f"{home.record} cannot be read: {error}") from error
         except ValidationError as error:
             raise ApiError(500, f"{home.record} is damaged: {error.errors()[0]['msg']}") from error
         if agent.id != home.path.name:

@@ -4,15 +4,14 @@ An agent in the archive has no process and no address. To be deleted its folder 
 name that nobody reads, in one step; what a crash leaves of it then goes at the next start.
 """
 
-import os
-import shutil
-import stat
+from contextlib import suppress
 from pathlib import Path
 
 from actors.human.agents import ARCHIVE, Agents
 from actors.human.gateway import Gateway
 from agiraph.api import ApiError, Deleted
 from agiraph.models import Agent
+from agiraph.storage.files import entries, move, remove_tree, status_of
 from agiraph.storage.home import Home
 
 GOING = ".deleting-"
@@ -30,9 +29,9 @@ def restore(gateway: Gateway, named: str) -> Agent:
     """
     agent = _found(gateway, named)
     place = gateway.home.agent(agent.id).path
-    if place.exists():
+    if status_of(place) is not None:
         raise ApiError(409, f"there is an agent '{agent.id}' again: archive that one first")
-    (_folder(gateway.home) / agent.id).rename(place)
+    move(_folder(gateway.home) / agent.id, place)
     gateway.bells.say_back(agent.id)
     return agent
 
@@ -42,20 +41,20 @@ def delete(gateway: Gateway, named: str) -> Deleted:
     agent = _found(gateway, named)
     folder = _folder(gateway.home)
     going = folder / f"{GOING}{agent.id}"
-    _remove(going)
-    (folder / agent.id).rename(going)
-    _remove(going)
+    remove_tree(going)
+    move(folder / agent.id, going)
+    remove_tree(going)
     return Deleted(id=agent.id, name=agent.name)
 
 
 def sweep(home: Home) -> None:
-    """Remove what a crash left of agents that were being deleted."""
-    try:
-        left = [path for path in _folder(home).iterdir() if path.name.startswith(GOING)]
-    except FileNotFoundError:
-        return
-    for path in left:
-        _remove(path)
+    """Remove what a crash left of agents that were being deleted, as far as that can be done."""
+    folder = _folder(home)
+    with suppress(OSError):
+        for left in entries(folder):
+            if left.name.startswith(GOING):
+                with suppress(OSError):
+                    remove_tree(folder / left.name)
 
 
 def _found(gateway: Gateway, named: str) -> Agent:
@@ -78,13 +77,3 @@ def _folder(home: Home) -> Path:
 
 def _shelf(home: Home) -> Agents:
     return Agents(home, _folder(home))
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder; links in it are removed, never followed. Published ones are read-only."""
-    if not folder.exists():
-        return
-    for path, _, _ in os.walk(folder):
-        if not os.access(path, os.W_OK | os.X_OK):
-            os.chmod(path, stat.S_IRWXU)
-    shutil.rmtree(folder)

@@ -6,11 +6,13 @@ from pathlib import Path
 from actors.human.latest import Latest
 from agiraph.api import ApiError, BoardView, NodeDetail, NodeView, StageView, WorkerView
 from agiraph.board.board import Board, NodeTimes
+from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node
 from agiraph.board.store import fold_events, read_events
-from agiraph.errors import InvalidInput
+from agiraph.errors import Corrupt, InvalidInput
 from agiraph.ids import AgentId, worker_address
 from agiraph.models import Worker, WorkNode
+from agiraph.storage.files import UnsafeFile, status_of
 from agiraph.storage.home import RunHome
 from agiraph.storage.journal import read_journal
 
@@ -38,13 +40,16 @@ class Boards:
             return Board(), 0
         journal = self._journal(run)
         try:
-            size = journal.stat().st_size
-        except FileNotFoundError:
+            status = status_of(journal)
+        except UnsafeFile as error:
+            raise Corrupt(str(error)) from error
+        if status is None:
             return Board(), 0
+        size = status.st_size
         known = self._folded.get(journal)
         if known is not None and known[0] == size:
             return known[1], known[2]
-        happened = read_events(read_journal(journal), journal)
+        happened = _events(journal)
         board = fold_events(happened, journal)
         self._folded[journal] = (size, board, len(happened))
         return board, len(happened)
@@ -61,8 +66,15 @@ class Boards:
             return now
         if seq > last:
             raise ApiError(404, f"the board is at {last}, there is no {seq} yet")
-        happened = read_events(read_journal(run.journal), run.journal)
+        happened = _events(run.journal)
         return fold_events(happened[:seq], run.journal)
+
+
+def _events(journal: Path) -> list[BoardEvent]:
+    try:
+        return read_events(read_journal(journal), journal)
+    except UnsafeFile as error:
+        raise Corrupt(str(error)) from error
 
 
 def node_named(board: Board, named: str) -> WorkNode:

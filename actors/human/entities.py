@@ -149,7 +149,7 @@ def _names(gateway: Gateway) -> dict[str, str]:
         names[coordinator_address(agent.id)] = agent.name
         try:
             board = gateway.boards.of(gateway.agents.run_of(agent))
-        except AgiraphError:
+        except (AgiraphError, OSError):
             continue  # a damaged board is told where it is asked for; `ps` must work all the same
         for worker in board.workers.values():
             names[worker_address(agent.id, worker.id)] = worker.name

@@ -1,11 +1,11 @@
 """The confined file browser: what lies under one folder, no links, no `..`, no way out.
 
-Agents' shells write in these folders while we read them, so a check of the path before opening it
-would be a race. Every part of a path is opened by itself, relative to the one before, and a link
-is refused by the kernel (O_NOFOLLOW) whenever it was put there.
+Agents' shells write in these folders while we read them: `agiraph.storage.files` opens what a
+person asks for, and here its refusals become answers.
 """
 
 import base64
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -13,13 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agiraph.api import ApiError, FileContent, FileEntry, Folder
+from agiraph.storage.files import Entry, UnsafeFile, open_file, open_folder, scan
 
 READ_LIMIT = 1024 * 1024
 ENTRY_LIMIT = 5000
-
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A FIFO without a writer would block `open` for ever, hence O_NONBLOCK.
-FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def browse(root: Path, path: str, offset: int = 0, limit: int = READ_LIMIT) -> Folder | FileContent:
@@ -28,12 +25,9 @@ def browse(root: Path, path: str, offset: int = 0, limit: int = READ_LIMIT) -> F
     Raises ApiError: 403 for a way out, a link or what is no file, 404 if there is nothing.
     """
     with opened(root, path) as (fd, shown):
-        mode = os.fstat(fd).st_mode
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
             return _list(fd, shown)
-        if stat.S_ISREG(mode):
-            return _read(fd, shown, offset, min(limit, READ_LIMIT))
-    raise ApiError(403, f"'{shown}' is neither a file nor a folder")
+        return _read(fd, shown, offset, min(limit, READ_LIMIT))
 
 
 def _parts(path: str) -> list[str]:
@@ -49,69 +43,61 @@ def _parts(path: str) -> list[str]:
 
 @contextmanager
 def opened(root: Path, path: str) -> Iterator[tuple[int, str]]:
-    """Hand out what lies at `path` under `root`, open, and the path as it is shown.
+    """Hand out the file or folder at `path` under `root`, open, and the path as it is shown.
 
     Raises ApiError as `browse` does.
     """
     parts = _parts(path)
     shown = "/".join(parts)
-    fd = _open(str(root), FOLDER_FLAGS, None, shown)
+    fd = _open(root.joinpath(*parts), shown)
     try:
-        for number, part in enumerate(parts, start=1):
-            is_last = number == len(parts)
-            inner = _open(part, FILE_FLAGS if is_last else FOLDER_FLAGS, fd, shown)
-            os.close(fd)
-            fd = inner
         yield fd, shown
     finally:
         os.close(fd)
 
 
-def _open(name: str, flags: int, folder: int | None, shown: str) -> int:
+def _open(place: Path, shown: str) -> int:
     try:
-        return os.open(name, flags, dir_fd=folder)
+        return _file_or_folder(place)
     except FileNotFoundError:
         raise ApiError(404, f"there is no '{shown}'") from None
     except PermissionError:
         raise ApiError(403, f"'{shown}' may not be read") from None
-    except (OSError, ValueError):
-        if _is_link(name, folder):
+    except UnsafeFile as error:
+        if error.errno == errno.ELOOP:
             raise ApiError(403, f"'{shown}' is or goes through a link") from None
+        if error.errno == errno.ENXIO:
+            raise ApiError(403, f"'{shown}' is neither a file nor a folder") from None
+        raise ApiError(404, f"there is no '{shown}'") from None
+    except (OSError, ValueError):
         raise ApiError(404, f"there is no '{shown}'") from None
 
 
-def _is_link(name: str, folder: int | None) -> bool:
+def _file_or_folder(place: Path) -> int:
     try:
-        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except (OSError, ValueError):
-        return False
+        return open_file(place, anyones=True)
+    except UnsafeFile as error:
+        if error.errno != errno.EISDIR:
+            raise
+        return open_folder(place)
 
 
 def _list(fd: int, shown: str) -> Folder:
-    with os.scandir(fd) as found:
-        entries = [
-            _entry(entry, shown) for entry, _ in zip(found, range(ENTRY_LIMIT), strict=False)
-        ]
-        is_truncated = next(found, None) is not None
+    found = scan(fd, ENTRY_LIMIT + 1)
+    entries = [_entry(entry, shown) for entry in found[:ENTRY_LIMIT]]
     ordered = sorted(entries, key=lambda entry: (entry.kind != "folder", entry.name))
-    return Folder(path=shown, entries=tuple(ordered), is_truncated=is_truncated)
+    return Folder(path=shown, entries=tuple(ordered), is_truncated=len(found) > ENTRY_LIMIT)
 
 
-def _entry(entry: "os.DirEntry[str]", shown: str) -> FileEntry:
+def _entry(entry: Entry, shown: str) -> FileEntry:
     name = _speakable(entry.name)
-    path = f"{shown}/{name}" if shown else name
-    if entry.is_symlink():
-        return FileEntry(path=path, name=name, kind="link")
-    try:
-        facts = entry.stat(follow_symlinks=False)
-    except OSError:
-        return FileEntry(path=path, name=name, kind="other")
-    at = facts.st_mtime
-    if stat.S_ISDIR(facts.st_mode):
-        return FileEntry(path=path, name=name, kind="folder", modified_at=at)
-    if stat.S_ISREG(facts.st_mode):
-        return FileEntry(path=path, name=name, kind="file", size=facts.st_size, modified_at=at)
-    return FileEntry(path=path, name=name, kind="other", modified_at=at)
+    return FileEntry(
+        path=f"{shown}/{name}" if shown else name,
+        name=name,
+        kind=entry.kind,
+        size=entry.size if entry.kind == "file" else 0,
+        modified_at=0.0 if entry.kind == "link" else entry.changed_at,
+    )
 
 
 def _read(fd: int, shown: str, offset: int, limit: int) -> FileContent:

@@ -17,7 +17,7 @@ from actors.human.server import bind, serving, tls_of, url_of
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from agiraph.config import HttpConfig, is_loopback
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import read_bytes, remove_file, replace_file
 
 
 def main(launch: Launch) -> int:
@@ -39,7 +39,7 @@ async def serve(runtime: Runtime) -> None:
         await _serve(gateway, runtime)
     finally:
         gateway.close()
-        runtime.home.human.address.unlink(missing_ok=True)
+        remove_file(runtime.home.human.address)
 
 
 async def _serve(gateway: Gateway, runtime: Runtime) -> None:
@@ -89,6 +89,6 @@ async def _watch(server: "asyncio.Task[None]") -> None:
 def _last_port(address: Path) -> int | None:
     """Return the port of the incarnation before, None if it left none."""
     try:
-        return int(str(json.loads(address.read_bytes())["url"]).rpartition(":")[2])
+        return int(str(json.loads(read_bytes(address))["url"]).rpartition(":")[2])
     except (OSError, ValueError, KeyError, TypeError):
         return None

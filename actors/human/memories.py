@@ -6,6 +6,7 @@ from agiraph.errors import Refused, unknown
 from agiraph.memory.search import search
 from agiraph.memory.shelf import FOLDER, MAIN, Shelf
 from agiraph.models import Agent
+from agiraph.storage.files import status_of
 
 
 def memory_files(gateway: Gateway, agent: Agent) -> list[MemoryEntry]:
@@ -13,8 +14,9 @@ def memory_files(gateway: Gateway, agent: Agent) -> list[MemoryEntry]:
     home = gateway.agents.home_of(agent)
     entries = []
     for name in _shelf(gateway, agent).names():
-        found = (home.path / (name if name == MAIN else f"{FOLDER}{name}")).stat()
-        entries.append(MemoryEntry(path=name, size=found.st_size, modified_at=found.st_mtime))
+        found = status_of(home.path / (name if name == MAIN else f"{FOLDER}{name}"))
+        if found is not None:  # else it was removed since it was listed
+            entries.append(MemoryEntry(path=name, size=found.st_size, modified_at=found.st_mtime))
     return entries
 
 

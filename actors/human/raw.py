@@ -89,8 +89,6 @@ def raw_file(root: Path, path: str, headers: Headers) -> Response:
         facts = os.fstat(fd)
         if stat.S_ISDIR(facts.st_mode):
             raise ApiError(409, f"'{shown}' is a folder, it has no bytes")
-        if not stat.S_ISREG(facts.st_mode):
-            raise ApiError(403, f"'{shown}' is neither a file nor a folder")
         told = _headers(shown, facts)
         if _is_known(headers, told["etag"]):
             return Response(status_code=304, headers=_without_length(told))

@@ -15,7 +15,8 @@ from typing import Any
 
 from agiraph.api.errors import KEY_REUSED, ApiError
 from agiraph.errors import Corrupt
-from agiraph.storage.journal import Journal, encode_record, read_journal, replace_bytes
+from agiraph.storage.files import replace_bytes
+from agiraph.storage.journal import Journal, encode_record, read_journal
 
 KEPT_SECONDS = 24 * 3600.0
 MOST_KEPT = 20_000
@@ -122,5 +123,4 @@ def _shorten(path: Path, since: float, most: int) -> None:
     gone = {key for place, key in enumerate(newest) if place >= most or begun[key] <= since}
     if gone:
         left = (record for record in records if record.get("key") not in gone)
-        replace_bytes(path, b"".join(encode_record(record) for record in left))
-        path.chmod(0o600)
+        replace_bytes(path, b"".join(encode_record(record) for record in left), 0o600)

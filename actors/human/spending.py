@@ -73,7 +73,7 @@ def _names(gateway: Gateway, rows: Sequence[UsageRow]) -> dict[tuple[str, str], 
                 continue
             try:
                 board = gateway.boards.of(gateway.agents.run_of(agent, run))
-            except AgiraphError:
+            except (AgiraphError, OSError):
                 continue  # what was spent is told all the same
             for worker in board.workers.values():
                 names["", f"{agent.id}/{worker.id}"] = worker.name

@@ -10,9 +10,11 @@ from agiraph.board.names import find_worker
 from agiraph.errors import InvalidInput, unknown
 from agiraph.ids import COORDINATOR_NAME
 from agiraph.models import Agent
+from agiraph.storage.files import UnsafeFile, read_bytes
 from agiraph.storage.home import RunHome
 
 JsonObject = dict[str, Any]
+MOST_BYTES = 1 << 30
 
 
 def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
@@ -35,9 +37,11 @@ def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: s
 def transcript_page(path: Path, after: int, limit: int, before: int | None) -> TranscriptPage:
     """Return the first `limit` records after line `after`, or with `before` the last before it."""
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = read_bytes(path, MOST_BYTES).splitlines(keepends=True)
     except FileNotFoundError:
         lines = []
+    except UnsafeFile as error:
+        raise ApiError(500, str(error)) from None
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()  # half of it is still to be written
     end = len(lines) if before is None else min(len(lines), max(0, before - 1))

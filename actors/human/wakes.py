@@ -4,6 +4,7 @@ from actors.human.agents import Agents
 from agiraph.clock import iso
 from agiraph.errors import Corrupt
 from agiraph.models import Agent
+from agiraph.storage.files import read_bytes
 from agiraph.triggers.book import Book, Bounds
 
 UNUSED = Bounds(late_seconds=0, per_minute=1)
@@ -12,7 +13,7 @@ UNUSED = Bounds(late_seconds=0, per_minute=1)
 def book_of(agents: Agents, agent: Agent) -> Book:
     """Return an agent's triggers; an empty book if they cannot be read."""
     try:
-        text = agents.home_of(agent).triggers.read_text(encoding="utf-8")
+        text = read_bytes(agents.home_of(agent).triggers).decode()
         return Book.read(agent.id, text, UNUSED)
     except (OSError, Corrupt, UnicodeDecodeError):
         return Book(agent.id, UNUSED)

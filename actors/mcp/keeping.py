@@ -18,7 +18,7 @@ from agiraph.errors import Refused
 from agiraph.mcp.catalog import Catalog, ServedTool, cut_instructions, make_catalog
 from agiraph.mcp.secrets import blotted, filled_in, read_secrets, secrets_of
 from agiraph.mcp.settings import ServerConfig, fingerprint
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 
 AGAIN_SECONDS = 2.0
 """A server that could not be started is not tried again sooner: its askers are told at once."""

@@ -14,7 +14,6 @@ Whose fault an end is, is decided here, once:
                       count against its restarts, and blame no message
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from pathlib import Path
 from actors.supervisor.restarts import EXIT_NO_SPACE, Exit
 from agiraph.log import redact
 from agiraph.messages import Cause, CauseKind
+from agiraph.storage.files import read_part, status_of
 
 SIGKILL = 9
 TAIL_BYTES = 16_384
@@ -91,11 +91,10 @@ def own_fault(why: Cause | None) -> str:
 def tail_of(log: Path, offset: int) -> list[str]:
     """Return the last lines a process said on stderr since `offset`, secrets blotted out."""
     try:
-        with open(log, "rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            begin = offset if offset <= end else 0  # moved aside meanwhile: all of it is new
-            file.seek(max(begin, end - TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
+        end = size_of(log)
+        begin = offset if offset <= end else 0  # moved aside meanwhile: all of it is new
+        data, _ = read_part(log, max(begin, end - TAIL_BYTES), TAIL_BYTES)
+        lines = data.decode(errors="replace").split("\n")
     except OSError:
         return []
     spoken = [line.rstrip() for line in lines if line.strip()]
@@ -105,7 +104,8 @@ def tail_of(log: Path, offset: int) -> list[str]:
 def size_of(log: Path) -> int:
     """Return how much a process's log holds now."""
     try:
-        return os.stat(log).st_size
+        status = status_of(log)
+        return 0 if status is None else status.st_size
     except OSError:
         return 0
 
@@ -118,7 +118,7 @@ def oom_kills() -> int:
 def _counter_files() -> Iterable[Path]:
     yield Path("/proc/vmstat")
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = Path("/proc/self/cgroup").read_text().splitlines()  # plain: /proc
     except OSError:
         return
     for line in lines:
@@ -132,7 +132,8 @@ def _counter_files() -> Iterable[Path]:
 
 def _counter(file: Path) -> int:
     try:
-        rows = (line.split() for line in file.read_text().splitlines())
+        text = file.read_text()  # plain: /proc and /sys
+        rows = (line.split() for line in text.splitlines())
         return sum(int(row[1]) for row in rows if len(row) == 2 and row[0] == "oom_kill")
     except (OSError, ValueError):
         return 0

@@ -15,6 +15,7 @@ from actors.supervisor.house import make_folders
 from agiraph.client.door import is_held
 from agiraph.errors import Unavailable
 from agiraph.ids import SUPERVISOR
+from agiraph.storage.files import read_text
 from agiraph.storage.home import Home
 
 READY = "agiraph-supervisor ready: "
@@ -36,7 +37,7 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
     if its log cannot be written.
     """
     if is_held(home):
-        holder = Home(home).system.lock.read_text(errors="replace").strip() or "unknown"
+        holder = read_text(Home(home).system.lock).strip() or "unknown"
         raise DaemonFailed(f"home {home} is held by supervisor pid {holder}", 1)
     make_folders(Home(home))
     log = log_file(home, SUPERVISOR)

@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-import stat
 import tempfile
 from pathlib import Path
 
 from agiraph.errors import Refused
+from agiraph.storage.files import UnsafeFile, make_folder, make_private_folder, remove_file
 from agiraph.storage.home import Home
 
 SOCKET = "router.sock"
@@ -15,19 +15,17 @@ LONGEST_SOCKET = 100
 
 def make_folders(home: Home) -> None:
     """Make the home and its private folders; raises OSError, or Refused if one is not ours."""
-    home.path.mkdir(parents=True, exist_ok=True)
+    make_folder(home.path)
     for folder in (home.system.path, home.system.logs, home.human.path, home.agents):
         make_private(folder)
 
 
 def make_private(folder: Path) -> None:
     """Make a folder that only we may enter, or close one that is ours; raises Refused."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise Refused(f"{folder} is not a folder of ours")
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        folder.chmod(0o700)
+    try:
+        make_private_folder(folder)
+    except UnsafeFile as error:
+        raise Refused(f"{folder} is not a folder of ours ({error})") from None
 
 
 def socket_url(home: Home) -> str:
@@ -35,7 +33,7 @@ def socket_url(home: Home) -> str:
     folder = home.system.sockets
     if len(os.fsencode(folder / SOCKET)) > LONGEST_SOCKET:
         name = hashlib.blake2b(os.fsencode(home.path), digest_size=8).hexdigest()
-        folder = Path(tempfile.gettempdir()) / f"agiraph-{os.getuid()}-{name}"
+        folder = Path(tempfile.gettempdir()).resolve() / f"agiraph-{os.getuid()}-{name}"
     make_private(folder)
-    (folder / SOCKET).unlink(missing_ok=True)
+    remove_file(folder / SOCKET)
     return f"ipc://{folder / SOCKET}"

@@ -91,5 +91,9 @@ def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: "Path |
 def _output(log: "Path | None") -> tuple[int, int, int] | tuple[int, int, str, int, int]:
     if log is None:
         return (os.POSIX_SPAWN_DUP2, 2, 1)
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    from agiraph.storage.files import make_folder, open_file  # not before there is a log
+
+    make_folder(log.parent, 0o700)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    os.close(open_file(log, flags))  # it is a file of ours
+    return (os.POSIX_SPAWN_OPEN, 1, str(log), flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)

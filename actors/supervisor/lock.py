@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from agiraph.errors import Refused
+from agiraph.storage.files import open_file
 
 
 class HomeIsHeld(Refused):
@@ -22,7 +23,7 @@ class HomeLock:
 
     def take(self) -> None:
         """Take the lock and write our pid into it; raises HomeIsHeld naming the holder."""
-        fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = open_file(self._file, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -36,7 +36,7 @@ def measures_of(pid: int) -> Measures | None:
 
 def _of_proc(pid: int) -> Measures | None:
     try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)  # plain: /proc
         try:
             stat = os.read(fd, STAT_BYTES)
         finally:
@@ -53,7 +53,7 @@ def _of_proc(pid: int) -> Measures | None:
 
 @lru_cache(1)
 def _booted_at() -> float:
-    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()  # plain: /proc
     return next(float(line.split()[1]) for line in lines if line.startswith("btime"))
 
 

@@ -15,7 +15,8 @@ from actors.supervisor.table import (
     to_record,
 )
 from agiraph.messages import ChildSpec
-from agiraph.storage.journal import Journal, encode_record, replace_file
+from agiraph.storage.files import replace_file
+from agiraph.storage.journal import Journal, encode_record
 
 SLACK_RECORDS = 256
 

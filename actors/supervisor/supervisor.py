@@ -27,6 +27,7 @@ from actors.supervisor.options import OPTIONAL, SERVICES, Options, on_demand
 from actors.supervisor.reaper import kill_group
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
 from agiraph.log import logger
+from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 from transport.errors import TransportError
 
@@ -175,7 +176,7 @@ class Supervisor:
     def _api_url(self) -> str:
         process = self._nursery.keepers[HUMAN].process
         try:
-            told = json.loads(self._house.human.address.read_text())
+            told = json.loads(read_bytes(self._house.human.address))
             if process is not None and told["pid"] == process.spawned.pid:
                 return str(told["url"])
         except (OSError, ValueError, KeyError, TypeError):

@@ -25,7 +25,7 @@ GONE_SECONDS = 2.0
 def boot_id() -> str:
     """Return what tells this boot of the machine from every other."""
     try:
-        return BOOT_FILE.read_text().strip()
+        return BOOT_FILE.read_text().strip()  # plain: /proc
     except OSError:
         return f"boot-{psutil.boot_time():.0f}"
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from actors.agent_folders import AgentFolders
 from actors.event_log import EventLog
 from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
+from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import Home
-from agiraph.storage.journal import replace_file
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
 
@@ -48,6 +49,7 @@ class Tracer:
         self._with_content = with_content
         self._file = home.system.tracing
         self._logs: dict[str, EventLog] = {}
+        self._folders = AgentFolders(home.agents, log)
         self._news = asyncio.Event()
         self._states = _load(self._file)
         if self._states is None:
@@ -104,11 +106,7 @@ class Tracer:
         return True
 
     def _agents(self) -> list[str]:
-        try:
-            folders = sorted(self._home.agents.iterdir())
-        except FileNotFoundError:
-            return []
-        return [folder.name for folder in folders if not folder.name.startswith(".")]
+        return self._folders.names()
 
     def _events(self, agent: str) -> Iterator[Event]:
         """Yield all events of an agent."""
@@ -124,7 +122,7 @@ class Tracer:
 
     def _name_of(self, agent: str) -> str:
         try:
-            return Agent.model_validate_json(self._home.agent(agent).record.read_bytes()).name
+            return Agent.model_validate_json(read_bytes(self._home.agent(agent).record)).name
         except (OSError, ValidationError):
             return ""
 
@@ -137,7 +135,7 @@ class Tracer:
 def _load(file: Path) -> dict[str, State] | None:
     """Return what was kept, None if nothing was."""
     try:
-        kept = json.loads(file.read_bytes())
+        kept = json.loads(read_bytes(file))
         return {agent: State(**state) for agent, state in kept.items()}
     except FileNotFoundError:
         return None

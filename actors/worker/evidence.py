@@ -15,8 +15,8 @@ from agiraph.evidence import CheckResult, Evidence
 from agiraph.models import Assignment
 from agiraph.record import Record
 from agiraph.scopes.publishing import files_left
+from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import NodeHome
-from agiraph.storage.journal import replace_file
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
 from agiraph.worktrees.names import FOLDER
@@ -98,7 +98,7 @@ def _keep(home: NodeHome, attempt: int, evidence: Evidence) -> None:
 def _kept(home: NodeHome, attempt: int) -> Evidence | None:
     """Return the evidence of an attempt, None if there is none."""
     try:
-        kept = KeptEvidence.model_validate_json(home.evidence.read_bytes())
+        kept = KeptEvidence.model_validate_json(read_bytes(home.evidence))
     except (OSError, ValidationError):
         return None
     return kept.evidence if kept.attempt == attempt else None

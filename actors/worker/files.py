@@ -1,13 +1,14 @@
 """WorkerFiles: a worker's personal folder, and the log of the node it holds."""
 
 import json
+import os
 from pathlib import Path
 from typing import IO, Any
 
 from agiraph.clock import iso
 from agiraph.models import Event, Worker, WorkNode
+from agiraph.storage.files import open_file, read_bytes, read_shown, replace_file, status_of
 from agiraph.storage.home import NodeHome, WorkerHome
-from agiraph.storage.journal import replace_file
 
 
 class WorkerFiles:
@@ -17,7 +18,6 @@ class WorkerFiles:
         """Create what is missing in the folder."""
         self.home = home
         self._log: tuple[Path, IO[bytes]] | None = None
-        home.path.mkdir(parents=True, exist_ok=True)
         role = f"I am {worker.name}, a {worker.role}."
         identity = f"# {worker.name}\n\n{worker.identity or role}\n"
         memory = f"# What {worker.name} has learned\n\n{worker.memory}".rstrip() + "\n"
@@ -27,12 +27,13 @@ class WorkerFiles:
             (home.notebook, f"# Notebook of {worker.name}\n"),
             (home.history, "[]\n"),
         ):
-            if not path.exists():
+            if status_of(path) is None:
                 replace_file(path, text)
 
     def note_start(self, node: WorkNode, now: float) -> None:
         """Write into the notebook that a node was taken up."""
-        with open(self.home.notebook, "a", encoding="utf-8") as notebook:
+        fd = open_file(self.home.notebook, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        with os.fdopen(fd, "a", encoding="utf-8") as notebook:
             notebook.write(f"\n- {iso(now)} took up {node.name} ({node.id})\n")
 
     def has_completed(self, node: WorkNode) -> bool:
@@ -43,7 +44,7 @@ class WorkerFiles:
         """Write a completed node into memory and history; again for the same node does nothing."""
         if self.has_completed(node):
             return
-        memory = self.home.memory.read_text(encoding="utf-8")
+        memory = read_shown(self.home.memory)
         heading = f"## {node.name} ({node.id})"
         if heading not in memory:
             text = f"{summary}\n\nLearned: {learned}" if learned else summary
@@ -53,7 +54,7 @@ class WorkerFiles:
         replace_file(self.home.history, json.dumps(history, ensure_ascii=False, indent=2) + "\n")
 
     def _history(self) -> list[dict[str, Any]]:
-        entries: list[dict[str, Any]] = json.loads(self.home.history.read_text(encoding="utf-8"))
+        entries: list[dict[str, Any]] = json.loads(read_bytes(self.home.history))
         return entries
 
     def log(self, node: NodeHome, event: Event) -> None:
@@ -65,8 +66,8 @@ class WorkerFiles:
         """Return the open trace of a node; that of the node before is closed."""
         if self._log is None or self._log[0] != path:
             self.close()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._log = path, open(path, "ab", buffering=0)  # noqa: SIM115
+            fd = open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self._log = path, os.fdopen(fd, "ab", buffering=0)
         return self._log[1]
 
     def close(self) -> None:

@@ -14,8 +14,8 @@ from agiraph.agent.records import Published
 from agiraph.agent.single import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
 from agiraph.errors import Refused
 from agiraph.models import Assignment
+from agiraph.storage.files import is_file, replace_file
 from agiraph.storage.home import RunHome
-from agiraph.storage.journal import replace_file
 from agiraph.turns import AssistantTurn
 
 
@@ -64,7 +64,7 @@ class OneShot:
         if not text:
             raise GiveUp(NO_ANSWER)
         home = self._worker.node_home(assignment.node)
-        if not (home.published / ANSWER_FILE).exists():
+        if not is_file(home.published / ANSWER_FILE):
             replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
         missing = CUT_OFF if self._worker.transcript.is_cut_off else ""
         try:

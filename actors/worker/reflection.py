@@ -7,6 +7,7 @@ from actors.entity.mind import BrokerMind
 from agiraph.agent.loop import Partial
 from agiraph.agent.prompts import render
 from agiraph.errors import ModelFailure
+from agiraph.storage.files import read_bytes, read_shown
 from agiraph.storage.home import WorkerHome
 from agiraph.turns import ModelRequest, UserTurn
 
@@ -40,14 +41,14 @@ def known_before(home: WorkerHome, limit: int) -> str:
 
     Each of memory, notebook and history has its share of `limit` characters; the newest stays.
     """
-    history = json.loads(home.history.read_text(encoding="utf-8"))
+    history = json.loads(read_bytes(home.history))
     if not history or not limit:
         return ""
     done = "\n".join(f"- {_name(entry)}: {_first_line(entry['summary'])}" for entry in history)
     return render(
         "known",
-        memory=_newest(home.memory.read_text(encoding="utf-8"), limit // 2),
-        notebook=_newest(home.notebook.read_text(encoding="utf-8"), limit // 4),
+        memory=_newest(read_shown(home.memory), limit // 2),
+        notebook=_newest(read_shown(home.notebook), limit // 4),
         history=_newest(done, limit // 4),
     )
 

@@ -65,6 +65,7 @@ from agiraph.messages import (
 from agiraph.models import Assignment, Event, WorkNode
 from agiraph.money import Shortage
 from agiraph.scopes.publishing import files_left
+from agiraph.storage.files import make_folder
 from agiraph.storage.home import NodeHome
 from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
@@ -232,7 +233,7 @@ class WorkerActor:
 
     async def _work_on(self, assignment: Assignment) -> None:
         """Run the loop on one node to its end, whichever it is."""
-        self.node_home(assignment.node).scratch.mkdir(parents=True, exist_ok=True)
+        make_folder(self.node_home(assignment.node).scratch)
         await tell_started(self.runtime, self.agent, assignment)
         status, reason = "completed", ""
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from agiraph.agent.records import RECORD, ConversationRecord, Noted
 from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
 from agiraph.storage.journal import Journal, read_tail
-from agiraph.storage.snapshot import Snapshots
+from agiraph.storage.snapshot import Snapshots, beside
 
 
 class Conversation:
@@ -19,7 +19,7 @@ class Conversation:
     def __init__(self, path: Path) -> None:
         """Open the journal at `path` and fold it. Raises Corrupt, OSError."""
         self.path = path
-        self._snapshots = Snapshots(path, TRANSCRIPT, FOLD)
+        self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
         known = self._snapshots.load()
         self._journal = Journal(path, since=known[0] if known else None)

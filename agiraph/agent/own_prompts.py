@@ -17,8 +17,9 @@ def check_own_prompts(folder: Path) -> None:
     """
     if not folder.is_dir():
         return
-    known = {str(path.relative_to(shipped())) for path in shipped().rglob(f"*{SUFFIX}")}
-    for path in sorted(folder.rglob(f"*{SUFFIX}")):
+    ours = shipped().rglob(f"*{SUFFIX}")  # plain: shipped with the package
+    known = {str(path.relative_to(shipped())) for path in ours}
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):  # plain: the person's own prompts
         name = str(path.relative_to(folder))
         if name not in known:
             raise unknown("prompt", str(path), sorted(known))
@@ -29,7 +30,7 @@ def check_own_prompts(folder: Path) -> None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")  # plain: the person's own prompts
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
@@ -37,7 +38,7 @@ def _text(path: Path) -> str:
 
 
 def _check(path: Path, text: str, original: Path) -> None:
-    possible = _names_in(original.read_text(encoding="utf-8"))
+    possible = _names_in(original.read_text(encoding="utf-8"))  # plain: shipped
     try:
         wanted = _names_in(text)
     except TemplateSyntaxError as error:

@@ -56,7 +56,7 @@ def render(name: str, **values: object) -> str:
 
 def prepare() -> None:
     """Compile every prompt now: processes forked after this need not, each for 50 ms."""
-    for path in shipped().glob("*.md"):
+    for path in shipped().glob("*.md"):  # plain: shipped with the package
         _environment((shipped(),)).get_template(path.name)
 
 

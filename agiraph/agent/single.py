@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agiraph.storage.files import MOST_BYTES, files_below, is_file, is_folder, read_part
+
 ANSWER_FILE = "answer.md"
 HEADLINE_CHARACTERS = 1200
 NO_ANSWER = "the model gave no answer in its one call (it has no tools: it can only write text)"
@@ -39,19 +41,17 @@ def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFil
 
 def _files(path: Path) -> list[Path]:
     """Return a file, or the files below a folder; never what a link leads to."""
-    if path.is_symlink():
-        return []
-    if path.is_file():
+    if is_file(path):
         return [path]
-    return sorted(file for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+    return [path / file for file, _ in files_below(path)] if is_folder(path) else []
 
 
 def _cut(file: Path, room: int) -> str:
-    data = file.read_bytes()
+    data, size = read_part(file, 0, MOST_BYTES)
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return f"[not text: {len(data)} bytes]"
+        return f"[not text: {size} bytes]"
     if len(text) <= room:
         return text.strip()
     return f"{text[:room].strip()}\n[cut: {room} of {len(text)} characters are shown]"

@@ -34,7 +34,7 @@ def read_policy(file: Path, tools: Collection[str]) -> Policy:
     `tools` are the names that a rule may be about.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:

@@ -12,7 +12,7 @@ from agiraph.board.decide import decide
 from agiraph.board.events import BOARD_EVENT, BoardEvent
 from agiraph.errors import Corrupt
 from agiraph.storage.journal import Journal, read_journal
-from agiraph.storage.snapshot import Snapshots
+from agiraph.storage.snapshot import Snapshots, beside
 
 FOLD = 1
 """Raised when the same events come to mean another board: older snapshots then do not count."""
@@ -23,10 +23,13 @@ BOARD: TypeAdapter[Board] = TypeAdapter(Board)
 class BoardStore:
     """The board of one run and its journal; one process holds it."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the journal at `path` and fold it; Corrupt, OSError."""
+    def __init__(self, path: Path, snapshot: Path | None = None) -> None:
+        """Open or create the journal at `path` and fold it; Corrupt, OSError.
+
+        The snapshot stands at `snapshot`; None: beside the journal.
+        """
         self.path = path
-        self._snapshots = Snapshots(path, BOARD, FOLD)
+        self._snapshots = Snapshots(snapshot or beside(path), BOARD, FOLD)
         known = self._snapshots.load()
         self._journal = Journal(path, since=known[0] if known else None)
         begin = known[1] if known and self._journal.since else Board()

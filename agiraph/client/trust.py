@@ -17,7 +17,8 @@ def trust_of(url: str, cert: Path | None) -> ssl.SSLContext | bool:
         return False
     if cert is None:
         return True
-    own, mark, _ = cert.read_text(encoding="ascii", errors="replace").partition(END)
+    text = cert.read_text(encoding="ascii", errors="replace")  # plain: named by the person
+    own, mark, _ = text.partition(END)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

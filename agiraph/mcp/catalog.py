@@ -13,6 +13,7 @@ from agiraph.mcp.names import tool_names
 from agiraph.mcp.schemas import plain_schema
 from agiraph.mcp.settings import ServerConfig
 from agiraph.record import Record
+from agiraph.storage.files import read_bytes
 
 JsonObject = dict[str, Any]
 
@@ -137,6 +138,6 @@ def cut_instructions(text: str) -> str:
 def read_catalog(file: Path) -> Catalog | None:
     """Return what a host has kept of its server, None if there is nothing that can be read."""
     try:
-        return Catalog.model_validate_json(file.read_bytes())
+        return Catalog.model_validate_json(read_bytes(file))
     except (OSError, ValueError):
         return None

@@ -26,7 +26,7 @@ class MissingVariable(Refused):
 def read_secrets(file: Path) -> dict[str, str]:
     """Return what the file of secrets says, nothing if there is none; raises InvalidInput."""
     try:
-        with open(file, encoding="utf-8") as opened:
+        with open(file, encoding="utf-8") as opened:  # plain: written by the person
             mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
             lines = opened.read().splitlines()
     except FileNotFoundError:

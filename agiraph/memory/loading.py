@@ -6,12 +6,11 @@ whatever the coordinator writes meanwhile and however often it is restarted.
 """
 
 import json
-from pathlib import Path
 
 from agiraph.ids import RunId
 from agiraph.memory.shelf import DAILY, MAIN
+from agiraph.storage.files import entries, read_bytes, read_shown, replace_file
 from agiraph.storage.home import AgentHome
-from agiraph.storage.journal import replace_file
 
 RECENT_DAYS = 2
 INDEX = "index.md"
@@ -25,7 +24,7 @@ def memory_at_start(home: AgentHome, run: RunId, limit: int) -> str:
     """
     kept = home.memory_at_start
     try:
-        known = json.loads(kept.read_text(encoding="utf-8"))
+        known = json.loads(read_bytes(kept))
         if known["run"] == run:
             return str(known["text"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -37,9 +36,8 @@ def memory_at_start(home: AgentHome, run: RunId, limit: int) -> str:
 
 def memory_text(home: AgentHome, limit: int) -> str:
     """Return MEMORY.md, the index and the last daily logs as they are now."""
-    parts = [(MAIN, _read(home.memory_file)), (INDEX, _read(home.memory / INDEX))]
-    days = sorted(path for path in home.memory.glob("*.md") if DAILY.fullmatch(path.name))
-    recent = [(path.name, _read(path)) for path in days[-RECENT_DAYS:]]
+    parts = [(MAIN, read_shown(home.memory_file)), (INDEX, read_shown(home.memory / INDEX))]
+    recent = [(name, read_shown(home.memory / name)) for name in daily_logs(home)[-RECENT_DAYS:]]
     left = limit
     shown: list[str] = []
     for (name, text), share in zip(parts, (MAIN_SHARE, INDEX_SHARE), strict=True):
@@ -54,6 +52,14 @@ def memory_text(home: AgentHome, limit: int) -> str:
     return "\n\n".join(part for part in (*shown, *logs) if part)
 
 
+def daily_logs(home: AgentHome) -> list[str]:
+    """Return the names of an agent's daily logs, the oldest first."""
+    try:
+        return [one.name for one in entries(home.memory) if DAILY.fullmatch(one.name)]
+    except OSError:
+        return []
+
+
 def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> str:
     """Return a text of at most about `limit` characters, with a note if it was longer.
 
@@ -66,10 +72,3 @@ def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> st
         return f'[{missing} characters more before this: memory_read("{name}") ...]\n{end}'
     missing = len(text) - max(0, limit)
     return f'{text[: max(0, limit)]}\n[... {missing} characters more: memory_read("{name}")]'
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -79,7 +79,7 @@ def _holds_any(section: Section, words: Sequence[str]) -> bool:
 
 def _scores(sections: Sequence[Section], words: Sequence[str]) -> dict[int, float]:
     """Return the bm25 score of every section that the index finds, higher is better."""
-    index = sqlite3.connect(":memory:")
+    index = sqlite3.connect(":memory:")  # plain: no file
     try:
         index.execute(
             "CREATE VIRTUAL TABLE part USING fts5(path, heading, text, "

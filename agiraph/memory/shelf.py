@@ -4,24 +4,29 @@ A file is replaced whole, so readers and crashes see the old text or the new one
 stands at the end already changes nothing: a call that a crash interrupted may be run again.
 """
 
-import os
 import re
-import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.config import MemoryConfig
 from agiraph.errors import InvalidInput, unknown
+from agiraph.storage.files import (
+    files_below,
+    is_file,
+    read_shown,
+    remove_file,
+    replace_file,
+    status_of,
+)
 from agiraph.storage.home import AgentHome, WorkerHome
-from agiraph.storage.journal import replace_file
 
 DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 MAIN = "MEMORY.md"
 FOLDER = "memory/"
 SUFFIX = ".md"
 DEEPEST = 5
-BYTES_READ = 1_000_000
+BYTES_A_CHARACTER = 4
 LISTED = 40
 
 Resolve = Callable[[str], Path]
@@ -60,15 +65,19 @@ class Shelf:
     def names(self) -> list[str]:
         """Return the names of all files, sorted, MEMORY.md first."""
         if self._own_files:
-            return [name for name in self._own_files if _is_plain(self._root / name)]
-        main = [MAIN] if _is_plain(self._root / MAIN) else []
+            return [name for name in self._own_files if is_file(self._root / name)]
+        main = [MAIN] if is_file(self._root / MAIN) else []
         folder = self._root / FOLDER
-        found = (path for path in _walk(folder) if path.suffix == SUFFIX)
-        return main + sorted(path.relative_to(folder).as_posix() for path in found)
+        return main + [name for name in _plain_names(folder) if name.endswith(SUFFIX)]
 
     def documents(self) -> dict[str, str]:
-        """Return the text of every file by its name."""
-        return {name: _read(self._file(name)) for name in self.names()}
+        """Return the text of every file by its name, as many as a memory may have."""
+        texts: dict[str, str] = {}
+        room = self._bounds.total_limit
+        for name in self.names()[: self._bounds.max_files]:
+            texts[name] = read_shown(self._file(name), min(room, self._most_bytes))
+            room -= len(texts[name].encode())
+        return texts
 
     def read(self, path: str, resolve: Resolve) -> str:
         """Return a file's text; InvalidInput lists the names if there is no such file.
@@ -77,11 +86,18 @@ class Shelf:
         """
         name = self.name_of(path)
         file = resolve(self._scoped(name))
-        if not _is_plain(file):
+        if not is_file(file):
             names = self.names()
             more = (f"... {len(names) - LISTED} more",) if len(names) > LISTED else ()
             raise unknown("memory file", path, (*names[:LISTED], *more))
-        return _read(file)
+        text = read_shown(file, self._most_bytes)
+        left = _size(file) - self._most_bytes
+        return f"{text}\n[... {left} bytes more]" if left > 0 else text
+
+    @property
+    def _most_bytes(self) -> int:
+        """How much of a file is read: a command of a model may have made it larger than we do."""
+        return self._bounds.file_limit * BYTES_A_CHARACTER
 
     def name_of(self, path: str) -> str:
         """Return the name that a model's path means; InvalidInput if it can be none."""
@@ -112,7 +128,7 @@ class Shelf:
         """
         name = self.name_of(path)
         file = resolve(self._scoped(name))
-        old = _read(file) if _is_plain(file) else None
+        old = read_shown(file, self._most_bytes) if is_file(file) else None
         if not content.strip():
             return self._remove(name, file, old)
         is_log = DAILY.fullmatch(name) is not None
@@ -126,7 +142,7 @@ class Shelf:
         if name == MAIN or self._own_files:
             raise InvalidInput(f"{name} cannot be removed: write what shall stand in it")
         if old is not None:
-            file.unlink()
+            remove_file(file)
         return Written(name, 0, "removed")
 
     def _check(self, name: str, text: str, old: str | None) -> None:
@@ -145,7 +161,7 @@ class Shelf:
                 f"the memory has {len(names)} files, at most {bounds.max_files} are possible: "
                 "merge some (an empty content removes a file)"
             )
-        others = sum(self._file(other).stat().st_size for other in names if other != name)
+        others = sum(_size(self._file(other)) for other in names if other != name)
         if others + len(text.encode()) > bounds.total_limit:
             raise InvalidInput(
                 f"the memory would have more than {bounds.total_limit} bytes: "
@@ -168,22 +184,16 @@ def _added(old: str | None, content: str) -> str:
     return f"{before}\n\n{new}\n" if before else f"{new}\n"
 
 
-def _walk(folder: Path) -> Iterable[Path]:
-    """Return the plain files under a folder; links are not followed, hidden names passed over."""
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith(".") and _is_plain(Path(place) / name):
-                yield Path(place) / name
-
-
-def _is_plain(path: Path) -> bool:
+def _plain_names(folder: Path) -> list[str]:
+    """Return the paths of the files under a folder, sorted; hidden names are passed over."""
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
+        found = files_below(folder)
     except OSError:
-        return False
+        return []
+    plain = (path for path, _ in found if not any(part.startswith(".") for part in path.parts))
+    return sorted(path.as_posix() for path in plain)
 
 
-def _read(path: Path) -> str:
-    with open(path, "rb") as file:
-        return file.read(BYTES_READ).decode("utf-8", "replace")
+def _size(path: Path) -> int:
+    status = status_of(path)
+    return status.st_size if status else 0

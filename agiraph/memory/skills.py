@@ -8,8 +8,6 @@ understood is told with what is wrong, and is no reason to stop.
     input/AGENTS.md                  input/{.agiraph,.agents,.claude}/skills/NAME/SKILL.md
 """
 
-import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Literal
 import yaml
 
 from agiraph.errors import InvalidInput, OutOfScope, unknown
+from agiraph.storage.files import UnsafeFile, entries, files_below, read_part
 
 Source = Literal["home", "input"]
 
@@ -116,7 +115,7 @@ def _guide(folder: Path, source: Source) -> Iterator[Skill]:
     if not path.is_file() or (source == "input" and path.is_symlink()):
         return
     try:
-        text = _text_of(path, HEAD_BYTES)[0]
+        text = _text_of(path.resolve(), HEAD_BYTES)[0]
     except (InvalidInput, OSError) as error:
         yield Skill(GUIDE, "", source, folder, GUIDE, str(error))
         return
@@ -130,19 +129,20 @@ def _guide(folder: Path, source: Source) -> Iterator[Skill]:
 def _skills_in(place: Path, source: Source, inside: Path | None) -> Iterator[Skill]:
     """Return the skills of a folder; in the input folder no link leads out of it."""
     try:
-        folders = sorted(path for path in place.iterdir() if path.is_dir())
+        names = [one.name for one in entries(place.resolve())]
+        folders = [place / name for name in names if (place / name).is_dir()]
     except OSError:
         return
     for folder in folders:
-        file = folder / FILE
-        if inside is not None and not file.resolve().is_relative_to(inside):
+        file = (folder / FILE).resolve()
+        if inside is not None and not file.is_relative_to(inside):
             continue
         if file.is_file():
-            yield _read_front(file, source)
+            yield _read_front(folder, file, source)
 
 
-def _read_front(file: Path, source: Source) -> Skill:
-    folder = file.parent
+def _read_front(folder: Path, file: Path, source: Source) -> Skill:
+    """Return the skill in `folder`, whose `SKILL.md` is `file`, reached without any link."""
     name = folder.name[:NAME_CHARACTERS]
     try:
         front = _front_matter(_text_of(file, HEAD_BYTES)[0])
@@ -179,18 +179,12 @@ def _line(value: object, key: str, most: int) -> str:
 
 def _text_of(file: Path, limit: int) -> tuple[str, int]:
     """Return the first `limit` bytes of a regular file as text, and its whole size."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidInput(f"{file.name} is not a regular file")
-        return os.pread(descriptor, limit, 0).decode("utf-8", "replace"), status.st_size
-    finally:
-        os.close(descriptor)
+        data, size = read_part(file, 0, limit, anyones=True)
+    except UnsafeFile:
+        raise InvalidInput(f"{file.name} is not a regular file") from None
+    return data.decode("utf-8", "replace"), size
 
 
 def _files_in(folder: Path) -> list[str]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
-    return [
-        path.relative_to(folder).as_posix() for path, _ in zip(found, range(MOST), strict=False)
-    ]
+    return [path.as_posix() for path, _ in files_below(folder)[:MOST]]

@@ -15,12 +15,21 @@ the rest; the others are laid beside, into the node's folder.
 
 import json
 import os
-import stat
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import (
+    entries,
+    is_file,
+    is_folder,
+    move,
+    open_file,
+    read_descriptor,
+    remove_file,
+    replace_file,
+)
 from agiraph.turns import JsonObject
 
 TASK, CONTEXT, INBOX, OUTBOX = "_task.md", "_context.json", "_inbox.md", "_outbox.md"
@@ -53,10 +62,7 @@ class Exchange:
 
     def write(self, name: str, text: str) -> None:
         """Write one of our files whole."""
-        path = self.folder / name
-        if path.is_symlink() or path.is_dir():
-            self._remove(name)
-        replace_file(path, text)
+        replace_file(self.folder / name, text)
 
     def write_context(self, about: JsonObject) -> None:
         """Write `_context.json`."""
@@ -69,14 +75,12 @@ class Exchange:
     def read(self, name: str) -> Seen | None:
         """Return what the agent wrote there; None if there is no such file, or nothing in it."""
         try:
-            fd = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            fd = open_file(self.folder / name)
         except OSError:
             return None
         try:
             about = os.fstat(fd)
-            if not stat.S_ISREG(about.st_mode):
-                return None
-            text = os.read(fd, MOST_BYTES).decode("utf-8", "replace")
+            text = read_descriptor(fd, 0, MOST_BYTES).decode("utf-8", "replace")
         except OSError:
             return None
         finally:
@@ -92,21 +96,20 @@ class Exchange:
     def lay_beside(self, node: Path) -> None:
         """Move all but the result out of what is published; again after a crash, the rest."""
         for name in LAID_BESIDE:
-            path = self.folder / name
-            if path.is_file() and not path.is_symlink():
-                os.replace(path, node / name)
+            if is_file(self.folder / name):
+                move(self.folder / name, node / name)
 
     def has_work(self, but: str = "") -> bool:
         """Whether anything stands in the folder besides these files and what is called `but`."""
-        with os.scandir(self.folder) as entries:
-            return any(entry.name not in (*LAID_BESIDE, RESULT, but) for entry in entries)
+        ours = (*LAID_BESIDE, RESULT, but)
+        return any(one.name not in ours for one in entries(self.folder, len(ours) + 1))
 
     def _remove(self, name: str) -> None:
         path = self.folder / name
-        if path.is_dir() and not path.is_symlink():
-            path.rename(path.with_name(f"{name}.folder"))
+        if is_folder(path):
+            move(path, path.with_name(f"{name}.folder-{secrets.token_hex(4)}"))
         else:
-            path.unlink(missing_ok=True)
+            remove_file(path)
 
 
 def entry(shown: str) -> str:

@@ -1,20 +1,18 @@
 """Served: the text files that an outside agent reads and writes through its worker.
 
-The worker's process is not behind the agent's wall, so each step of a path is opened by itself and
-no link is followed: a link could lead out of what the agent may touch, and could be put there
-between a look and the opening.
+The worker's process is not behind the agent's wall, so no link on the way is followed
+(`agiraph.storage.files`): it could lead out of what the agent may touch.
 """
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from agiraph.errors import InvalidInput, OutOfScope
+from agiraph.storage.files import open_file, read_part
 
 MOST_BYTES = 16 * 1024 * 1024
-OPENING = os.O_CLOEXEC | os.O_NOFOLLOW
 FILE_MODE = 0o644
 
 
@@ -43,16 +41,11 @@ class FolderFiles:
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
         """Return a file, as `Files.read`."""
-        root, parts = self._place(path, (self._writable, *self._readable))
+        place = self._place(path, (self._writable, *self._readable))
         try:
-            fd = _open(root, parts, os.O_RDONLY | os.O_NONBLOCK)
+            text = read_part(place, 0, MOST_BYTES, anyones=True)[0].decode("utf-8", "replace")
         except OSError as error:
             raise InvalidInput(f"'{path}' cannot be read: {error.strerror}") from None
-        with os.fdopen(fd, "rb") as file:
-            try:
-                text = file.read(MOST_BYTES).decode("utf-8", "replace")
-            except OSError as error:
-                raise InvalidInput(f"'{path}' cannot be read: {error.strerror}") from None
         if line is None and limit is None:
             return text
         first = max(0, (line or 1) - 1)
@@ -62,36 +55,21 @@ class FolderFiles:
 
     def write(self, path: str, text: str) -> None:
         """Write a file, as `Files.write`."""
-        root, parts = self._place(path, (self._writable,))
-        how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
+        place = self._place(path, (self._writable,))
         try:
-            with os.fdopen(_open(root, parts, how, makes_folders=True), "wb") as file:
+            # In place, as an editor writes: the file keeps its mode.
+            fd = open_file(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+            with os.fdopen(fd, "wb") as file:
                 file.write(text.encode("utf-8", "replace"))
         except OSError as error:
             raise InvalidInput(f"'{path}' cannot be written: {error.strerror}") from None
 
-    def _place(self, path: str, roots: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
-        """Return the folder that holds a path, and the names from there on."""
+    def _place(self, path: str, roots: Sequence[Path]) -> Path:
+        """Return the place that a path means, which stands below one of `roots`."""
         if "\0" in path:
             raise InvalidInput("a path cannot hold a NUL character")
         whole = Path(os.path.normpath(self._writable / path))
         for root in roots:
             if whole != root and whole.is_relative_to(root):
-                return root, whole.relative_to(root).parts
+                return whole
         raise OutOfScope(f"'{path}' is outside of {', '.join(map(str, roots))}")
-
-
-def _open(root: Path, parts: Sequence[str], how: int, *, makes_folders: bool = False) -> int:
-    """Open a file below `root`, step by step, following no link. OSError."""
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for name in parts[:-1]:
-            if makes_folders:
-                with suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=folder)
-            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | OPENING, dir_fd=folder)
-            os.close(folder)
-            folder = below
-        return os.open(parts[-1], how | OPENING, FILE_MODE, dir_fd=folder)
-    finally:
-        os.close(folder)

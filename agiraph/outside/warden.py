@@ -23,7 +23,7 @@ import sys
 import time
 from types import FrameType
 
-from agiraph.tools.runner import kill_tree, parents
+from agiraph.tools.runner import kill_tree, parents, write
 
 START = (
     "import sys; sys.path.append(sys.argv[1]); from agiraph.outside import warden; warden.main()"
@@ -52,7 +52,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, _nothing)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGTERM, lambda number, frame: _signal_to(pid, signal.SIGTERM))
-    _write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"agent":{pid}}}\n')
+    write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"agent":{pid}}}\n'.encode())
     _let_go_of_pipes()
     if not select.select([int(lifeline)], [], [], 0)[0]:
         os.write(write_fd, b"!")
@@ -60,7 +60,7 @@ def main() -> None:
     code = _see_through(pid, int(lifeline), woken)
     _kill_all_left()
     if code is not None:
-        _write(os.path.join(folder, ENDED), f'{{"exit_code":{code}}}\n')
+        write(os.path.join(folder, ENDED), f'{{"exit_code":{code}}}\n'.encode())
 
 
 def _become(command: list[str], gate: int) -> None:
@@ -82,7 +82,7 @@ def _become(command: list[str], gate: int) -> None:
 
 def _let_go_of_pipes() -> None:
     """Hold none of the agent's pipes: their ends are the agent's."""
-    null = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)  # plain: /dev/null
     for fd in (0, 1):
         os.dup2(null, fd)
 
@@ -146,10 +146,3 @@ def _nothing(number: int, frame: FrameType | None) -> None:
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _write(path: str, text: str) -> None:
-    fd = os.open(f"{path}.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.write(fd, text.encode())
-    os.close(fd)
-    os.rename(f"{path}.part", path)

@@ -16,7 +16,7 @@ __all__ = ["Plan", "parse_plan", "plan_commands", "read_plan"]
 def read_plan(path: Path) -> Plan:
     """Return the plan in a file; InvalidInput names the file, the key and what was possible."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")  # plain: the person's plan
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:

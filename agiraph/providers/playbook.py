@@ -98,7 +98,8 @@ class Playbook(Section):
 
 def playbook_names(folder: Path) -> tuple[str, ...]:
     """Return the names of the playbooks in a folder."""
-    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+    files = folder.glob("*.yaml")  # plain: shipped with the package
+    return tuple(sorted(path.stem for path in files))
 
 
 def load_playbook(folder: Path, name: str) -> Playbook:
@@ -119,7 +120,8 @@ def load_playbook(folder: Path, name: str) -> Playbook:
 def _read(file: Path, _stamp: tuple[int, int, int]) -> Playbook:
     """Return a file's playbook; the same file is read again when its stamp is another."""
     try:
-        playbook = Playbook.model_validate(read_yaml(file.read_text(encoding="utf-8")))
+        text = file.read_text(encoding="utf-8")  # plain: shipped with the package
+        playbook = Playbook.model_validate(read_yaml(text))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ProviderError("bad_request", f"{file}: cannot be read ({error})") from None
     except ValidationError as error:

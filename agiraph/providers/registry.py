@@ -208,7 +208,7 @@ def _laid_over(base: JsonObject, values: JsonObject) -> JsonObject:
 def read_table(file: Path) -> JsonObject:
     """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
     try:
-        values = read_yaml(file.read_text(encoding="utf-8"))
+        values = read_yaml(file.read_text(encoding="utf-8"))  # plain: the person's own settings
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -151,7 +151,7 @@ def load(file: str) -> list[Recorded]:
     if not path.is_absolute():
         raise ProviderError("bad_request", f"recording '{file}': name it by its absolute path")
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8") as lines:  # plain: named by the person
             return read_recording(lines, file)
     except (OSError, UnicodeDecodeError, InvalidInput) as error:
         reason = error.strerror if isinstance(error, OSError) else error

@@ -125,7 +125,7 @@ class Pages:
         file = (self._folder / name).resolve()
         if not file.is_relative_to(self._folder) or not file.is_file():
             raise ValueError(f"there is no file '{name}' among the playbooks")
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")  # plain: shipped with the package
 
 
 def next_answer(pages: Pages, role: Role, state: ScriptState, names: Names) -> Answer:

@@ -19,7 +19,7 @@ HONESTLY = (
 def packaged_file() -> Path | None:
     """Return the file of the packaged weights, None if they are not installed."""
     for folder in _folders_of(PACKAGE):
-        found = sorted(folder.glob(f"*{SUFFIX}"))
+        found = sorted(folder.glob(f"*{SUFFIX}"))  # plain: an installed package
         if found:
             return found[0]
     return None

@@ -70,5 +70,5 @@ def _shown(mounts: Sequence[Mount]) -> list[str]:
     words: list[str] = []
     for mount in mounts:
         way = "--bind-try" if mount.is_writable else "--ro-bind-try"
-        words += [way, str(mount.path), str(mount.path)]
+        words += [way, str(mount.shown), str(mount.path)]
     return words

@@ -4,16 +4,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.scopes.rules import OWN_FILES, CoordinatorRules, WorkerRules
+from agiraph.scopes.rules import OWN_FILES, RUN_FOLDERS, RUN_JOURNALS, CoordinatorRules, WorkerRules
 from agiraph.scopes.scope import Scope
+from agiraph.storage.files import entries, kind_of, status_of
+from agiraph.storage.home import plan_copy
+
+MOST_ENTRIES = 10_000
+"""Of nodes whose published files are shown: each is an argument of bubblewrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One path that is shown at its own place, to be read or also to be written."""
+    """One path that is shown, to be read or also to be written.
+
+    What stands at `source` is shown there; None: what stands at the path itself.
+    """
 
     path: Path
     is_writable: bool = False
+    source: Path | None = None
+
+    @property
+    def shown(self) -> Path:
+        """What is shown at the path."""
+        return self.source or self.path
 
 
 def mounts_of(scope: Scope) -> list[Mount]:
@@ -28,13 +42,15 @@ def mounts_of(scope: Scope) -> list[Mount]:
             found = list(_of_coordinator(rules))
     if scope.repository is not None:
         found.append(Mount(scope.repository))
-    return [mount for mount in found if _is_real(mount.path)]
+    return [mount for mount in found if is_real(mount.shown)]
 
 
 def _of_worker(rules: WorkerRules) -> Iterator[Mount]:
-    for path in _entries(rules.run):
-        if rules.may_read(path) and not path.name.startswith("."):
-            yield Mount(path)
+    # Of the run's root, where the coordinator's commands write, nothing is shown but what they
+    # cannot exchange for a link at the moment of mounting: a folder of the recorder's, and the plan
+    # as it was written elsewhere.
+    yield Mount(rules.run / "_messages")
+    yield Mount(rules.run / "_plan.md", source=plan_copy(rules.run))
     for node in _entries(rules.run / "nodes"):
         if node != rules.node:
             yield Mount(node / "published")
@@ -47,7 +63,8 @@ def _of_worker(rules: WorkerRules) -> Iterator[Mount]:
 
 def _of_coordinator(rules: CoordinatorRules) -> Iterator[Mount]:
     yield Mount(rules.run, is_writable=True)
-    yield from (Mount(path) for path in _entries(rules.run) if not rules.may_write(path))
+    # These stand since before the run's first command, so no command can have put them there.
+    yield from (Mount(rules.run / name) for name in (*sorted(RUN_FOLDERS), *RUN_JOURNALS))
     for name in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
         path = rules.agent / name
         yield Mount(path, is_writable=rules.may_write(path) or name == "memory")
@@ -55,11 +72,15 @@ def _of_coordinator(rules: CoordinatorRules) -> Iterator[Mount]:
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(folder.iterdir())
+        return [folder / entry.name for entry in entries(folder, MOST_ENTRIES)]
     except OSError:
         return []
 
 
-def _is_real(path: Path) -> bool:
-    """Whether something stands there that is no link: a link would show what it leads to."""
-    return path.exists() and not path.is_symlink()
+def is_real(path: Path) -> bool:
+    """Whether a file or folder stands there, reached without any link."""
+    try:
+        status = status_of(path)
+    except OSError:
+        return False
+    return status is not None and kind_of(status) in ("file", "folder")

@@ -70,7 +70,8 @@ def _is_too_wide(entry: Path) -> bool:
 
 def _base_of(settings: Path) -> Iterator[Path]:
     """Return the program folders of the Python that a virtual environment stands on."""
-    for line in settings.read_text(encoding="utf-8", errors="replace").splitlines():
+    text = settings.read_text(encoding="utf-8", errors="replace")  # plain: beside the person's PATH
+    for line in text.splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "home":
             yield from _of_entry(Path(value.strip()))

@@ -15,7 +15,7 @@ from pathlib import Path
 from agiraph.config import SandboxConfig
 from agiraph.errors import Refused
 from agiraph.sandbox.bubblewrap import Inside, words_before
-from agiraph.sandbox.mounts import Mount, mounts_of
+from agiraph.sandbox.mounts import Mount, is_real, mounts_of
 from agiraph.sandbox.probe import Found, probe
 from agiraph.sandbox.toolchain import toolchain
 from agiraph.scopes.scope import Scope
@@ -127,7 +127,12 @@ def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
         return []
     if scope.home is not None and scope.home.is_relative_to(folder):
         return []
-    return [Mount(folder, is_writable=True)]
+    # Of a repository, what makes git run programs stays as the person has it: git also runs for the
+    # person, and outside the sandbox. A mount itself, .git cannot be exchanged for another.
+    git = folder / ".git"
+    shown = [Mount(folder, is_writable=True), Mount(git, is_writable=True)]
+    shown += [Mount(git / name) for name in ("config", "config.worktree", "hooks")]
+    return [mount for mount in shown if is_real(mount.path)]
 
 
 def standing_wall(config: SandboxConfig) -> Wall:

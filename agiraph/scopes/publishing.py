@@ -7,11 +7,22 @@ is copied, else its other name could still change what was published.
 """
 
 import os
-import shutil
 import stat
 from pathlib import Path
 
 from agiraph.errors import InvalidInput
+from agiraph.storage.files import (
+    UnsafeFile,
+    copy_file,
+    files_below,
+    kind_of,
+    make_folder,
+    move,
+    open_file,
+    remove_file,
+    set_mode,
+    status_of,
+)
 from agiraph.storage.home import NodeHome
 
 READ_ONLY = 0o444
@@ -30,9 +41,10 @@ def publish_files(node: NodeHome, but: str = "") -> tuple[str, ...]:
     if not files and not _regular_files(node.published):
         raise InvalidInput("nothing to publish: scratch/ is empty")
     for file in files:
-        _promote(node.scratch / file, node.published, file)
-    for folder in {(node.published / file).parent for file in files}:
-        _sync(folder)
+        try:
+            _promote(node.scratch / file, node.published / file)
+        except UnsafeFile as error:
+            raise InvalidInput(f"{file} cannot be published: {error}") from None
     published = _regular_files(node.published)
     for file in published:
         _make_read_only(node.published / file)
@@ -44,8 +56,6 @@ def files_left(node: NodeHome, but: str = "") -> tuple[str, ...]:
 
     What is called `but` there is not named.
     """
-    if node.scratch.is_symlink() or not node.scratch.is_dir():
-        return ()
     try:
         return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch, but)))
     except OSError:
@@ -53,58 +63,55 @@ def files_left(node: NodeHome, but: str = "") -> tuple[str, ...]:
 
 
 def _require_real_folder(folder: Path) -> None:
-    if folder.is_symlink():
-        raise InvalidInput(f"{folder.name}/ is a link; it must be the node's own folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        make_folder(folder)
+    except UnsafeFile as error:
+        raise InvalidInput(
+            f"{folder.name}/ {error.strerror}; it must be the node's own folder"
+        ) from None
 
 
 def _regular_files(folder: Path, but: str = "") -> list[Path]:
     """Return the regular files below a folder, relative to it; links are never followed."""
-    found: list[Path] = []
-    for base, folders, names in os.walk(folder, followlinks=False, onerror=_raise):
-        if but and Path(base) == folder:
-            folders[:] = [name for name in folders if name != but]
-        for name in names:
-            if stat.S_ISREG((Path(base) / name).lstat().st_mode):
-                found.append((Path(base) / name).relative_to(folder))
-    return found
+    return [path for path, _ in files_below(folder) if not but or path.parts[0] != but]
 
 
-def _raise(error: OSError) -> None:
-    raise error
-
-
-def _promote(source: Path, published: Path, file: Path) -> None:
-    target = published / file
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.parent.resolve().is_relative_to(published.resolve()):
-        raise InvalidInput(f"published/{file.parent.as_posix()} is a link that leads elsewhere")
-    if source.lstat().st_nlink > 1:
+def _promote(source: Path, target: Path) -> None:
+    if _status(source).st_nlink > 1:
         _copy(source, target)
-        source.unlink()
-    else:
-        _sync(source)
-        os.replace(source, target)
+        remove_file(source)
+        return
+    _sync(source)
+    move(source, target)
+    moved = _status(target)
+    if kind_of(moved) != "file":  # a command put something else in its place since it was listed
+        move(target, source)
+        raise InvalidInput(f"{source.name} was changed while it was published: publish again")
+    if moved.st_nlink > 1:
+        _copy(target, target)
 
 
 def _copy(source: Path, target: Path) -> None:
-    part = target.with_name(f".{target.name}.part")
-    part.unlink(missing_ok=True)
-    shutil.copyfile(source, part, follow_symlinks=False)
-    _sync(part)
-    os.replace(part, target)
+    copy_file(source, target, 0o666 | stat.S_IMODE(_status(source).st_mode) & 0o111)
+
+
+def _status(path: Path) -> os.stat_result:
+    status = status_of(path)
+    if status is None:
+        raise InvalidInput(f"{path.name} was removed while it was published: publish again")
+    return status
 
 
 def _make_read_only(file: Path) -> None:
-    if stat.S_IMODE(file.lstat().st_mode) & 0o222:
-        executable = stat.S_IMODE(file.lstat().st_mode) & 0o111
-        os.chmod(file, READ_ONLY | executable)
+    mode = stat.S_IMODE(_status(file).st_mode)
+    if mode & 0o222:
+        set_mode(file, READ_ONLY | mode & 0o111)
 
 
-def _sync(path: Path) -> None:
-    """Wait until a file's content (or a folder's names) is on disk, if it can be opened."""
+def _sync(file: Path) -> None:
+    """Wait until a file's content is on disk, if it can be opened."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_file(file)
     except PermissionError:
         return  # a file its worker made unreadable is published as it is
     try:

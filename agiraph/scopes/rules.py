@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from agiraph.storage.files import entries
+
 NODE_FILES = frozenset(
     {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
 )
@@ -54,7 +56,7 @@ def _folder_of(nodes: Path, named: str) -> Path | None:
     """Return the one folder `{name}-{role}-{id}` whose name or id is `named`."""
     form = re.compile(rf"{re.escape(named)}-.+-[0-9a-f]{{6}}|.+-{re.escape(named)}")
     try:
-        found = [folder for folder in nodes.iterdir() if form.fullmatch(folder.name)]
+        found = [nodes / one.name for one in entries(nodes) if form.fullmatch(one.name)]
     except OSError:
         return None
     return found[0] if len(found) == 1 else None

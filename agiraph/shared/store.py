@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from agiraph.shared.context import Bounds, Change, Changed, Receipt, SharedContext, apply, decide
-from agiraph.storage.journal import Journal, replace_file
+from agiraph.storage.files import replace_file
+from agiraph.storage.journal import Journal
 
 
 class SharedStore:

@@ -1,7 +1,7 @@
 """The home on disk: where every file of an agent, a run, a node and a worker stands.
 
     {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
-                                    events.jsonl triggers.json
+                                    events.jsonl triggers.json snapshots/
       runs/{run}/                   _plan.md _output.md _messages/ _context.json journal.jsonl
                                     context.jsonl
         nodes/{name}-{role}-{id}/   _spec.md _refs.json _status.md scratch/ published/ log.jsonl
@@ -30,6 +30,15 @@ def default_home(environ: dict[str, str] | None = None) -> Path:
     """Return the home from AGIRAPH_HOME, or `~/.agiraph`."""
     named = (os.environ if environ is None else environ).get(HOME_VARIABLE)
     return Path(named).expanduser().absolute() if named else Path.home() / ".agiraph"
+
+
+def plan_copy(run: Path) -> Path:
+    """Return where the plan of a run stands once more, for its workers' sandboxes.
+
+    Not in the run's folder: its coordinator's shell could put a link there at the moment at which
+    it is shown. Written by the coordinator.
+    """
+    return run.parent.parent / "snapshots" / f"{run.name}.plan.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +265,13 @@ class AgentHome:
         """Return the folder of one run."""
         return RunHome(self.runs / run)
 
+    def snapshot(self, run: RunId | str) -> Path:
+        """Return the snapshot of a run's board: not in the run's folder, where a shell writes.
+
+        Written by the coordinator.
+        """
+        return self.path / "snapshots" / f"{run}.board"
+
     def repository(self, run: RunId | str) -> Path:
         """Return the bare git repository of one run's worktrees, if it has any.
 
@@ -396,6 +412,10 @@ class Home:
     """One home: its agents, its human, its machinery."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        """Resolve the path: nothing in a home is reached over a link (`agiraph.storage.files`)."""
+        object.__setattr__(self, "path", self.path.resolve())
 
     @property
     def config(self) -> Path:

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from agiraph.errors import Corrupt
+from agiraph.storage.files import open_file, read_descriptor, replace_bytes, sync_folder, write_all
 
 JsonObject = dict[str, Any]
 
@@ -99,9 +100,13 @@ def _parse(line: bytes) -> tuple[JsonObject | None, bool]:
 def read_journal(path: Path) -> list[JsonObject]:
     """Return the whole records of a journal that another process may be writing; [] if none."""
     try:
-        data = path.read_bytes()
+        fd = open_file(path)
     except FileNotFoundError:
         return []
+    try:
+        data = read_descriptor(fd)
+    finally:
+        os.close(fd)
     records = split_records(data, str(path))[0]
     _refuse_if_told(records)
     return records
@@ -113,10 +118,12 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
     It is for what is nice to know: from what is damaged or without checksums nothing is read.
     """
     try:
-        with open(path, "rb") as file:
-            start = max(0, os.fstat(file.fileno()).st_size - most_bytes)
-            file.seek(start)
-            data = file.read()
+        fd = open_file(path)
+        try:
+            start = max(0, os.fstat(fd).st_size - most_bytes)
+            data = read_descriptor(fd, start)
+        finally:
+            os.close(fd)
         skipped = data.find(b"\n") + 1 if start else 0
         return split_records(data[skipped:], str(path), start + skipped)[0]
     except (OSError, Corrupt):
@@ -133,14 +140,13 @@ class Journal:
         is passed over, and `since` is then None.
         """
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not path.exists()
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
+            is_new = os.fstat(self._fd).st_size == 0
             self.since = since if since and self._has(since) else None
             self._load(self.since or Mark(0, 0, ""))
             if is_new:
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
         except BaseException:
             os.close(self._fd)
             raise
@@ -153,11 +159,11 @@ class Journal:
 
     def _load(self, since: Mark) -> None:
         """Read what stands behind a mark and cut what is torn."""
-        data = _read_from(self._fd, since.offset)
+        data = read_descriptor(self._fd, since.offset)
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
         except Damaged as damage:
-            raise _set_aside(self.path, damage) from None
+            raise _set_aside(self.path, read_descriptor(self._fd), damage) from None
         if since.offset == 0:
             _refuse_if_told(self.records)
         if whole < len(data):
@@ -176,7 +182,7 @@ class Journal:
         if not records:
             return self.count
         data = b"".join(encode_record(record) for record in records)
-        _write_all(self._fd, data)
+        _append(self._fd, data)
         os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
         self.count += len(records)
         self._offset += len(data)
@@ -205,14 +211,6 @@ class Journal:
         return iter(self.records)
 
 
-def _read_from(fd: int, offset: int) -> bytes:
-    pieces = []
-    while piece := os.pread(fd, 1 << 24, offset):
-        pieces.append(piece)
-        offset += len(piece)
-    return b"".join(pieces)
-
-
 def _last_of(data: bytes) -> str:
     """Return the end of a record's line by which its place is known again."""
     last = data[-CHECK_BYTES - 1 :]
@@ -224,7 +222,7 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
         raise Corrupt(str(records[0][REFUSAL]))
 
 
-def _set_aside(path: Path, damage: Damaged) -> Corrupt:
+def _set_aside(path: Path, data: bytes, damage: Damaged) -> Corrupt:
     """Move a damaged journal aside and leave a note that refuses; return what to raise."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = path.with_name(f"{path.name}.corrupt-{stamp}")
@@ -234,49 +232,17 @@ def _set_aside(path: Path, damage: Damaged) -> Corrupt:
         f"what is whole before the damage is {good.name}. "
         f"To go on with that, and without what came after it: mv {good} {path}"
     )
-    data = path.read_bytes()
     replace_bytes(good, data[: damage.offset])
     replace_bytes(aside, data)
     replace_bytes(path, encode_record({REFUSAL: text}))
-    _sync_folder(path.parent)
     return Corrupt(text)
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def _append(fd: int, data: bytes) -> None:
     """Write everything or put the file back as it was, so a full disk leaves no torn middle."""
     before = os.fstat(fd).st_size
-    view = memoryview(data)
     try:
-        while view:
-            view = view[os.write(fd, view) :]
+        write_all(fd, data)
     except OSError:
         os.ftruncate(fd, before)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a whole file in one step: readers see the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_bytes(path, text.encode())
-
-
-def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file whose folder exists in one step, as `replace_file` does; `mode` before umask."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError:
-        part.unlink(missing_ok=True)
         raise

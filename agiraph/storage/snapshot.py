@@ -14,12 +14,14 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter
 
 from agiraph.errors import Corrupt
-from agiraph.storage.journal import JsonObject, Mark, encode_record, replace_bytes, split_records
+from agiraph.storage.files import read_bytes, replace_bytes
+from agiraph.storage.journal import JsonObject, Mark, encode_record, split_records
 
 S = TypeVar("S")
 
 FEWEST_RECORDS = 1000
 SHARE = 4
+MOST_STATE = 1 << 30
 
 
 def is_due(count: int, snapshot_count: int) -> bool:
@@ -31,12 +33,20 @@ def is_due(count: int, snapshot_count: int) -> bool:
     return count - snapshot_count >= max(FEWEST_RECORDS, snapshot_count // SHARE)
 
 
-class Snapshots(Generic[S]):
-    """The one snapshot that a journal has, in a file beside it."""
+def beside(journal: Path) -> Path:
+    """Return the place of a snapshot beside its journal, in a folder that only we write."""
+    return journal.with_name(f"{journal.name}.snapshot")
 
-    def __init__(self, journal: Path, adapter: TypeAdapter[S], fold: int) -> None:
-        """Keep the state that `adapter` describes. `fold` is raised when records mean another."""
-        self.path = journal.with_name(f"{journal.name}.snapshot")
+
+class Snapshots(Generic[S]):
+    """The one snapshot that a journal has, in a file that no command may write."""
+
+    def __init__(self, path: Path, adapter: TypeAdapter[S], fold: int) -> None:
+        """Keep the state that `adapter` describes in `path`.
+
+        `fold` is raised when records mean another.
+        """
+        self.path = path
         self._adapter = adapter
         self._fold = fold
         self._count = 0
@@ -44,7 +54,7 @@ class Snapshots(Generic[S]):
     def load(self) -> tuple[Mark, S] | None:
         """Return the last state kept and its place, None if there is none that can be trusted."""
         try:
-            head, newline, state = self.path.read_bytes().partition(b"\n")
+            head, newline, state = read_bytes(self.path, MOST_STATE).partition(b"\n")
             (about,), _ = split_records(head + newline)
             mark = Mark(about["count"], about["offset"], about["last"])
             if about != self._about(mark, state):

@@ -20,6 +20,7 @@ from agiraph.errors import InvalidInput, Refused
 from agiraph.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
 from agiraph.sandbox.wall import Wall, standing_wall
 from agiraph.scopes.scope import Scope
+from agiraph.storage.files import files_below, is_folder, open_file
 from agiraph.tools.command import Finished, Limits, recover_command, run_command
 from agiraph.tools.shell import visible_environment
 
@@ -53,7 +54,7 @@ async def run_checks(
     for number, check in enumerate(checks):
         place = folder / f"check-{number}"
         limits = _limits(config)
-        finished = await recover_command(place) if place.exists() else None
+        finished = await recover_command(place) if is_folder(place) else None
         if finished is None:
             finished = await _run(check, place, where, variables, limits, before)
         results.append(_result(check, finished, wall))
@@ -116,7 +117,8 @@ def _end(result: CheckResult) -> str:
 
 def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> Evidence:
     """Return the evidence of a published result; it reads every file of it, so call in a thread."""
-    sums = {path: _sha256(published / path) for path in _files(published)}
+    files = (path for path, _ in files_below(published))
+    sums = {path.as_posix(): _sha256(published / path) for path in files}
     lines = "".join(f"{digest}  {path}\n" for path, digest in sums.items())
     return Evidence(
         checks=tuple(results),
@@ -126,19 +128,6 @@ def evidence_of(results: Sequence[CheckResult], published: Path, now: float) -> 
     )
 
 
-def _files(folder: Path) -> list[str]:
-    """Return the relative paths of the regular files below a folder, sorted; links are passed."""
-    found = []
-    for base, _, names in os.walk(folder, followlinks=False):
-        paths = (Path(base, name) for name in names)
-        found += [path.relative_to(folder).as_posix() for path in paths if _is_regular(path)]
-    return sorted(found)
-
-
-def _is_regular(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
 def _sha256(file: Path) -> str:
-    with open(file, "rb") as opened:
+    with os.fdopen(open_file(file), "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -12,7 +12,6 @@ at its time or by a stop, its whole tree of descendants goes, those that began a
 import asyncio
 import json
 import os
-import shutil
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import psutil
 
+from agiraph.storage.files import entries, is_folder, make_folder, read_bytes, remove_tree
 from agiraph.tools import runner
 
 RUNNER = (sys.executable, "-I", "-S", "-c", runner.START, str(Path(runner.__file__).parent))
@@ -64,7 +64,7 @@ async def run_command(
     the task kills the command before the cancellation goes on.
     """
     forget_command(folder)
-    folder.mkdir(parents=True)
+    make_folder(folder)
     with _lifeline() as stdin:
         process = await asyncio.create_subprocess_exec(
             *RUNNER,
@@ -99,23 +99,23 @@ async def recover_command(folder: Path) -> Finished | None:
 
 def forget_command(folder: Path) -> None:
     """Remove a call's folder, and kill what may still run of it."""
-    if folder.exists():
+    if is_folder(folder):
         _kill(folder)
-        shutil.rmtree(folder)
+        remove_tree(folder)
 
 
 def forget_commands(calls: Path, but: Collection[str] = ()) -> None:
     """Forget every call in the folder `calls` but those named."""
-    if calls.is_dir():
-        for folder in calls.iterdir():
-            if folder.name not in but:
-                forget_command(folder)
+    if is_folder(calls):
+        for entry in entries(calls):
+            if entry.name not in but:
+                forget_command(calls / entry.name)
 
 
 def read_outcome(folder: Path) -> Finished | None:
     """Return the outcome that stands in a call's folder, None if there is none."""
     try:
-        head, _, output = (folder / runner.OUTCOME).read_bytes().partition(b"\n")
+        head, _, output = read_bytes(folder / runner.OUTCOME).partition(b"\n")
         about = json.loads(head)
         return Finished(_text(output, about["head"], about["total"]), about["exit_code"])
     except (FileNotFoundError, ValueError, KeyError):
@@ -179,7 +179,7 @@ def _kill(folder: Path) -> None:
 
 def _identity(folder: Path) -> dict[str, int] | None:
     try:
-        identity: dict[str, int] = json.loads((folder / runner.IDENTITY).read_bytes())
+        identity: dict[str, int] = json.loads(read_bytes(folder / runner.IDENTITY))
     except (FileNotFoundError, ValueError):  # ValueError: it was killed while it wrote
         return None
     return identity
@@ -199,7 +199,7 @@ def _living_runner(folder: Path) -> bool:
 def tasks_of_user() -> int:
     """Return how many tasks this user has: the kernel counts them all against one's limit."""
     count = 0
-    for entry in Path("/proc").glob("[0-9]*"):
+    for entry in Path("/proc").glob("[0-9]*"):  # plain: /proc
         with suppress(OSError):
             if entry.stat().st_uid == os.getuid():
                 count += (entry / "task").stat().st_nlink - 2

@@ -1,16 +1,25 @@
 """File tools: read, write and list files within the entity's scope."""
 
 import asyncio
+import errno
 import json
-import os
-import stat
-from itertools import islice
 from pathlib import Path
 
 from pydantic import Field
 
 from agiraph.errors import InvalidInput, unknown
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import (
+    Entry,
+    UnsafeFile,
+    entries,
+    files_below,
+    is_file,
+    is_folder,
+    read_bytes,
+    read_part,
+    replace_file,
+    status_of,
+)
 from agiraph.tools.base import Params, Tool, as_json
 from agiraph.tools.ports import ToolContext
 from agiraph.turns import JsonObject
@@ -70,17 +79,13 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
 
 def _read_bytes(path: Path, shown: str, offset: int, limit: int) -> tuple[bytes, int]:
     """Return up to `limit` bytes and the file's size; only of a regular file, so it never waits."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags)
     try:
-        status = os.fstat(descriptor)
-        if stat.S_ISDIR(status.st_mode):
-            raise InvalidInput(f"'{shown}' is a folder: use list_files")
-        if not stat.S_ISREG(status.st_mode):
-            raise InvalidInput(f"'{shown}' is not a regular file")
-        return _whole_characters(os.pread(descriptor, limit, offset)), status.st_size
-    finally:
-        os.close(descriptor)
+        data, size = read_part(path, offset, limit, anyones=True)
+    except UnsafeFile as error:
+        if error.errno == errno.EISDIR:
+            raise InvalidInput(f"'{shown}' is a folder: use list_files") from None
+        raise InvalidInput(f"'{shown}' is not a regular file") from None
+    return _whole_characters(data), size
 
 
 def _whole_characters(data: bytes) -> bytes:
@@ -98,7 +103,7 @@ def _whole_characters(data: bytes) -> bytes:
 async def write_file(context: ToolContext, params: WriteFile) -> str:
     """Replace a file whole: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
-    if path.is_dir():
+    if is_folder(path):
         raise InvalidInput(f"'{params.path}' is a folder: name a file in it")
     if len(params.content) <= WRITTEN_AT_ONCE:
         replace_file(path, params.content)
@@ -110,36 +115,37 @@ async def write_file(context: ToolContext, params: WriteFile) -> str:
 async def list_files(context: ToolContext, params: ListFiles) -> str:
     """Return the names in a folder that this entity may see, sorted, with kinds and sizes."""
     folder = context.scope.to_list(params.path)
-    if not folder.exists():
+    if status_of(folder) is None:
         raise InvalidInput(f"'{params.path}' does not exist")
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise InvalidInput(f"'{params.path}' is a file: use read_file")
     return as_json(await asyncio.to_thread(_listing, context, folder))
 
 
 def _listing(context: ToolContext, folder: Path) -> JsonObject:
     scope = context.scope
-    with os.scandir(folder) as entries:
-        seen = sorted(islice(entries, LOOKED_AT + 1), key=lambda entry: entry.name)
-        allowed = [
-            entry
-            for entry in seen
-            if scope.may_read(place := Path(entry.path).resolve()) or scope.may_list(place)
-        ]
-        rows = [_row(entry) for entry in allowed[:LISTED_AT_ONCE]]
+    allowed = [
+        (entry, place)
+        for entry in entries(folder, LOOKED_AT)
+        if scope.may_read(place := (folder / entry.name).resolve()) or scope.may_list(place)
+    ]
+    rows = [_row(entry, place) for entry, place in allowed[:LISTED_AT_ONCE]]
     listing: JsonObject = {"path": scope.shown(folder) or ".", "entries": rows}
     if len(allowed) > len(rows):
         listing["left_out"] = len(allowed) - len(rows)
     return listing
 
 
-def _row(entry: os.DirEntry[str]) -> JsonObject:
+def _row(entry: Entry, place: Path) -> JsonObject:
+    """Return what is shown of an entry; of a link, what it leads to (`place`)."""
     name = entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if entry.is_dir():
+    if entry.kind == "link" and (status := status_of(place)) is not None:
+        entry = Entry.of(entry.name, status)
+    if entry.kind == "folder":
         return {"name": f"{name}/", "kind": "folder"}
-    if not entry.is_file():
+    if entry.kind != "file":
         return {"name": name, "kind": "other"}
-    return {"name": name, "kind": "file", "bytes": entry.stat().st_size}
+    return {"name": name, "kind": "file", "bytes": entry.size}
 
 
 async def read_ref(context: ToolContext, params: ReadRef) -> str:
@@ -159,20 +165,20 @@ def _refs(context: ToolContext) -> dict[str, str]:
             "a coordinator has no refs: read nodes/NODE/published/... with read_file"
         )
     path = context.scope.to_read("_refs.json")
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return dict(json.loads(read_bytes(path))) if is_file(path) else {}
 
 
 def _read_published(place: Path, named: str, limit: int) -> str:
-    if not place.is_dir():
+    if not is_folder(place):
         return _read_text(place, named, 0, limit)
-    files = sorted(path for path in place.rglob("*") if path.is_file() and not path.is_symlink())
+    files = [path for path, _ in files_below(place)]
     if not files:
         raise InvalidInput(f"'{named}' holds no files yet")
     parts: list[str] = []
     for path in files:
-        shown = f"{named.rstrip('/')}/{path.relative_to(place).as_posix()}"
+        shown = f"{named.rstrip('/')}/{path.as_posix()}"
         try:
-            parts.append(f"=== {shown}\n{_read_text(path, shown, 0, limit // len(files))}")
+            parts.append(f"=== {shown}\n{_read_text(place / path, shown, 0, limit // len(files))}")
         except InvalidInput as error:
             parts.append(f"=== {shown}\n[{error}]")
     return "\n".join(parts)

@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
             [*before, SHELL, "-c", command, SHELL], write_fd, gate_read, int(memory), int(tasks)
         )
     os.close(write_fd)
-    _write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"session":{pid}}}\n'.encode())
+    write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"session":{pid}}}\n'.encode())
     if select.select([LIFELINE], [], [], 0)[0]:
         return  # looked at after the identity stands: whoever finds none knows that nothing began
     os.write(gate_write, b"!")
@@ -101,7 +101,7 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
             _signal.signal(number, _signal.SIG_DFL)
         if not os.read(gate, 1):
             os._exit(NO_SHELL)  # the runner is gone
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # plain: /dev/null
         os.dup2(output, 1)
         os.dup2(output, 2)
         _limit(resource.RLIMIT_CORE, 0)
@@ -218,7 +218,7 @@ def pids() -> list[int]:
     """Return the number of every process."""
     if not HAS_PROC:
         return list(parents())
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # plain: /proc
 
 
 def _session_of(pid: int) -> int | None:
@@ -241,25 +241,35 @@ def _signal_to(pid: int, number: int) -> None:
 def _leave_outcome(folder: str, kept: Kept, exit_code: str) -> None:
     kept.cut()
     head = f'{{"exit_code":{exit_code},"total":{kept.total},"head":{len(kept.head)}}}\n'
-    part = os.path.join(folder, f"{OUTCOME}.part")
-    _write(part, head.encode() + kept.head + kept.tail, is_durable=True)
-    os.rename(part, os.path.join(folder, OUTCOME))
-    fd = os.open(folder, os.O_RDONLY)
-    os.fsync(fd)
+    write(os.path.join(folder, OUTCOME), head.encode() + kept.head + kept.tail, is_durable=True)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+    os.fsync(os.open(folder, flags))  # plain: a bare interpreter
 
 
-def _write(path: str, data: bytes, *, is_durable: bool = False) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def write(path: str, data: bytes, *, is_durable: bool = False) -> None:
+    """Write a file whole, in one step; whatever stands in its place is replaced, not opened.
+
+    Not by `agiraph.storage.files`, which a bare interpreter has no time to import. The folder is
+    one that no command writes in.
+    """
+    part = f"{path}.part"
+    try:
+        os.unlink(part)  # plain: a bare interpreter
+    except FileNotFoundError:
+        pass
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(part, flags, 0o600)  # plain: a bare interpreter
     while data:
         data = data[os.write(fd, data) :]
     if is_durable:
         os.fsync(fd)
     os.close(fd)
+    os.rename(part, path)  # plain: a bare interpreter
 
 
 def _read_file(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:  # plain: /proc
             return file.read()
     except OSError:
         return ""

@@ -10,14 +10,17 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.errors import Unavailable
+from agiraph.storage.files import open_file, remove_file, status_of
 
 LOCK_MILLISECONDS = 5000
 SAID = 600
+STALE_SECONDS = 10.0
 SAFE = tuple(
     word
     for setting in (
@@ -88,20 +91,20 @@ class Git:
         self,
         *words: str,
         stdin: bytes | Path = b"",
-        into: Path | None = None,
+        into: int | None = None,
         may_end: tuple[int, ...] = (0,),
     ) -> Answer:
         """Run `git WORDS`; raise GitFailed if it does not end with one of the codes `may_end`.
 
-        `stdin` is what it reads, or the file that holds it; with `into` its output goes there.
+        `stdin` is what it reads, or the file that holds it; `into` is a descriptor that its output
+        goes to.
         """
         with contextlib.ExitStack() as files:
             given = asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL
-            taken = asyncio.subprocess.PIPE
+            taken = asyncio.subprocess.PIPE if into is None else into
             if isinstance(stdin, Path):
-                given = files.enter_context(open(stdin, "rb")).fileno()
-            if into is not None:
-                taken = files.enter_context(open(into, "wb")).fileno()
+                given = open_file(stdin)
+                files.callback(os.close, given)
             process = await self._start(words, given, taken)
             fed = stdin if isinstance(stdin, bytes) and stdin else None
             out, err = await self._end(process, words, fed)
@@ -148,3 +151,17 @@ class Git:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
+
+
+def remove_stale_lock(lock: Path) -> bool:
+    """Remove what a git that was killed has left; return whether there was such a lock.
+
+    Only for references that nobody else writes. One that is not old may be held by a git that has
+    outlived its process by a breath.
+    """
+    lock = lock.parent.resolve() / lock.name  # a person's repository may be reached over links
+    status = status_of(lock)
+    if status is None or time.time() - status.st_mtime < STALE_SECONDS:
+        return False
+    remove_file(lock)
+    return True

@@ -6,16 +6,26 @@ is there whole or not at all. A reference is only ever moved from the value it w
 
 import asyncio
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agiraph.ids import RunId
-from agiraph.worktrees.git import Git
+from agiraph.storage.files import (
+    entries,
+    is_file,
+    make_folder,
+    move,
+    new_file,
+    read_text,
+    remove_file,
+    remove_tree,
+    replace_bytes,
+    replace_file,
+)
+from agiraph.worktrees.git import Git, remove_stale_lock
 from agiraph.worktrees.merging import MergeConflict, Way, read_trial, way_to
 from agiraph.worktrees.names import ref, result_branch
-from agiraph.worktrees.removing import remove_stale_lock, remove_tree
 from agiraph.worktrees.source import Found, Source
 
 ABOUT = "agiraph.json"
@@ -50,17 +60,20 @@ class RunRepository:
     @property
     def exists(self) -> bool:
         """Whether it has been made."""
-        return (self.path / ABOUT).is_file()
+        return is_file(self.path / ABOUT)
 
     @property
     def has_worktrees(self) -> bool:
         """Whether any worktree of it may still be there."""
-        return any(self.path.glob("worktrees/*"))
+        try:
+            return bool(entries(self.path / "worktrees"))
+        except FileNotFoundError:
+            return False
 
     @property
     def about(self) -> About:
         """Where it comes from."""
-        return About(**json.loads((self.path / ABOUT).read_text(encoding="utf-8")))
+        return About(**json.loads(read_text(self.path / ABOUT)))
 
     async def make(self) -> None:
         """Make it, unless it is there; NotUsable if the input is no repository to begin from."""
@@ -69,27 +82,26 @@ class RunRepository:
         found = await self._source.look()
         part = self.path.with_name(f"{self.path.name}.part")
         await asyncio.to_thread(remove_tree, part)
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self.path.parent, 0o700)
         await self._fill(part, found)
         await asyncio.to_thread(remove_tree, self.path)
-        part.rename(self.path)
+        move(part, self.path)
 
     async def _fill(self, part: Path, found: Found) -> None:
         git = self._git_at(part)
         form = f"--object-format={found.form}"
         await git.run("init", "--quiet", "--bare", "--template=", form, str(part))
-        info = part / "objects" / "info"
-        info.mkdir(exist_ok=True)
-        (info / "alternates").write_text(f"{found.objects}\n", encoding="utf-8")
+        replace_file(part / "objects" / "info" / "alternates", f"{found.objects}\n")
         if found.shallow:
-            shutil.copyfile(found.shallow, part / "shallow")
+            grafts = found.shallow.read_bytes()  # plain: the person's repository
+            replace_bytes(part / "shallow", grafts)
         name, email = await self._source.identity()
         for key, value in (("user.name", name), ("user.email", email)):
             await git.run("config", key, value)
         await git.run("update-ref", ref(self.result), found.head, "")
         await git.run("symbolic-ref", "HEAD", ref(self.result))
         about = About(str(self._source.path), found.head, found.branch)
-        (part / ABOUT).write_text(json.dumps(asdict(about)) + "\n", encoding="utf-8")
+        replace_file(part / ABOUT, json.dumps(asdict(about)) + "\n")
 
     async def tip(self, branch: str | None = None) -> str:
         """Return the commit at which a branch stands, by default the result."""
@@ -139,10 +151,11 @@ class RunRepository:
         pack = self.path / "handed-over.pack"
         wanted = ("--revs", "--thin", "--stdout", "--quiet")
         try:
-            await self._git.run("pack-objects", *wanted, stdin=known.encode(), into=pack)
+            with new_file(pack) as fd:
+                await self._git.run("pack-objects", *wanted, stdin=known.encode(), into=fd)
             await self._source.take(pack, named, commit)
         finally:
-            pack.unlink(missing_ok=True)
+            remove_file(pack)
 
     async def _knows(self, commit: str) -> bool:
         answer = await self._git.run("cat-file", "-e", commit, may_end=(0, 1, 128))

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.errors import Refused
-from agiraph.worktrees.git import Git, GitFailed
+from agiraph.worktrees.git import Git, GitFailed, remove_stale_lock
 from agiraph.worktrees.names import ref
-from agiraph.worktrees.removing import remove_stale_lock
 
 NOBODY = ("Agiraph", "agiraph@localhost")
 OLDEST_GIT = (2, 38)

@@ -12,24 +12,39 @@ whatever a model does with git in its worktree has no say in what is committed.
 import asyncio
 import json
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.errors import Refused
 from agiraph.models import WorktreeOrder
-from agiraph.storage.journal import replace_file
-from agiraph.worktrees.git import Answer, Git
+from agiraph.storage.files import (
+    UnsafeFile,
+    copy_file,
+    entries,
+    is_file,
+    is_folder,
+    kind_of,
+    make_folder,
+    new_file,
+    read_bytes,
+    read_text,
+    remove_file,
+    remove_tree,
+    replace_file,
+    status_of,
+    write_all,
+)
+from agiraph.worktrees.git import Answer, Git, remove_stale_lock
 from agiraph.worktrees.merging import conflict_text, has_markers, read_trial
 from agiraph.worktrees.names import FOLDER, PATCH, ref
-from agiraph.worktrees.removing import remove_stale_lock, remove_tree
 
 READY = "agiraph-ready"
 INDEX = "agiraph-index"
 FOLDED = "agiraph-folded.json"
 PATCH_BYTES = 4_000_000
 GITLINK = "160000"
+MOST_MERGED_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +70,7 @@ class Worktree:
     def __init__(self, order: WorktreeOrder, scratch: Path, seconds: float, search: str) -> None:
         """Know where it is, or will be; `search` is where git is looked for."""
         self.order = order
-        self.path = scratch.resolve() / FOLDER
+        self.path = scratch / FOLDER
         self._repository = Path(order.repository)
         self._seconds = seconds
         self._search = search
@@ -64,11 +79,12 @@ class Worktree:
     # --- making and removing ---------------------------------------------------------------------
 
     async def make(self) -> bool:
-        """Make it unless it is there; return whether anything was done. GitFailed."""
+        """Make it unless it is there; return whether anything was done. GitFailed, UnsafeFile."""
         admin = self._admin()
-        if admin is not None and (admin / READY).exists() and _is_folder(self.path):
+        if admin is not None and is_file(admin / READY) and is_folder(self.path):
             return False
         await self.remove()
+        make_folder(self.path.parent)  # git would follow a link there
         branch = ref(self.order.branch)
         known = await self._git.run("rev-parse", "-q", "--verify", branch, may_end=(0, 1))
         begin: tuple[str, ...] = ("-B", self.order.branch, str(self.path), self.order.base)
@@ -77,7 +93,7 @@ class Worktree:
         await self._git.run("worktree", "add", "--quiet", "--force", *begin)
         admin = self._admin()
         assert admin is not None
-        shutil.copyfile(admin / "index", admin / INDEX)
+        copy_file(admin / "index", admin / INDEX)
         replace_file(admin / READY, "")
         return True
 
@@ -92,14 +108,19 @@ class Worktree:
     def is_made(self) -> bool:
         """Whether it was made and has not been removed."""
         admin = self._admin()
-        return admin is not None and (admin / READY).exists()
+        return admin is not None and is_file(admin / READY)
 
     def _admin(self) -> Path | None:
         """Return git's folder for this worktree."""
-        for folder in self._repository.glob("worktrees/*"):
+        worktrees = self._repository / "worktrees"
+        try:
+            names = [entry.name for entry in entries(worktrees)]
+        except FileNotFoundError:
+            return None
+        for name in names:
             try:
-                if (folder / "gitdir").read_text(encoding="utf-8").strip() == f"{self.path}/.git":
-                    return folder
+                if read_text(worktrees / name / "gitdir").strip() == f"{self.path}/.git":
+                    return worktrees / name
             except OSError:
                 continue
         return None
@@ -130,19 +151,19 @@ class Worktree:
             commit = await git.text("commit-tree", tree, *parents, stdin=message.encode())
         remove_stale_lock(self._repository / f"{ref(self.order.branch)}.lock")
         await git.run("update-ref", ref(self.order.branch), commit)
-        (admin / FOLDED).unlink(missing_ok=True)
-        shutil.copyfile(admin / INDEX, admin / "index")
+        remove_file(admin / FOLDED)
+        copy_file(admin / INDEX, admin / "index")
         return None if commit == self.order.base else Committed(commit, left_out)
 
     def _require_admin(self) -> Path:
         admin = self._admin()
-        if admin is None or not _is_folder(self.path):
+        if admin is None or not is_folder(self.path):
             raise Refused(f"the worktree {FOLDER}/ is gone: nothing of it can be published")
         return admin
 
     def _inside(self, admin: Path) -> Git:
         at = (f"--git-dir={admin}", f"--work-tree={self.path}")
-        (admin / f"{INDEX}.lock").unlink(missing_ok=True)
+        remove_file(admin / f"{INDEX}.lock")
         index = {"GIT_INDEX_FILE": str(admin / INDEX)}
         return Git(at, self._seconds, index, self._search)
 
@@ -164,10 +185,11 @@ class Worktree:
 
     def _is_there(self, name: str) -> bool:
         """Whether a file stands at this very path: not behind a link, and no folder."""
-        path = self.path / name
-        is_file = path.is_symlink() or path.is_file()
-        above = path.relative_to(self.path).parents
-        return is_file and not any((self.path / folder).is_symlink() for folder in above)
+        try:
+            status = status_of(self.path / name)
+        except UnsafeFile:
+            return False
+        return status is not None and kind_of(status) in ("file", "link")
 
     async def _links(self, git: Git) -> set[str]:
         """Return the submodules, which stay as they were."""
@@ -186,11 +208,13 @@ class Worktree:
         patch = self.path.parent / PATCH
         words = ("diff-tree", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--stat")
         remove_tree(patch)
-        await self._git.run(*words, self.order.base, commit, into=patch)
-        if patch.stat().st_size > PATCH_BYTES:
-            os.truncate(patch, PATCH_BYTES)
-            with open(patch, "a", encoding="utf-8") as file:
-                file.write(f"\n[cut off here; all of it: branch {self.order.branch}]\n")
+        with new_file(patch) as fd:
+            await self._git.run(*words, self.order.base, commit, into=fd)
+            if os.fstat(fd).st_size > PATCH_BYTES:
+                os.ftruncate(fd, PATCH_BYTES)
+                os.lseek(fd, 0, os.SEEK_END)
+                note = f"\n[cut off here; all of it: branch {self.order.branch}]\n"
+                write_all(fd, note.encode())
 
     # --- after a conflict ------------------------------------------------------------------------
 
@@ -214,7 +238,7 @@ class Worktree:
         trial = read_trial((await git.run(*words, head, tip, may_end=(0, 1))).out)
         self._note(admin, Folded(tip, trial.conflicts, is_whole=False))
         await git.run("read-tree", "--reset", "-u", trial.tree)
-        shutil.copyfile(admin / INDEX, admin / "index")
+        copy_file(admin / INDEX, admin / "index")
         folded = Folded(tip, trial.conflicts, is_whole=True)
         self._note(admin, folded)
         return folded
@@ -225,7 +249,7 @@ class Worktree:
 
     def _folded(self, admin: Path) -> Folded | None:
         try:
-            kept = json.loads((admin / FOLDED).read_text(encoding="utf-8"))
+            kept = json.loads(read_text(admin / FOLDED))
         except FileNotFoundError:
             return None
         return Folded(kept["tip"], tuple(kept["files"]), kept["is_whole"])
@@ -239,9 +263,10 @@ class Worktree:
             )
 
     def _has_markers(self, name: str) -> bool:
-        file = self.path / name
-        is_readable = file.is_file() and not file.is_symlink()
-        return is_readable and has_markers(file.read_bytes())
+        try:
+            return has_markers(read_bytes(self.path / name, MOST_MERGED_BYTES))
+        except OSError:
+            return False
 
     def _told_of(self, folded: Folded) -> str:
         return told_of_conflict(conflict_text(self.order.branch, folded.files))
@@ -254,10 +279,6 @@ def told_of_conflict(conflict: str) -> str:
         "changes; in these files both stand, between the markers <<<<<<< and >>>>>>>. Decide what "
         "shall stand there, take the markers out, see that all of it still works, publish again"
     )
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 async def _is_ancestor(git: Git, old: str, new: str) -> bool:

@@ -23,6 +23,7 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     machine.check_disk,
     home.check_home,
     home.check_privacy,
+    home.check_files,
     home.check_settings,
     home.check_approvals,
     home.check_supervisor,

@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +14,12 @@ from agiraph.client.door import is_held
 from agiraph.config import load_config
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.ids import agent_of
+from agiraph.storage.files import entries, open_file, read_bytes, read_text
+from agiraph.storage.home import AgentHome, Home, RunHome
 from cli.checkup.check import Check, Patient, other_home
 
+RUNS_CHECKED: Final = 20
+ODD_SHOWN: Final = 5
 LONGEST_SOCKET_PATH: Final = 107 if sys.platform == "linux" else 103
 
 
@@ -49,6 +54,54 @@ def check_privacy(patient: Patient) -> Check:
 
 def _is_open(path: Path) -> bool:
     return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def check_files(patient: Patient) -> Check:
+    """What services open in the agents' homes is what Agiraph put there."""
+    odd = [told for agent in _agents(patient.home) for told in odd_places(agent)]
+    if not odd:
+        return Check("files", "ok", "nothing in the agents' homes is a link or of another kind")
+    more = f" and {len(odd) - ODD_SHOWN} more" if len(odd) > ODD_SHOWN else ""
+    detail = f"{'; '.join(odd[:ODD_SHOWN])}{more}: what needs it leaves that agent out"
+    return Check("files", "fail", detail, "look at it, then move it away; services look again")
+
+
+def odd_places(agent: AgentHome) -> list[str]:
+    """Return what is wrong with the files and folders of an agent that services open."""
+    files = [agent.record, agent.conversation, agent.events, agent.triggers]
+    folders = [agent.path, agent.memory, agent.runs]
+    for run in _latest_runs(agent):
+        files += [run.journal, run.context_journal, run.messages / ".journal.jsonl"]
+        folders += [run.path, run.messages, run.nodes, run.workers]
+    wrong = [_wrong_with(path, open_file) for path in files]
+    wrong += [_wrong_with(path, entries) for path in folders]
+    return [told for told in wrong if told]
+
+
+def _wrong_with(path: Path, look: Callable[[Path], object]) -> str:
+    try:
+        found = look(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return str(error)
+    if isinstance(found, int):
+        os.close(found)
+    return ""
+
+
+def _agents(home: Home) -> list[AgentHome]:
+    try:
+        return [home.agent(one.name) for one in entries(home.agents) if one.name[0] != "."]
+    except OSError:
+        return []
+
+
+def _latest_runs(agent: AgentHome) -> list[RunHome]:
+    try:
+        return [agent.run(one.name) for one in entries(agent.runs)[-RUNS_CHECKED:]]
+    except OSError:
+        return []
 
 
 def check_settings(patient: Patient) -> Check:
@@ -86,7 +139,7 @@ def check_supervisor(patient: Patient) -> Check:
         return Check("supervisor", "ok", detail, "agiraph-supervisor --daemon keeps one running")
     holder = _holder(home.system.lock)
     try:
-        address = json.loads(home.human.address.read_text(encoding="utf-8"))
+        address = json.loads(read_bytes(home.human.address, anyones=True))
         detail = f"{holder} holds the home; its API is {address['url']}"
         return Check("supervisor", "ok", detail)
     except (OSError, ValueError, KeyError, TypeError):
@@ -126,7 +179,7 @@ def check_socket(patient: Patient) -> Check:
 
 
 def _holder(lock: Path) -> str:
-    written = lock.read_text(encoding="utf-8", errors="replace").strip()
+    written = read_text(lock).strip()
     pid: Any = written
     try:
         value = json.loads(written)

@@ -128,7 +128,8 @@ def check_sqlite(patient: Patient) -> Check:
     found = f"SQLite {sqlite3.sqlite_version}"
     try:
         with tempfile.TemporaryDirectory(dir=patient.standing, prefix=".agiraph-doctor-") as folder:
-            database = sqlite3.connect(Path(folder) / "trial.db")
+            trial = Path(folder) / "trial.db"
+            database = sqlite3.connect(trial)  # plain: in a new temporary folder
             try:
                 mode = database.execute("PRAGMA journal_mode=WAL").fetchone()[0]
                 database.execute("CREATE TABLE trial (x)")

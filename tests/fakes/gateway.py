@@ -47,8 +47,8 @@ from agiraph.messages import (
 )
 from agiraph.models import BUDGET, Agent, Deed, Event
 from agiraph.money import BudgetState
+from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
-from agiraph.storage.journal import replace_file
 from agiraph.triggers.book import Bounds
 from agiraph.turns import Usage
 from tests.fakes.line import FakeLine, arrived
@@ -244,7 +244,7 @@ class World:
         """Answer as the clock does, by its own desk, on the home's own files."""
         settings = self.line.config.triggers
         bounds = Bounds(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
-        shelf = Shelf(self.home, bounds, self.line.log)
+        shelf = Shelf(self.home, bounds, self.line.log, lambda event: None, lambda: 0.0)
         shelf.load()
         desk = Desk(shelf, self.line.config, lambda event: None)
         answer = desk.answer(arrived(body, HUMAN, to=CLOCK), self.line.clock.now())

@@ -16,7 +16,7 @@ from agiraph.messages import (
     StartChild,
     StopChild,
 )
-from agiraph.storage.journal import replace_file
+from agiraph.storage.files import replace_file
 from tests.fakes.gateway import AGENT, RUN, World, ask, refused
 from transport.errors import DeadlineExceeded
 

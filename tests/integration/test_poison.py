@@ -4,6 +4,7 @@ import os
 import signal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,14 +106,22 @@ def test_many_poisons_are_set_aside_before_their_receiver_is_given_up(house: Hou
     assert house.await_row("poison/many", state="ready")["restarts"] <= 9
 
 
+def too_deep() -> dict[str, Any]:
+    """Return what the bus carries and no log can hold."""
+    nested: dict[str, Any] = {}
+    for _ in range(300):
+        nested = {"in": nested}
+    return nested
+
+
 def test_a_report_that_kills_the_recorder_is_set_aside_and_all_others_are_written(
     tmp_path: Path,
 ) -> None:
     with running(tmp_path, PROBE_REAL="recorder") as house:
         pid = frozen(house, "recorder")
-        agents = ["a", "b", "x" * 300, "c", "d"]  # no file system takes so long a name
-        for agent in agents:
+        for agent in ("a", "b", "poison", "c", "d"):
             event = {"type": "agent.created", "agent_id": agent, "ts": 1.0, "entity": "coordinator"}
+            event["data"] = too_deep() if agent == "poison" else {}
             house.ask("recorder", "event.report", events=[event])
         os.kill(pid, signal.SIGCONT)
         until(lambda: told(house, DEAD, "recorder"), "the report is a dead letter")

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from agiraph.door.grants import Grant
 from agiraph.record import Record
-from agiraph.storage.journal import replace_bytes
+from agiraph.storage.files import read_bytes, replace_bytes
 
 TOKEN_PREFIX = "agd-"
 
@@ -99,7 +99,6 @@ class DoorTable:
             key=self._saved.key,
             doors=self._saved.doors if doors is None else doors,
         )
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         replace_bytes(self._path, saved.model_dump_json().encode(), 0o600)
         self._saved = saved
 
@@ -108,7 +107,7 @@ def _read(path: Path) -> tuple[_Saved, str]:
     """Return the file's contents, or none of its own making and what is wrong with it."""
     fresh = _Saved(key=secrets.token_hex(32))
     try:
-        saved = _Saved.model_validate(json.loads(path.read_bytes()))
+        saved = _Saved.model_validate(json.loads(read_bytes(path)))
         bytes.fromhex(saved.key)
     except FileNotFoundError:
         return fresh, ""

@@ -12,7 +12,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
-FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
+
+FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -55,8 +57,8 @@ class AuditFile:
         if self._fd is not None and not os.fstat(self._fd).st_nlink:
             self.close()
         if self._fd is None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._fd = os.open(self._path, FLAGS, 0o600)
+            make_folder(self._path.parent, 0o700)
+            self._fd = open_file(self._path, FLAGS)
             self._size = os.fstat(self._fd).st_size
         return self._fd
 
@@ -66,10 +68,10 @@ class AuditFile:
         for number in range(self._files - 1, 0, -1):
             older = self._numbered(number)
             newer = self._numbered(number - 1)
-            if newer.exists():
-                os.replace(newer, older)
+            if is_file(newer):
+                move(newer, older)
         if self._files == 1:
-            self._path.unlink(missing_ok=True)
+            remove_file(self._path)
 
     def _numbered(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.{number}") if number else self._path

@@ -13,7 +13,6 @@ def load_token(path: Path) -> str:
     token = (read_private(path) or b"").decode("ascii", "replace").strip()
     if len(token) >= TOKEN_BYTES and token.isascii():
         return token
-    path.unlink(missing_ok=True)
     return renew_token(path)
 
 

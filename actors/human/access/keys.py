@@ -20,6 +20,7 @@ from actors.human.access.private import read_private, write_private
 from agiraph.api import ApiError
 from agiraph.api.access import HOME_TOKEN, NewToken, Scope
 from agiraph.clock import Clock
+from agiraph.storage.files import move, status_of
 from agiraph.storage.home import Home
 
 TOKEN_MARK: Final = "agt_"
@@ -147,7 +148,8 @@ class Keys:
         noted = next((one for one in self.book.tokens if one.name == HOME_TOKEN), None)
         if noted is not None:
             return noted
-        made_at = self._home_path.stat().st_mtime
+        made = status_of(self._home_path)
+        made_at = made.st_mtime if made else 0.0
         return Token(
             name=HOME_TOKEN, scope="control", digest="", created_at=made_at, created_by=HOME_TOKEN
         )
@@ -260,7 +262,7 @@ def _read(path: Path, clock: Clock, log: Any) -> Book:
         return Book.model_validate(json.loads(data))
     except ValueError as error:
         aside = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
-        path.rename(aside)
+        move(path, aside)
         log.error(
             "every named token and session is void", moved=str(aside), reason=str(error)[:200]
         )

@@ -1,34 +1,20 @@
-"""Files that are for this user alone: written whole, mode 0600, never through a link."""
+"""Files that are for this user alone: mode 0600, in folders of mode 0700."""
 
-import os
 from pathlib import Path
 
-READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+from agiraph.storage.files import make_folder, read_bytes, replace_bytes, set_mode
 
 
 def read_private(path: Path) -> bytes | None:
-    """Return a file's bytes, None if there is none; a mode that lets others in is mended.
-
-    Raises OSError, also if `path` is a link.
-    """
+    """Return a file's bytes, None if there is none; its mode is mended. Raises OSError."""
     try:
-        fd = os.open(path, READ_FLAGS)
+        set_mode(path, 0o600)
+        return read_bytes(path)
     except FileNotFoundError:
         return None
-    with os.fdopen(fd, "rb") as file:
-        if os.fstat(fd).st_mode & 0o077:
-            os.fchmod(fd, 0o600)
-        return file.read()
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a new file beside `path` and move it there, synced; makes the folder, mode 0700."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, NEW_FLAGS, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    """Write a whole file in one step; makes the folder."""
+    make_folder(path.parent, 0o700)
+    replace_bytes(path, text.encode(), 0o600)

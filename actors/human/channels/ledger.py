@@ -5,7 +5,8 @@ from typing import Any
 
 from agiraph.channels.book import Book
 from agiraph.errors import Corrupt
-from agiraph.storage.journal import Journal, encode_record, replace_bytes
+from agiraph.storage.files import replace_bytes, status_of
+from agiraph.storage.journal import Journal, encode_record
 
 LONG = 2000
 """A journal of so many records becomes one when it is opened."""
@@ -19,7 +20,7 @@ class Ledger:
         self.book = Book()
         self._path = path
         self._journal: Journal | None = None
-        if path.exists():
+        if status_of(path) is not None:
             self._journal = self._opened()
 
     def _opened(self) -> Journal:

@@ -1,12 +1,11 @@
 """Answer links: where they lead, and the key of this home that signs them."""
 
-import os
 import secrets
 from pathlib import Path
 
+from actors.human.access.private import read_private, write_private
 from agiraph.channels.notice import Notice
 from agiraph.channels.signing import KEY_BYTES, answer_token, read_answer_token
-from agiraph.storage.journal import replace_bytes
 
 PATH = "/answer/"
 
@@ -42,13 +41,10 @@ class Links:
 
 def _load(path: Path) -> bytes:
     try:
-        key = bytes.fromhex(path.read_text())
-    except (FileNotFoundError, ValueError):
+        key = bytes.fromhex((read_private(path) or b"").decode())
+    except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
         key = secrets.token_bytes(KEY_BYTES)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        replace_bytes(path, key.hex().encode())
-    os.chmod(path, 0o600)
+        write_private(path, key.hex())
     return key

@@ -44,6 +44,7 @@ from agiraph.outside.telling import (
     task_in_words,
 )
 from agiraph.sandbox.wall import standing_wall
+from agiraph.storage.files import entries, is_file, is_folder, make_folder
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
@@ -149,7 +150,7 @@ class OutsideWork:
         if agent.preset.account == "door" and agent.preset.wire != "none":
             self._door = await self._opened_door()
         for folder in (home.outside, *(home.outside / name for name in agent.preset.folders)):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder, 0o700)
         prompt = prompt_for(task)
         if outside.starts or outside.untold:
             prompt = prompt_again(
@@ -186,8 +187,9 @@ class OutsideWork:
     def _readable(self) -> tuple[Path, ...]:
         """Return the folders beyond its own that it may read: the input, what was published."""
         given = self._worker.args.input_dir
-        published = self._worker.run_home.nodes.glob("*/published")
-        return (*([Path(given)] if given else []), *published)
+        nodes = self._worker.run_home.nodes
+        published = (nodes / one.name / "published" for one in entries(nodes))
+        return (*([Path(given)] if given else []), *filter(is_folder, published))
 
     def _why_again(self) -> str:
         if self._outside.is_running:
@@ -272,7 +274,7 @@ class OutsideWork:
         """Publish what it has left. A result that is refused is told to it, as any failure."""
         if reason := failure_in(result):
             raise GiveUp(f"{self._agent.name} says that it could not do it: {reason}")
-        if not (self._exchange.text(RESULT) or (self._home.published / RESULT).exists()):
+        if not (self._exchange.text(RESULT) or is_file(self._home.published / RESULT)):
             self._exchange.write(RESULT, f"{result}\n")
         self._exchange.lay_beside(self._home.path)
         now = self._worker.runtime.clock.now

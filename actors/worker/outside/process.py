@@ -21,6 +21,7 @@ import psutil
 from actors.processes import descendants, kill_all
 from agiraph.outside import warden
 from agiraph.outside.text import Decoder
+from agiraph.storage.files import is_folder, make_folder, read_bytes, remove_tree
 
 ROOT = str(Path(warden.__file__).parents[2])
 MARK = "AGIRAPH_WARDEN"
@@ -70,7 +71,7 @@ class AgentProcess:
         `folder` is where its warden says who it is. Raises OSError or ValueError if it cannot be.
         """
         forget(folder)
-        folder.mkdir(parents=True, mode=0o700)
+        make_folder(folder, 0o700)
         read_fd, write_fd = os.pipe()
         try:
             process, transport = await _subprocess(
@@ -138,7 +139,7 @@ class AgentProcess:
         await asyncio.wait([self._gone])
         await asyncio.wait([self._complaints], timeout=LAST_WORDS_SECONDS)
         try:
-            ended = json.loads((self._folder / warden.ENDED).read_bytes())
+            ended = json.loads(read_bytes(self._folder / warden.ENDED))
         except (OSError, ValueError):  # its warden was killed, and it with it
             return -signal.SIGKILL
         return int(ended["exit_code"])
@@ -232,11 +233,9 @@ def forget(folder: Path) -> None:
     """Remove what a warden left, and kill it if it still lives."""
     for process in _living(folder):
         kill_all([*descendants(process.pid), process])
-    if folder.is_dir():
+    if is_folder(folder):
         kill_all(_strays(folder))
-        for path in folder.iterdir():
-            path.unlink(missing_ok=True)
-        folder.rmdir()
+        remove_tree(folder)
 
 
 def _living(folder: Path) -> list[psutil.Process]:
@@ -264,7 +263,7 @@ def _strays(folder: Path) -> list[psutil.Process]:
 
 def _identity(folder: Path) -> dict[str, int] | None:
     try:
-        identity: dict[str, int] = json.loads((folder / warden.IDENTITY).read_bytes())
+        identity: dict[str, int] = json.loads(read_bytes(folder / warden.IDENTITY))
     except (OSError, ValueError):
         return None
     return identity

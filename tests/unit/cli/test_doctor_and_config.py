@@ -30,9 +30,9 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     names = [check["name"] for check in told["checks"]]
     assert names == [
         "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
-        "home", "privacy", "settings", "approvals", "supervisor", "processes", "socket path",
-        "sandbox", "models", "outside agents", "tool servers", "web search", "web pages",
-        "channels", "traces",
+        "home", "privacy", "files", "settings", "approvals", "supervisor", "processes",
+        "socket path", "sandbox", "models", "outside agents", "tool servers", "web search",
+        "web pages", "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
 
@@ -96,6 +96,20 @@ def test_what_others_can_read_of_a_home_is_named(tmp_path: Path) -> None:
     assert (check.status, check.advice) == ("fail", f"chmod go-rwx {system}")
     system.chmod(0o700)
     assert checks(tmp_path)["privacy"].status == "ok"
+
+
+def test_what_services_would_not_open_in_an_agents_home_is_named(tmp_path: Path) -> None:
+    agent = Home(tmp_path).agent("survey-1")
+    run = agent.run("r1")
+    run.messages.mkdir(parents=True)
+    assert checks(tmp_path)["files"].status == "ok"
+    (run.messages / ".journal.jsonl").mkdir()
+    run.nodes.symlink_to(tmp_path)
+    agent.events.symlink_to("/etc/hostname")
+    found = checks(tmp_path)["files"]
+    assert found.status == "fail"
+    for path in (run.messages / ".journal.jsonl", run.nodes, agent.events):
+        assert str(path) in found.detail
 
 
 def test_a_tool_server_says_why_it_cannot_be_started(tmp_path: Path) -> None:

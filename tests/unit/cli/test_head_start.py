@@ -101,3 +101,22 @@ def _words(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+@pytest.mark.parametrize("odd", ["link", "pipe", "folder"])
+def test_an_address_that_is_no_file_is_nobodys_and_is_not_waited_for(
+    tmp_path: Path, odd: str
+) -> None:
+    (tmp_path / "human").mkdir()
+    address = tmp_path / "human" / "address.json"
+    if odd == "link":
+        (tmp_path / "elsewhere").write_text(f'{{"pid": {os.getpid()}}}')
+        address.symlink_to(tmp_path / "elsewhere")
+    elif odd == "pipe":
+        os.mkfifo(address)
+    else:
+        address.mkdir()
+    assert not head_start._is_served(str(tmp_path))
+    address.rmdir() if odd == "folder" else address.unlink()
+    address.write_text(f'{{"pid": {os.getpid()}}}')
+    assert head_start._is_served(str(tmp_path))

@@ -277,3 +277,23 @@ def test_damaged_triggers_are_told_and_left_as_they_are(tmp_path: Path) -> None:
 
     house = living(tmp_path, story)
     assert house.home.triggers.read_text() == "{ not JSON"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_an_agent_whose_triggers_are_no_file_is_set_aside_alone(tmp_path: Path, kind: str) -> None:
+    async def story(house: House) -> None:
+        await house.kill()
+        triggers = house.home.triggers
+        triggers.unlink(missing_ok=True)
+        if kind == "folder":
+            triggers.mkdir()
+        else:
+            triggers.symlink_to("/etc/hostname")
+        house.start()
+        answer = await house.ask(ListTriggers(agent=ADA))
+        assert isinstance(answer, RefusedReply)
+        assert str(triggers) in answer.reason
+        triggers.rename(triggers.with_name("away"))
+        assert isinstance(await house.ask(ListTriggers(agent=ADA)), TriggerTable)
+
+    living(tmp_path, story)

@@ -1,6 +1,7 @@
 """Paging a growing log: by line, from anywhere, only what is whole."""
 
 import json
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from actors.event_log import LOOKED_AT, STRIDE, EventLog
 from agiraph.event_filter import EventFilter
+from agiraph.storage.files import remove_tree
 
 
 def write(path: Path, first: int, count: int) -> None:
@@ -89,3 +91,22 @@ def test_what_is_remembered_is_what_stands_there(steps: list[tuple[int, int, int
             count += grown
             after = max(0, count - back)
             assert log.page(after, limit) == EventLog(path).page(after, limit)
+
+
+@pytest.mark.parametrize("odd", ["link", "folder", "pipe"])
+def test_what_is_no_file_of_ours_counts_as_no_log_until_one_is_there(
+    tmp_path: Path, odd: str
+) -> None:
+    write(tmp_path / "other", 1, 3)
+    path = tmp_path / "log"
+    if odd == "link":
+        path.symlink_to("other")
+    elif odd == "pipe":
+        os.mkfifo(path)
+    else:
+        (path / "inside").mkdir(parents=True)
+    log = EventLog(path)
+    assert (log.page(0, 10), log.last()) == ([], 0)
+    remove_tree(path)
+    write(path, 1, 2)
+    assert (seqs(log, 0, 10), log.last()) == ([1, 2], 2)

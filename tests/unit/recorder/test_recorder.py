@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,60 @@ def test_a_damaged_log_of_one_agent_does_not_stop_the_others(home: Home) -> None
     assert "broken-1" in log.lines[0]
     aside = next(damaged.parent.glob("events.jsonl.corrupt-*"))
     assert aside.read_text() == "rubbish\nmore rubbish\n"
+
+
+def put_in_place(path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else path.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "device", "pipe"])
+def test_an_agent_whose_log_is_no_file_is_set_aside_alone_until_it_is_mended(
+    home: Home, kind: str
+) -> None:
+    log = SilentLog()
+    odd = home.agent("odd-1").events
+    put_in_place(odd, kind)
+    recorder = Recorder(home, log, now=lambda: 7.0)
+    batch = [arrived(report("a", "b", agent="odd-1"), "x"), arrived(report("c"), "x")]
+    assert [event.type for event in recorder.record(batch)] == ["c"]
+    assert "odd-1" in log.lines[0]
+    odd.rename(odd.with_name("away"))
+    new = recorder.record([arrived(report("d", agent="odd-1"), "y")])
+    recorder.close()
+    assert [(event.type, event.data.get("lost")) for event in new] == [
+        ("agent.set_aside", 2),
+        ("d", None),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "device", "pipe"])
+def test_a_message_log_that_was_put_there_by_somebody_else_is_not_read_and_is_told(
+    home: Home, kind: str, tmp_path: Path
+) -> None:
+    messages = home.agent("survey-abc123").run("r1").messages
+    secret = messages / "elsewhere"
+    put_in_place(messages / JOURNAL, kind)
+    secret.write_text("no newline, and secret")
+    recorder = Recorder(home, SilentLog())
+    sent = arrived(
+        text("Hello", "Alice", "Bob"),
+        "survey-abc123/alice-0",
+        to="survey-abc123/bob-1",
+        is_tap=True,
+    )
+    assert recorder.record([sent]) == []
+    [told] = recorder.record([arrived(report("b"), "y")])[:1]
+    recorder.close()
+    assert told.type == "agent.set_aside"
+    assert str(messages / JOURNAL) in told.data["reason"]
+    assert secret.read_text() == "no newline, and secret"
+    assert not list(messages.glob("*.corrupt-*"))
 
 
 def text(content: str, sender: str, to: str, **names: str) -> Text:

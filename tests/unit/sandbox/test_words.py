@@ -11,6 +11,7 @@ from agiraph.sandbox.mounts import mounts_of
 from agiraph.sandbox.probe import Found
 from agiraph.sandbox.toolchain import toolchain
 from agiraph.sandbox.wall import Wall
+from agiraph.storage.home import plan_copy
 from tests.unit.scopes.house import MINE, OTHER, House, build
 
 WORKS = Found("/usr/bin/bwrap")
@@ -36,9 +37,16 @@ def test_a_worker_is_shown_its_own_and_what_is_published(house: House) -> None:
     assert writable == {house.node.scratch, me.notebook, me.memory, me.identity}
     readable = {mount.path for mount in mounts if not mount.is_writable}
     assert readable == {
-        *(house.run.plan, house.run.output, house.run.messages),
+        *(house.run.plan, house.run.messages),
         *(house.run.node(MINE).path, house.run.node(OTHER).published, me.path),
     }
+
+
+def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(house: House) -> None:
+    sources = {mount.path: mount.shown for mount in mounts_of(house.worker())}
+    assert sources[house.run.plan] == plan_copy(house.run.path)
+    in_root = {path for path in sources if path.parent == house.run.path}
+    assert in_root == {house.run.plan, house.run.messages}
 
 
 def test_a_coordinator_is_shown_its_run_and_its_memory(house: House) -> None:
@@ -86,6 +94,16 @@ def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
     )
     words = Wall(settings(input="write"), WORKS).around(["true"], scope)
     assert house.input_dir in shown(words, "--bind-try")
+
+
+def test_of_an_input_that_may_be_written_what_makes_git_run_programs_may_not(house: House) -> None:
+    git = house.input_dir / ".git"
+    (git / "hooks").mkdir(parents=True)
+    (git / "config").touch()
+    words = Wall(settings(input="write"), WORKS).around(["true"], house.worker())
+    assert {house.input_dir, git} <= set(shown(words, "--bind-try"))
+    assert {git / "config", git / "hooks"} <= set(shown(words, "--ro-bind-try"))
+    assert words.index(str(git)) < words.index(str(git / "config"))
 
 
 def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agiraph.ids import WorkerId
 from agiraph.scopes.scope import Scope
-from agiraph.storage.home import AgentHome, NodeHome, RunHome
+from agiraph.storage.home import AgentHome, NodeHome, RunHome, plan_copy
 
 MINE = "mine-writer-aaaaaa"
 OTHER = "other-analyst-bbbbbb"
@@ -46,7 +46,7 @@ def build(root: Path) -> House:
         for file in (home.identity, home.memory, home.notebook, home.conversation):
             _write(root, file)
     for file in (
-        *(run.plan, run.output, run.journal, run.messages / "0001_a_to_b.md"),
+        *(run.plan, plan_copy(run.path), run.output, run.journal, run.messages / "0001_a_to_b.md"),
         *(agent.soul, agent.goal, agent.memory_file, agent.memory / "index.md"),
         *(agent.conversation, agent.events, agent.record, agent.run("r0").plan),
         *(root / "files" / "table.csv", root / "system" / "token"),

@@ -1,7 +1,6 @@
 """Publishing: what stands in scratch/ goes to published/, whenever the process dies."""
 
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from agiraph.errors import InvalidInput
 from agiraph.scopes.publishing import publish_files
+from agiraph.storage import files
 from agiraph.storage.home import NodeHome
 
 FILES = {"a.md": b"A", "sub/b.md": b"B", "sub/deep/c d.bin": b"\0C"}
@@ -68,9 +68,8 @@ def test_a_crash_anywhere_is_made_good(
         return step
 
     with monkeypatch.context() as patch:
-        for name in ("replace", "chmod"):
-            patch.setattr(f"agiraph.scopes.publishing.os.{name}", dying(getattr(os, name)))
-        patch.setattr("agiraph.scopes.publishing.shutil.copyfile", dying(shutil.copyfile))
+        for act in (files.move, files.copy_file, files.remove_file, files.set_mode):
+            patch.setattr(f"agiraph.scopes.publishing.{act.__name__}", dying(act))
         try:
             publish_files(node)
         except KeyboardInterrupt:
@@ -108,7 +107,7 @@ def test_a_folder_that_became_a_link_is_refused(tmp_path: Path, name: str) -> No
     (elsewhere / "x").write_text("x")
     node.path.mkdir()
     (node.path / name).symlink_to(elsewhere)
-    with pytest.raises(InvalidInput, match=f"{name}/ is a link"):
+    with pytest.raises(InvalidInput, match=f"{name}/ is a symbolic link"):
         publish_files(node)
     assert (elsewhere / "x").exists()
 
@@ -118,7 +117,7 @@ def test_a_link_inside_published_leads_nothing_out(node: NodeHome, tmp_path: Pat
     elsewhere.mkdir()
     node.published.mkdir()
     (node.published / "sub").symlink_to(elsewhere)
-    with pytest.raises(InvalidInput, match="leads elsewhere"):
+    with pytest.raises(InvalidInput, match="sub is a symbolic link"):
         publish_files(node)
     assert not list(elsewhere.rglob("*.md"))
 

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from agiraph.storage import home
-from agiraph.storage.home import Home, default_home
+from agiraph.storage.home import Home, default_home, plan_copy
 
 
 def test_the_home_is_the_named_one_or_in_the_users_folder(tmp_path: Path) -> None:
@@ -28,6 +28,15 @@ def test_the_layout_is_the_documented_one() -> None:
     assert str(node.refs) == "/h/agents/a/runs/r/nodes/n-w-1/_refs.json"
     assert str(node.published) == "/h/agents/a/runs/r/nodes/n-w-1/published"
     assert str(worker.notebook) == "/h/agents/a/runs/r/workers/ada-1/notebook.md"
+
+
+def test_what_only_the_runtime_may_write_stands_outside_the_runs_folder() -> None:
+    agent = Home(Path("/h")).agent("a")
+    run = agent.run("r").path
+    for path in (agent.snapshot("r"), plan_copy(run)):
+        assert path.is_relative_to(agent.path)
+        assert not path.is_relative_to(agent.runs)
+        assert not path.is_relative_to(agent.memory)
 
 
 def test_no_two_things_stand_in_one_place() -> None:

@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 
 from agiraph.errors import Corrupt
-from agiraph.storage.journal import (
-    Journal,
-    Mark,
-    encode_record,
-    read_journal,
-    replace_file,
-    split_records,
-)
+from agiraph.storage.files import replace_file
+from agiraph.storage.journal import Journal, Mark, encode_record, read_journal, split_records
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ MARK = Mark(FEWEST_RECORDS, 90, "end")
 
 
 def snapshots(folder: Path, fold: int = 1) -> Snapshots[list[int]]:
-    return Snapshots(folder / "journal.jsonl", NUMBERS, fold)
+    return Snapshots(folder / "journal.jsonl.snapshot", NUMBERS, fold)
 
 
 def test_what_was_kept_is_loaded(tmp_path: Path) -> None:
@@ -62,11 +62,12 @@ def test_a_snapshot_of_another_shape_or_meaning_counts_as_none(tmp_path: Path) -
     snapshots(tmp_path).keep_if_due(MARK, [1, 2])
     assert snapshots(tmp_path, fold=2).load() is None
     words: TypeAdapter[list[str]] = TypeAdapter(list[str])
-    assert Snapshots(tmp_path / "journal.jsonl", words, 1).load() is None
+    assert Snapshots(tmp_path / "journal.jsonl.snapshot", words, 1).load() is None
 
 
 def test_a_snapshot_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
-    kept = snapshots(tmp_path / "missing")
+    (tmp_path / "no-folder").touch()
+    kept = snapshots(tmp_path / "no-folder")
     kept.keep_if_due(MARK, [1])
     assert kept.load() is None
 

@@ -95,3 +95,22 @@ def test_a_state_that_cannot_be_read_is_refused_with_what_to_do(
     home.system.tracing.write_text("[1]")
     with pytest.raises(Corrupt, match="delete it to begin anew"):
         tracer(home, collector)
+
+
+def test_what_is_no_agents_folder_is_passed_over_and_told_once(
+    home: Home, collector: Collector
+) -> None:
+    write(home, team(), 1, 8)
+    (home.path / "elsewhere").mkdir()
+    (home.agents / "link").symlink_to(home.path / "elsewhere")
+    (home.agents / "file").touch()
+    home.agent("odd").events.mkdir(parents=True)
+    log = SilentLog()
+    one = Tracer(home, collector.send, log, with_content=False, since=0)
+    assert asyncio.run(one.round())
+    assert asyncio.run(one.round())
+    assert collector.spans
+    assert [line for line in log.lines if "passed over" in line] == [
+        "no folder of an agent, passed over {'name': 'file', 'kind': 'file'}",
+        "no folder of an agent, passed over {'name': 'link', 'kind': 'link'}",
+    ]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agiraph.errors import Refused
+from agiraph.storage.files import UnsafeFile, remove_tree
 from agiraph.worktrees.git import Git, GitFailed
 from agiraph.worktrees.merging import MergeConflict
 from agiraph.worktrees.names import FOLDER, PATCH
-from agiraph.worktrees.removing import remove_tree
 from agiraph.worktrees.source import NotUsable
 from agiraph.worktrees.worktree import FOLDED, READY, Committed, Worktree
 from tests.unit.worktrees.checkout import RUN, Checkout, needs_git
@@ -250,6 +250,94 @@ def test_no_file_of_a_worktree_makes_git_run_a_program(checkout: Checkout) -> No
         assert not proof.exists()
         assert "inner" not in checkout.git("ls-tree", "-r", "--name-only", RESULT)
         assert "+changed" in (tree.path.parent / PATCH).read_text()
+
+    run(work)
+
+
+@pytest.mark.parametrize("form", ["folder", "file"])
+def test_a_worktree_that_poses_as_another_repository_makes_git_run_nothing(
+    checkout: Checkout, form: str
+) -> None:
+    """Its own `.git` is a model's file like all others: what it says is never asked."""
+
+    async def work() -> None:
+        proof, victim = checkout.root / "proof", checkout.root / "victim"
+        victim.mkdir()
+        checkout.write({"a.txt": "of the result\n"})
+        tree = await checkout.worktree("ada")
+        await tree.make()
+        (tree.path / ".git").unlink()
+        hidden = tree.path if form == "folder" else tree.path.parent / "hidden"
+        hidden.mkdir(exist_ok=True)
+        checkout.git("init", "-q", at=hidden)
+        if form == "file":
+            (tree.path / ".git").write_text(f"gitdir: {hidden}/.git\n")
+        evil = f"touch {proof}; cat"
+        for key in (
+            *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass"),
+            *("filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv"),
+            *("diff.x.command", "merge.x.driver", "diff.external", "gpg.program", "alias.ls-files"),
+        ):
+            checkout.git("config", key, evil, at=hidden)
+        checkout.git("config", "core.worktree", str(victim), at=hidden)
+        checkout.git("config", "commit.gpgSign", "true", at=hidden)
+        hooks = hidden / ".git" / "hooks"
+        hooks.mkdir(exist_ok=True)
+        for hook in ("post-checkout", "reference-transaction", "post-index-change", "pre-commit"):
+            (hooks / hook).write_text(f"#!/bin/sh\ntouch {proof}\n")
+            (hooks / hook).chmod(0o755)
+        (tree.path / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+        (tree.path / "a.txt").write_text("changed\n")
+        commit = committed(await tree.commit("ada"))
+        await tree.fold_in()
+        await tree.write_patch(commit)
+        assert checkout.git("show", f"{commit}:a.txt", at=checkout.repository().path) == "changed"
+        assert not proof.exists()
+        assert os.listdir(victim) == []
+        checkout.git("status", at=hidden)
+        assert proof.exists(), "the trap itself does not work"
+        proof.unlink()
+        await tree.remove()
+        assert not proof.exists()
+
+    run(work)
+
+
+def test_no_worktree_is_made_behind_a_link(checkout: Checkout) -> None:
+    async def work() -> None:
+        tree = await checkout.worktree("ada")
+        elsewhere = checkout.root / "elsewhere"
+        elsewhere.mkdir()
+        scratch = tree.path.parent
+        scratch.rmdir()
+        scratch.symlink_to(elsewhere)
+        with pytest.raises(UnsafeFile, match="scratch is a symbolic link"):
+            await tree.make()
+        assert os.listdir(elsewhere) == []
+
+    run(work)
+
+
+def test_a_patch_is_written_in_the_place_of_what_stands_there_not_through_it(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agiraph.worktrees.worktree.PATCH_BYTES", 200)
+
+    async def work() -> None:
+        tree = await checkout.worktree("ada")
+        await tree.make()
+        (tree.path / "a.txt").write_text("changed\n" * 100)
+        commit = committed(await tree.commit("ada"))
+        patch, secret = tree.path.parent / PATCH, checkout.root / "secret"
+        secret.write_text("secret")
+        patch.symlink_to(secret)
+        await tree.write_patch(commit)
+        patch.unlink()
+        os.mkfifo(patch)
+        await tree.write_patch(commit)
+        text = patch.read_text()
+        assert text[200:] == f"\n[cut off here; all of it: branch {tree.order.branch}]\n"
+        assert secret.read_text() == "secret"
 
     run(work)
 

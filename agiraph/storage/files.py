@@ -1,0 +1,529 @@
+"""Files: the one way to open, replace, create, list and remove what stands in a home.
+
+The commands of a model write into some folders of a home, so whatever stands there may have been
+put there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
+
+1. A path is walked from the root, each folder opened relative to the one before it. No component
+   may be a link, so nothing can be exchanged between a check and an opening. (`Home` resolves its
+   own path once; links above a home are the person's business.)
+2. Only regular files of this user are opened, and opening never waits: no pipe, socket or device.
+3. What is written in place has exactly one name: a second one (a hard link) could be anybody's.
+4. New content goes into a new file with a random name (O_EXCL), is synced and renamed, and the
+   folder is synced: readers see the old content or the new one, also after a power cut.
+5. A read has a bound.
+
+What breaks a rule raises `UnsafeFile`, which is an OSError: who can do without the file treats it
+as one that cannot be read. Files that the person alone writes (settings, prompts, input) may be
+links and are opened plainly; each such place says so (`tests/openings.py`).
+"""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_SHOWN: Final = 1024 * 1024
+MOST_ENTRIES: Final = 100_000
+MOST_LEVELS: Final = 100
+AT_ONCE: Final = 1000
+PART_SUFFIX: Final = ".part"
+
+_PATH_ONLY: Final = getattr(os, "O_PATH", os.O_RDONLY)  # macOS has none: folders must be readable
+_FOLDER: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEP: Final = _PATH_ONLY | _FOLDER
+_FILE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_TRUNC
+
+_ODD: Final = {
+    errno.ELOOP: "is a symbolic link",
+    errno.ENOTDIR: "is no folder",
+    errno.EISDIR: "is a folder where a file belongs",
+    errno.ENXIO: "is no regular file",
+}
+
+Kind = Literal["file", "folder", "link", "other"]
+_ODD_KINDS: Final = {"folder": errno.EISDIR, "link": errno.ELOOP, "other": errno.ENXIO}
+
+
+class UnsafeFile(OSError):
+    """Something in a home is not what Agiraph put there; `filename` names it."""
+
+    def __str__(self) -> str:
+        """Return the place and what is wrong with it."""
+        return f"{self.filename} {self.strerror}"
+
+
+_WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+def is_about_place(error: OSError) -> bool:
+    """Whether an error is about the place that was opened, not about the disk or the process.
+
+    A process that serves many agents then goes on without this one.
+    """
+    return error.errno not in _WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder: what it is, its size in bytes and its time of change (Unix)."""
+
+    name: str
+    kind: Kind
+    size: int
+    changed_at: float
+
+    @classmethod
+    def of(cls, name: str, status: os.stat_result) -> "Entry":
+        """Describe the thing called `name`, which is no followed link."""
+        return cls(name, kind_of(status), status.st_size, status.st_mtime)
+
+
+def kind_of(status: os.stat_result) -> Kind:
+    """Return what a status is the status of."""
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+@contextmanager
+def folder_of(path: Path, *, make: bool = False) -> Iterator[int]:
+    """Yield a descriptor of the folder that holds `path`, for `dir_fd`; `make` it if missing.
+
+    Raises UnsafeFile if a component is a link or no folder, else OSError.
+    """
+    if path.name in ("", ".."):
+        raise UnsafeFile(errno.EINVAL, "names nothing in a folder", str(path))
+    fd = _walk(path.parent, make)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _walk(folder: Path, make: bool) -> int:
+    """Return a descriptor of a folder, which serves as `dir_fd` and for nothing else."""
+    root, *parts = folder.absolute().parts
+    if ".." in parts:
+        raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
+    fd = os.open(root, _STEP)
+    for number, part in enumerate(parts, start=1):
+        try:
+            inner = os.open(part, _STEP, dir_fd=fd)
+        except OSError:
+            inner = _step(part, fd, os.path.join(root, *parts[:number]), make)
+        finally:
+            os.close(fd)
+        fd = inner
+    return fd
+
+
+def _step(part: str, fd: int, place: str, make: bool) -> int:
+    try:
+        return os.open(part, _STEP, dir_fd=fd)
+    except FileNotFoundError as missing:
+        if not make:
+            raise _placed(missing, place) from None
+    except OSError as error:
+        raise _told(error, part, fd, place) from None
+    with suppress(FileExistsError):  # another process made it at this moment
+        os.mkdir(part, dir_fd=fd)
+    return _step(part, fd, place, make=False)
+
+
+def _placed(error: OSError, place: str) -> OSError:
+    """Return an error that names the whole path: by descriptor, only the last name is known."""
+    return type(error)(error.errno, error.strerror, place)
+
+
+def _told(error: OSError, name: str, fd: int, place: str) -> OSError:
+    """Return the error to raise for a name that could not be opened."""
+    number = error.errno or 0
+    if number == errno.ENOTDIR and _is_link(name, fd):
+        number = errno.ELOOP
+    if number in _ODD:
+        return UnsafeFile(number, _ODD[number], place)
+    return _placed(error, place)
+
+
+def _is_link(name: str, fd: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def open_file(
+    path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, anyones: bool = False
+) -> int:
+    """Open a regular file of ours and return its descriptor; with O_CREAT its folders are made.
+
+    `anyones`: it may belong to another user (a person's input). Raises UnsafeFile, OSError.
+    """
+    with folder_of(path, make=bool(flags & os.O_CREAT)) as folder:
+        try:
+            # Not O_TRUNC: it is cut only when it is known to be a file that we may write.
+            fd = os.open(path.name, (flags & ~os.O_TRUNC) | _FILE, mode, dir_fd=folder)
+        except OSError as error:
+            raise _told(error, path.name, folder, str(path)) from None
+    try:
+        _refuse_unless_plain(os.fstat(fd), path, bool(flags & _WRITING), anyones)
+        if flags & os.O_TRUNC:
+            os.ftruncate(fd, 0)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _refuse_unless_plain(
+    status: os.stat_result, path: Path, is_written: bool, anyones: bool
+) -> None:
+    odd = _ODD_KINDS.get(kind_of(status))
+    if odd is not None:
+        raise UnsafeFile(odd, _ODD[odd], str(path))
+    if status.st_uid != os.geteuid() and not anyones:
+        raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
+    if is_written and status.st_nlink > 1:
+        raise UnsafeFile(errno.EMLINK, f"has {status.st_nlink} names (hard links)", str(path))
+
+
+def read_bytes(path: Path, most: int = MOST_BYTES, *, anyones: bool = False) -> bytes:
+    """Return a whole file; UnsafeFile if it is larger than `most` bytes, else as `open_file`."""
+    data, size = read_part(path, 0, most + 1, anyones=anyones)
+    if len(data) > most:
+        raise UnsafeFile(errno.EFBIG, f"has {size} bytes, more than {most}", str(path))
+    return data
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """Return a whole file as text, what is no UTF-8 replaced; errors as `read_bytes`."""
+    return read_bytes(path, most).decode("utf-8", "replace")
+
+
+def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
+    """Return the beginning of a text that is only shown, `most` bytes of it.
+
+    "" if there is none, or if what stands there is not safe to read. NUL characters are left out:
+    a file that was made long without being written is full of them.
+    """
+    try:
+        return read_part(path, 0, most)[0].replace(b"\0", b"").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> tuple[bytes, int]:
+    """Return up to `most` bytes from `offset` on, and the file's size; errors as `open_file`."""
+    with _closing(open_file(path, anyones=anyones)) as fd:
+        size = os.fstat(fd).st_size
+        return read_descriptor(fd, offset, most), size
+
+
+def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
+    """Return up to `most` bytes (None: all) that stand behind `offset` in an open file."""
+    pieces: list[bytes] = []
+    left = most
+    while left is None or left > 0:
+        piece = os.pread(fd, 1 << 24 if left is None else min(left, 1 << 24), offset)
+        if not piece:
+            break
+        pieces.append(piece)
+        offset += len(piece)
+        left = None if left is None else left - len(piece)
+    return b"".join(pieces)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a whole file in one step, its folders too; readers see the old one or the new one."""
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a whole file in one step, as `replace_file`; `mode` is before the umask.
+
+    A link in its place is replaced, not followed; a folder is renamed to `{name}.folder-...`.
+    Raises UnsafeFile if the way there is not safe, OSError.
+    """
+    with new_file(path, mode) as fd:
+        write_all(fd, data)
+
+
+@contextmanager
+def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
+    """Yield a descriptor whose content becomes the file `path` when the block ends well."""
+    with folder_of(path, make=True) as folder:
+        part = f".{secrets.token_hex(8)}{PART_SUFFIX}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+        fd = os.open(part, flags, mode, dir_fd=folder)
+        try:
+            try:
+                yield fd
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            _put(part, path, folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part, dir_fd=folder)
+            raise
+        _sync(folder)
+
+
+def _put(part: str, path: Path, folder: int) -> None:
+    try:
+        os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except IsADirectoryError:
+        aside = f"{path.name}.folder-{secrets.token_hex(4)}"
+        os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise _told(error, path.name, folder, str(path)) from None
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write every byte to a descriptor."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def is_part(name: str) -> bool:
+    """Whether a name is one that `new_file` gives a file which is not whole yet."""
+    return name.startswith(".") and name.endswith(PART_SUFFIX) and len(name) == 22
+
+
+def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
+    """Copy a file of a home into a new file in the place of `target`."""
+    with _closing(open_file(source)) as fd, new_file(target, mode) as new:
+        offset = 0
+        while piece := os.pread(fd, 1 << 20, offset):
+            write_all(new, piece)
+            offset += len(piece)
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, as far as they are missing; UnsafeFile, OSError."""
+    with folder_of(path, make=True) as above:
+        try:
+            os.mkdir(path.name, mode, dir_fd=above)
+        except FileExistsError:
+            os.close(_step(path.name, above, str(path), make=False))
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder that this user alone may enter, or close one of ours; UnsafeFile, OSError."""
+    make_folder(path, 0o700)
+    with _closing(_walk(path, make=False)) as fd:
+        status = os.fstat(fd)
+        if status.st_uid != os.geteuid():
+            raise UnsafeFile(errno.EPERM, f"belongs to user {status.st_uid}", str(path))
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            _close_to_others(fd)
+
+
+def _close_to_others(folder: int) -> None:
+    """Let this user, and nobody else, list, change and enter a folder that is open by path."""
+    os.chmod(_place_of(folder), stat.S_IRWXU)
+
+
+def _place_of(fd: int) -> int | str:
+    """Return what stands for a descriptor that is open by path alone, where it has no fchmod."""
+    return f"/proc/self/fd/{fd}" if _PATH_ONLY else fd  # leads to what is open, no further
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on disk."""
+    with _closing(_walk(path, make=False)) as fd:
+        _sync(fd)
+
+
+def _listable(folder: int) -> int:
+    """Open a folder that is open by path alone, to list or sync it."""
+    return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)
+
+
+def _sync(folder: int) -> None:
+    with _closing(_listable(folder)) as fd:
+        os.fsync(fd)
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """Return the status of what stands at `path`, a link's own; None if nothing does.
+
+    Raises UnsafeFile if the way to it leads over a link.
+    """
+    try:
+        with folder_of(path) as folder:
+            return os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file stands at `path`, reached without any link."""
+    return _has_kind(path, "file")
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands at `path`, reached without any link."""
+    return _has_kind(path, "folder")
+
+
+def _has_kind(path: Path, kind: Kind) -> bool:
+    try:
+        status = status_of(path)
+    except OSError:
+        return False
+    return status is not None and kind_of(status) == kind
+
+
+def entries(path: Path, most: int = MOST_ENTRIES) -> list[Entry]:
+    """Return what stands in a folder, sorted by name; of more than `most` names, any `most`.
+
+    Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
+    """
+    with _closing(_walk(path, make=False)) as fd:
+        return sorted(scan(fd, most), key=lambda entry: entry.name)
+
+
+def open_folder(path: Path) -> int:
+    """Return a descriptor of a folder, which can be listed by `scan`; UnsafeFile, OSError."""
+    with _closing(_walk(path, make=False)) as fd:
+        return _listable(fd)
+
+
+def scan(fd: int, most: int) -> list[Entry]:
+    """Return what stands in an open folder, in no order; of more than `most` names, any `most`."""
+    found: list[Entry] = []
+    with _closing(_listable(fd)) as listed, os.scandir(listed) as names:
+        for name in names:
+            if len(found) >= most:
+                break
+            with suppress(FileNotFoundError):
+                found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
+    return found
+
+
+def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Entry]]:
+    """Return every regular file below a folder with its path relative to it, sorted; no links.
+
+    Files that are not whole yet are left out, and whatever stands behind the first `most` names or
+    more than MOST_LEVELS folders deep.
+    """
+    found: list[tuple[Path, Entry]] = []
+    with _closing(_walk(path, make=False)) as fd:
+        _gather(fd, Path(), most, found)
+    return sorted(found, key=lambda one: one[0])
+
+
+def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, Entry]]) -> int:
+    """Find what is below an open folder; return what is left of `most`."""
+    here = scan(fd, most)
+    most -= len(here)
+    for entry in here:
+        if entry.kind == "file" and not is_part(entry.name):
+            found.append((folder / entry.name, entry))
+        elif entry.kind == "folder" and most > 0 and len(folder.parts) < MOST_LEVELS:
+            try:
+                inner = os.open(entry.name, _STEP, dir_fd=fd)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # it was removed or exchanged since it was listed
+            with _closing(inner):
+                most = _gather(inner, folder / entry.name, most, found)
+    return most
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file, or a link as such; nothing happens if there is none."""
+    with suppress(FileNotFoundError), folder_of(path) as folder:
+        os.unlink(path.name, dir_fd=folder)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all that is in it, or a file; links are removed, never followed.
+
+    What was made unwritable goes too, and folders within folders of any depth. Raises UnsafeFile,
+    OSError; nothing happens if there is none.
+    """
+    with suppress(FileNotFoundError), folder_of(path) as above:
+        try:
+            _remove(path.name, above)
+        except PermissionError:
+            _close_to_others(above)
+            _remove(path.name, above)
+
+
+def _remove(name: str, above: int) -> None:
+    if stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+        _remove_folder(name, above)
+    else:
+        os.unlink(name, dir_fd=above)
+
+
+def _remove_folder(name: str, above: int, top: int | None = None) -> None:
+    """Remove a folder; with `top` its folders are moved there: no depth needs more descriptors."""
+    with _closing(_open_to_empty(name, above)) as fd:
+        while found := scan(fd, AT_ONCE):
+            for inner in _without_files(found, fd):
+                if top is None:
+                    _remove_folder(inner, fd, fd)
+                else:
+                    os.close(_open_to_empty(inner, fd))  # only what is writable can be moved
+                    os.rename(inner, secrets.token_hex(16), src_dir_fd=fd, dst_dir_fd=top)
+    os.rmdir(name, dir_fd=above)
+
+
+def _open_to_empty(name: str, above: int) -> int:
+    with _closing(os.open(name, _STEP, dir_fd=above)) as fd:
+        if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            _close_to_others(fd)
+        return _listable(fd)
+
+
+def _without_files(found: list[Entry], folder: int) -> list[str]:
+    """Remove the files that were found in a folder; return the folders' names."""
+    for entry in found:
+        if entry.kind != "folder":
+            with suppress(FileNotFoundError):
+                os.unlink(entry.name, dir_fd=folder)
+    return [entry.name for entry in found if entry.kind == "folder"]
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename a file or folder within one file system; the folders of `target` are made."""
+    with folder_of(source) as old, folder_of(target, make=True) as new:
+        try:
+            os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)
+        except OSError as error:
+            raise _told(error, source.name, old, str(source)) from None
+        _sync(new)
+
+
+def set_mode(path: Path, mode: int) -> None:
+    """Set the mode of a file of ours, also of one that we may not read."""
+    with folder_of(path) as folder:
+        try:
+            fd = os.open(path.name, _PATH_ONLY | _FILE, dir_fd=folder)
+        except OSError as error:
+            raise _told(error, path.name, folder, str(path)) from None
+    with _closing(fd):
+        _refuse_unless_plain(os.fstat(fd), path, is_written=False, anyones=False)
+        os.chmod(_place_of(fd), mode)

@@ -22,6 +22,7 @@ def test_a_storm_loses_nothing_and_does_nothing_twice(tmp_path: Path) -> None:
 def test_services_that_are_killed_again_and_again_lose_nothing(tmp_path: Path) -> None:
     told: list[str] = []
     report = Storm(tmp_path, hammer(("broker", "clock"), 0.25), tell=told.append).run(24)
-    assert report.strikes == {"broker kill": 12, "clock kill": 12}
+    assert report.strikes.total() == 24
+    assert set(report.strikes) == {"broker kill", "clock kill"}
     assert report.difference.is_none, (report.difference, told)
     assert not processes_of(tmp_path)

@@ -120,7 +120,8 @@ def test_a_report_that_kills_the_recorder_is_set_aside_and_all_others_are_writte
     with running(tmp_path, PROBE_REAL="recorder") as house:
         pid = frozen(house, "recorder")
         for agent in ("a", "b", "poison", "c", "d"):
-            event = {"type": "agent.created", "agent_id": agent, "ts": 1.0, "entity": "coordinator"}
+            event: dict[str, Any] = {"type": "agent.created", "agent_id": agent, "ts": 1.0}
+            event["entity"] = "coordinator"
             event["data"] = too_deep() if agent == "poison" else {}
             house.ask("recorder", "event.report", events=[event])
         os.kill(pid, signal.SIGCONT)

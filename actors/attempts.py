@@ -7,7 +7,8 @@ there, and its next incarnation counts that against each of these messages. One 
 a suspect and is handled alone from then on, so the second death names the one that is guilty; a
 message that is done is cleared. A step is counted in the same way, by the position in the
 conversation at which the process begins: no progress between two deaths is the same step. LIMIT
-deaths make a message or a step poison. The file need not survive the machine.
+deaths make a message or a step poison. The file need not survive the machine, and what does not fit
+on a full disk is not noted.
 
 The file also says which incarnation writes it, whether it has said that it is ready, and what it is
 doing, in words: its supervisor can read that when the process is dead or hangs. A word on the bus
@@ -17,7 +18,8 @@ could still lie in a queue that dies with it.
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from agiraph.storage.files import (
     read_text,
     replace_file,
 )
+from agiraph.storage.room import is_full_disk, waiting
 
 LIMIT = 3
 REMEMBERED = 512
@@ -120,9 +123,9 @@ class Attempts:
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def is_stuck_at(self, position: int) -> bool:
-        """Count this beginning at a position; return whether LIMIT own deaths lie behind it."""
-        key = f"step.{position}"
+    def is_stuck_at(self, place: str) -> bool:
+        """Count this beginning at a step; return whether LIMIT own deaths lie behind it."""
+        key = f"step.{place}"
         if self.last_end:
             self._count(key)
         return self._counts.get(key, 0) >= LIMIT
@@ -131,7 +134,8 @@ class Attempts:
         """Note in words what this incarnation is doing."""
         mark = READY if self._is_ready else ""
         note = f"{self._incarnation}{mark} {step}".encode("utf-8", "replace")[:NOTE_BYTES]
-        os.pwrite(self._file(), note.ljust(NOTE_BYTES, b"\0"), ID_BYTES)
+        with _as_far_as_it_fits():
+            os.pwrite(self._file(), note.ljust(NOTE_BYTES, b"\0"), ID_BYTES)
 
     def ready(self) -> None:
         """Note that this incarnation takes messages."""
@@ -154,17 +158,30 @@ class Attempts:
         self._save()
 
     def _save(self) -> None:
-        make_folder(self._folder, 0o700)
-        replace_file(self._counts_file, json.dumps(self._counts))
+        with _as_far_as_it_fits():
+            make_folder(self._folder, 0o700)
+            replace_file(self._counts_file, json.dumps(self._counts))
 
     def _write(self, slot: int, id: bytes) -> None:
-        os.pwrite(self._file(), id, MORE + (slot - 1) * ID_BYTES if slot else 0)
+        with _as_far_as_it_fits():
+            os.pwrite(self._file(), id, MORE + (slot - 1) * ID_BYTES if slot else 0)
 
     def _file(self) -> int:
         if self._fd is None:
             make_folder(self._folder, 0o700)
             self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
         return self._fd
+
+
+@contextmanager
+def _as_far_as_it_fits() -> Iterator[None]:
+    """Do without a note for which the disk has no room: it neither stops nor holds up anybody."""
+    try:
+        with waiting(None):
+            yield
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
 
 
 def file_name(address: str) -> str:

@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from actors.environment import KEY_HOLDERS, holds_secrets, naming_settings
@@ -19,8 +20,10 @@ from actors.kinds import PREPARATIONS, entry_named, resolve
 from actors.launch import Launch
 from actors.linux import adopt_orphans, die_with_parent, hide_environment
 from agiraph.storage.files import make_folder, move, open_file, status_of
+from agiraph.storage.room import is_full_disk
 
 EXIT_CRASHED = 1
+EXIT_NO_SPACE = 74
 EXIT_ORPHAN = 71
 LOG_LIMIT = 8 * 1024 * 1024
 SUBREAPERS = frozenset({"worker", "coordinator", "tools"})
@@ -74,9 +77,15 @@ def live(launch: Launch) -> int:
         return entry(launch)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_CRASHED
-    except BaseException:
-        traceback.print_exc()
-        return EXIT_CRASHED
+    except BaseException as error:
+        return exit_code_of(error)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Print the traceback of what ends this process, as far as there is room, and say its code."""
+    with suppress(OSError):
+        traceback.print_exception(error)
+    return EXIT_NO_SPACE if is_full_disk(error) else EXIT_CRASHED
 
 
 def leave(code: int) -> None:
@@ -98,7 +107,10 @@ def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
     if words:
         prepare(words[0], words[1:])
     supervisor_pid, launch = read_launch(launch_fd)
-    be_born(launch, supervisor_pid, launch_fd)
+    try:
+        be_born(launch, supervisor_pid, launch_fd)
+    except OSError as error:
+        leave(exit_code_of(error))
     leave(live(launch))
 
 
@@ -110,6 +122,8 @@ def forked_main(launch: Launch, environ: Mapping[str, str], supervisor_pid: int)
         os.environ.update(environ)
         be_born(launch, supervisor_pid)
         code = live(launch)
+    except OSError as error:
+        code = exit_code_of(error)
     finally:
         leave(code)
 

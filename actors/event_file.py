@@ -1,13 +1,11 @@
 """events.jsonl of one agent: one event a line, the line's number its seq, each written once."""
 
-import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from agiraph.log import redact
 from agiraph.models import Event
+from agiraph.redaction import redact_texts
 from agiraph.storage.journal import Journal
 
 REMEMBERED = 20_000
@@ -36,7 +34,7 @@ class EventFile:
                 continue
             self._remember(source)
             seq = self._journal.count + len(new) + 1
-            numbered = event.model_copy(update={"seq": seq, "data": without_secrets(event.data)})
+            numbered = event.model_copy(update={"seq": seq, "data": redact_texts(event.data)})
             new.append(numbered)
             records.append(numbered.model_dump(mode="json") | {SOURCE: source})
         self._journal.append(*records)
@@ -50,13 +48,3 @@ class EventFile:
     def close(self) -> None:
         """Close the file."""
         self._journal.close()
-
-
-def without_secrets(data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data` with every value that looks like a key or token blotted out."""
-    text = json.dumps(data)
-    cleaned = redact(text)
-    if cleaned == text:
-        return data
-    blotted: dict[str, Any] = json.loads(cleaned)
-    return blotted

@@ -21,6 +21,7 @@ from actors.event_file import EventFile
 from actors.launch import Launch
 from actors.message_log import MessageLog
 from actors.runtime import Runtime, run_actor
+from agiraph.authorization import is_person, is_worker, shown_name
 from agiraph.errors import Corrupt
 from agiraph.ids import (
     CLOCK,
@@ -31,6 +32,7 @@ from agiraph.ids import (
     TRACER,
     AgentId,
     agent_of,
+    is_plain_name,
 )
 from agiraph.messages import EventAppended, EventsGrew, ReportEvents, Text
 from agiraph.models import Agent, Event
@@ -136,7 +138,7 @@ class Recorder:
         for received in batch:
             if isinstance(received.body, ReportEvents):
                 for number, event in enumerate(received.body.events):
-                    source = event.key or f"{received.header.id.hex()}:{number}"
+                    source = _source(received, event.key, number)
                     reported.setdefault(event.agent_id, []).append((source, event))
             elif isinstance(received.body, Text):
                 self._record_text(received, received.body)
@@ -146,7 +148,7 @@ class Recorder:
         return new
 
     def _record_events(self, agent: AgentId, events: list[tuple[str, Event]]) -> list[Event]:
-        if not agent_is_sane(agent):
+        if not is_plain_name(agent):
             return []
         aside = self._aside.get(agent)
         told = [aside.event(agent, self._now())] if aside else []
@@ -177,14 +179,14 @@ class Recorder:
     def _record_text(self, received: Received, body: Text) -> None:
         header = received.header
         agent = agent_of(header.sender) or agent_of(header.to)
-        home = self._folder_of(agent) if agent and agent_is_sane(agent) else None
+        home = self._folder_of(agent) if agent and is_plain_name(agent) else None
         run = _current_run(home) if home else None
         if agent is None or home is None or run is None:
             return
         try:
             log = self._messages_in(home.run(run).messages)
-            sender = body.from_name or name_of(header.sender)
-            to = body.to_name or name_of(header.to)
+            sender = _named(header.sender, body.from_name)
+            to = _named(header.to, body.to_name)
             log.add(header.id.hex(), sender, to, body.content, header.sent_at, body.in_reply_to)
         except (Corrupt, OSError) as error:
             self._set_aside(agent, error, lost=1)
@@ -212,17 +214,26 @@ class Recorder:
         return AgentHome(archived) if not is_folder(home.path) and is_folder(archived) else home
 
 
-def agent_is_sane(agent: str) -> bool:
-    """Whether an id that came over the bus can be the name of a folder."""
-    return bool(agent) and not agent.startswith(".") and "/" not in agent and "\0" not in agent
+def _source(received: Received, key: str, number: int) -> str:
+    """Return what makes an event that comes again the same: no worker can take another's key."""
+    header = received.header
+    if key and is_worker(header.sender) and not key.startswith(f"{header.sender}:"):
+        return f"{header.sender}:{key}"
+    return key or f"{header.id.hex()}:{number}"
 
 
 def name_of(address: str) -> str:
     """Return the name that an address is shown by: `{agent}/{name}-{id}` is `name`."""
-    if address == HUMAN or address.startswith("console/"):
+    if is_person(address):
         return HUMAN_NAME
     inner = address.rpartition("/")[2]
     return inner if inner == COORDINATOR_NAME else inner.rpartition("-")[0] or inner
+
+
+def _named(address: str, claimed: str) -> str:
+    """Return the name that an address is logged under: the one that was said if it is its own."""
+    shown = shown_name(address, claimed)
+    return name_of(address) if shown == address else shown
 
 
 def _current_run(home: AgentHome) -> str | None:

@@ -5,15 +5,17 @@ Its mailboxes stand in `{home}/system/mailboxes.db`, which no other process open
 
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
 
 from actors.launch import Launch
-from transport.errors import BindRefused, StoreRefused
+from transport.errors import BindRefused, NotStored, StoreRefused
 from transport.mailbox_file import check_durability
 from transport.router import Router
 from transport.stored_mailboxes import StoredMailboxes
 
 BAD_CONFIG = 64
+NO_SPACE = 74
 
 
 def main(launch: Launch) -> int:
@@ -27,8 +29,11 @@ def main(launch: Launch) -> int:
     except StoreRefused as error:
         log(str(error))
         return BAD_CONFIG
+    except NotStored as error:
+        log(str(error))
+        return NO_SPACE
     try:
-        return route(Router(launch.router_url, key, mailboxes))
+        return route(Router(launch.router_url, key, mailboxes, log=log))
     finally:
         mailboxes.close()
 
@@ -36,7 +41,7 @@ def main(launch: Launch) -> int:
 def open_mailboxes(launch: Launch) -> StoredMailboxes:
     """Return the mailboxes of the home, as durable as `router.durability` says.
 
-    Raises StoreRefused.
+    Raises StoreRefused, NotStored.
     """
     durability = check_durability(launch.config.get("router", {}).get("durability", "full"))
     path = launch.home / "system" / "mailboxes.db"
@@ -44,8 +49,9 @@ def open_mailboxes(launch: Launch) -> StoredMailboxes:
 
 
 def log(text: str) -> None:
-    """Say something to whoever reads the router's log."""
-    print(text, file=sys.stderr, flush=True)
+    """Say something to whoever reads the router's log; on a full disk nobody hears it."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def route(router: Router) -> int:

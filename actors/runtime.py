@@ -11,13 +11,12 @@ for.
 """
 
 import asyncio
-import errno
 import os
 import random
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -28,18 +27,21 @@ from actors.launch import Launch
 from actors.pulse import Pulse
 from actors.quarantine import Quarantine
 from actors.reporter import Reporter
+from agiraph.authorization import refusal
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config
 from agiraph.errors import Corrupt, Refused
 from agiraph.ids import SUPERVISOR, NodeId, RunId, agent_of
 from agiraph.log import logger, set_up_logging
 from agiraph.log_file import LogFile
-from agiraph.messages import MESSAGES, ChildReady, Status, Stop
+from agiraph.messages import MESSAGES, ChildReady, RefusedReply, Status, Stop
 from agiraph.models import Event
 from agiraph.storage.home import Home
+from agiraph.storage.room import WAITS, is_full_disk, waiting
 from agiraph.tracing.spans import trace_id
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
+from transport.envelope import Flag
 from transport.errors import Fenced, Nacked, TransportError
 from transport.noisy_wire import NoisyWire
 from transport.tickets import routing_id
@@ -58,6 +60,7 @@ CANCEL_SECONDS = 2.0
 FLUSH_SECONDS = 1.0
 ANNOUNCE_SECONDS = 2.0
 RETRY_SECONDS = 0.2
+MOST_REFUSALS = 100
 
 Serve = Callable[["Runtime"], Awaitable[None]]
 
@@ -79,6 +82,7 @@ class Runtime:
         """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
         self._about = about if about is not None else {}
         self._noted = ("", "")
+        self._step = ""
         self.launch, self.endpoint = launch, endpoint
         self._trace_run()
         self.config = config
@@ -90,6 +94,7 @@ class Runtime:
         self.is_announced = False
         self._inbox = Inbox()
         self._background: list[asyncio.Task[None]] = []
+        self._refusals: set[asyncio.Task[None]] = set()
         self._reporter = Reporter(endpoint, self.log)
         self.attempts = Attempts(
             self.home.system.attempts,
@@ -115,6 +120,7 @@ class Runtime:
         """Tell the supervisor that this actor has read its state and takes messages."""
         self.is_ready = True
         self.attempts.ready()
+        self._note_step(self._step)  # on a full disk the note has its place then
         self.log.note("ready", pid=os.getpid())
         self._background.append(asyncio.create_task(self._announce()))
 
@@ -252,17 +258,49 @@ class Runtime:
         self._pulse.step(doing, Status(state=state, step=step, node_id=node_id))
 
     def _note_step(self, step: str) -> None:
+        self._step = step
         self.attempts.doing(step)
 
+    def waits_for_room(self, is_waiting: bool) -> None:
+        """Say that this process stands still for want of room on the disk, or that it goes on.
+
+        The note tells the supervisor that it does not hang.
+        """
+        if is_waiting:
+            self.attempts.doing(WAITS)
+            self.log.warning(f"the disk is full: {WAITS}")
+        else:
+            self.attempts.doing(self._step)
+            self.log.info("there is room on the disk again")
+
     async def pump(self) -> None:
-        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox."""
+        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox.
+
+        What its sender is not authorized to send has no effect.
+        """
         while True:
-            received = await self.endpoint.receive()
-            if not isinstance(received.body, Stop):
-                self._take_in(self.quarantine.opened(received))
-            elif received.header.sender == SUPERVISOR:
+            received = self.quarantine.opened(await self.endpoint.receive())
+            header = received.header
+            if (reason := refusal(header.sender, header.to, received.body)) is not None:
+                self._refuse(received, reason)
+            elif isinstance(received.body, Stop):
                 self.endpoint.done(received)
                 self.stopping.set()
+            else:
+                self._take_in(received)
+
+    def _refuse(self, received: Received, reason: str) -> None:
+        """Be done with a message; tell who asks why it has no effect, unless too many do."""
+        self.log.warning("not authorized", reason=reason)
+        self.done(received)
+        if received.header.flags & Flag.ASK and len(self._refusals) < MOST_REFUSALS:
+            task = asyncio.create_task(self._reply_refused(received, reason))
+            self._refusals.add(task)
+            task.add_done_callback(self._refusals.discard)
+
+    async def _reply_refused(self, received: Received, reason: str) -> None:
+        with suppress(TransportError):
+            await self.reply(received, RefusedReply(reason=reason))
 
     def _take_in(self, received: Received) -> None:
         if self.quarantine.wants(received):
@@ -287,13 +325,17 @@ class Runtime:
 
     def cancel_background(self) -> None:
         """Stop everything that runs beside `serve`."""
-        for task in self._background:
+        for task in (*self._background, *self._refusals):
             task.cancel()
         self.attempts.close()
 
 
-def run_actor(launch: Launch, serve: Serve) -> int:
-    """Run an actor to its end and return its exit code (table at the top of this file)."""
+def run_actor(launch: Launch, serve: Serve, *, waits_for_room: bool = True) -> int:
+    """Run an actor to its end and return its exit code (table at the top of this file).
+
+    On a full disk its writes, and what it sends, wait for room; without `waits_for_room` they
+    raise, for one that has to answer meanwhile.
+    """
     try:
         config = Config.model_validate(launch.config)
     except ValidationError as error:
@@ -304,7 +346,7 @@ def run_actor(launch: Launch, serve: Serve) -> int:
         Home(launch.home).system.log(launch.address), about, config.log.file_bytes, config.log.files
     )
     set_up_logging(config.log.level, config.log.format, file=file)
-    return run_loop(_live(launch, config, serve, about))
+    return run_loop(_live(launch, config, serve, about, waits_for_room))
 
 
 def _run_of(launch: Launch) -> dict[str, Any]:
@@ -338,7 +380,9 @@ def _wire(launch: Launch, noise: float) -> Wire:
     return NoisyWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
 
 
-async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, Any]) -> int:
+async def _live(
+    launch: Launch, config: Config, serve: Serve, about: dict[str, Any], waits_for_room: bool
+) -> int:
     endpoint = Endpoint(
         url=launch.router_url,
         address=launch.address,
@@ -346,6 +390,7 @@ async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, A
         ticket=launch.ticket,
         codec=Codec(MESSAGES),
         wire=_wire(launch, config.bus.noise),
+        waits_for_room=waits_for_room,
     )
     stop_signal = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop_signal.set)
@@ -353,7 +398,8 @@ async def _live(launch: Launch, config: Config, serve: Serve, about: dict[str, A
     if code is not None:
         return code
     runtime = Runtime(launch, config, endpoint, about)
-    return await _serve_until_told(runtime, serve, stop_signal)
+    with waiting(runtime.waits_for_room if waits_for_room else None):
+        return await _serve_until_told(runtime, serve, stop_signal)
 
 
 async def _say_hello(launch: Launch, endpoint: Endpoint, stop_signal: asyncio.Event) -> int | None:
@@ -423,16 +469,10 @@ async def _end_of(
     return EXIT_CRASHED if errors else EXIT_DONE
 
 
-def is_full_disk(error: BaseException) -> bool:
-    """Whether this says that nothing more can be written; groups are looked into."""
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(is_full_disk, error.exceptions))
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
 def _say_refused(error: Exception) -> None:
     """Leave, as the last line of the log, what the supervisor passes on as the cause."""
-    print(" ".join(str(error).split()), file=sys.stderr, flush=True)
+    with suppress(OSError):
+        print(" ".join(str(error).split()), file=sys.stderr, flush=True)
 
 
 async def _last_words(runtime: Runtime) -> None:

@@ -42,6 +42,7 @@ def _command_line() -> None:
     words, begun = sys.argv[1:], None
     if words[:1] == ["run"]:
         begun = importlib.import_module("cli.head_start").foresee(words, os.environ)
+    _hide_environment()
     importlib.import_module("cli.main").main(begun)
 
 
@@ -60,7 +61,16 @@ def _spawner() -> None:
     sys.exit(importlib.import_module("actors.spawner").main())
 
 
+def _hide_environment() -> None:
+    """Keep the keys that a person's shell has given us from other processes of this user.
+
+    A model's command may run without a sandbox; it must not find in /proc what it is not given.
+    """
+    importlib.import_module("actors.linux").hide_environment()
+
+
 def _supervisor() -> None:
+    _hide_environment()
     importlib.import_module("actors.supervisor.main").main()
 
 

@@ -409,14 +409,16 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
     try:
+        values = read_yaml(text)  # first: it bounds what is composed
         root = yaml.compose(text, Loader=LOADER)
-        values = read_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidInput(f"{file}:{line}: is not YAML ({error.reason})") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{file}: is not YAML ({error})") from None
     if values is None:
         return {}, {}
     if not isinstance(values, dict):

@@ -5,6 +5,7 @@ import re
 import secrets
 import time
 import unicodedata
+from collections.abc import Iterable
 from typing import NewType
 
 AgentId = NewType("AgentId", str)
@@ -35,7 +36,12 @@ RESERVED_NAMES = frozenset(
 )
 
 MESSAGE_ID_BYTES = 16
+DERIVED_ID_BYTES = 16
+SHOWN_DIGITS = 8
+FEWEST_DIGITS = 4
 SLUG_LIMIT = 32
+LONG_KEY = re.compile(r"[0-9a-f]{32}")
+LONG_ID = re.compile(r"[a-z]-[0-9a-f]{32}(-\d+)?")
 
 
 def slug(text: str, fallback: str = "x") -> str:
@@ -56,8 +62,58 @@ def new_run_id(now: float) -> RunId:
 
 
 def derived_id(*parts: str) -> str:
-    """Return six hexadecimal characters that follow from `parts`: the same step, the same id."""
-    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=3).hexdigest()
+    """Return 128 bits in hexadecimal that follow from `parts`: the same step, the same id."""
+    return _digest(DERIVED_ID_BYTES, parts)
+
+
+def short_derived_id(*parts: str) -> str:
+    """Return six hexadecimal characters that follow from `parts`.
+
+    For names only, of which the caller makes another where one is taken: of five thousand, two
+    are alike by chance.
+    """
+    return _digest(3, parts)
+
+
+def _digest(size: int, parts: Iterable[str]) -> str:
+    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=size).hexdigest()
+
+
+def new_epoch() -> str:
+    """Return the name of a journal's next epoch, random."""
+    return secrets.token_hex(DERIVED_ID_BYTES)
+
+
+def is_of_old(key: str) -> bool:
+    """Whether a step's key has no epoch and no digest: it began when ids had six characters."""
+    return not LONG_KEY.search(key)
+
+
+def step_place(epoch: str, position: int) -> str:
+    """Return what names the record at `position` of a journal for ever.
+
+    A journal that lost its end counts on from where it is whole, so the same position comes twice:
+    the journal's `epoch` tells the two apart. It is '' in what was written before there were any.
+    """
+    return f"{epoch}-{position}" if epoch else str(position)
+
+
+def abbreviated(id: str) -> str:
+    """Return an id as people are shown it: its kind and as many digits as tell it apart."""
+    kind, _, digits = id.partition("-")
+    return f"{kind}-{digits[:SHOWN_DIGITS]}" if LONG_ID.fullmatch(id) else id
+
+
+def ids_meant(text: str, known: Iterable[str]) -> list[str]:
+    """Return which of the `known` ids `text` means: the id itself, or all that begin with it.
+
+    A beginning has FEWEST_DIGITS digits at least.
+    """
+    ids = list(known)
+    if text in ids:
+        return [text]
+    digits = text.partition("-")[2]
+    return [id for id in ids if id.startswith(text)] if len(digits) >= FEWEST_DIGITS else []
 
 
 def message_id() -> MessageId:
@@ -87,6 +143,11 @@ def worker_address(agent: AgentId, worker: WorkerId) -> Address:
 def tools_address(server: str) -> Address:
     """Return the address of the process that holds a server of tools."""
     return Address(f"{TOOLS_PREFIX}{server}")
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether an id that came over the bus can be the name of a folder: nothing that climbs."""
+    return bool(text) and text[0] != "." and not {"/", "\0"} & set(text)
 
 
 def agent_of(address: str) -> AgentId | None:

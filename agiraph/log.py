@@ -13,18 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TextIO
 
 from agiraph.log_file import LogFile
-
-BLOT = "[redacted]"
-SECRET_NAME = re.compile(
-    r"(api_?key|secret|password|passwd|authorization|cookie|(^|_)(token|ticket|key)$)", re.I
-)
-SECRET_VALUE = re.compile(
-    r"""(?x)
-    \b(?:sk|pk|rk|xox[abp]|ghp|gho|glpat|agt)[-_][A-Za-z0-9_\-]{8,}  # known makers' keys, and ours
-    | \bBearer\s+[A-Za-z0-9._~+/=\-]{8,}
-    | \bAIza[A-Za-z0-9_\-]{20,}
-    """
-)
+from agiraph.redaction import redact
 
 Style = Literal["text", "json"]
 OURS = "agiraph"
@@ -33,20 +22,6 @@ BOUND_BY_ABOUT = ("address", "incarnation")
 EVENT_WIDTH = 30
 PLAIN = re.compile(r"[^\s\"'=]+")
 COLORS = {"debug": 2, "info": 32, "warning": 33, "error": 31, "critical": 31}
-
-
-def redact(value: Any) -> Any:
-    """Return `value` with everything that looks like a secret blotted out, at any depth."""
-    if isinstance(value, str):
-        return SECRET_VALUE.sub(BLOT, value)
-    if isinstance(value, dict):
-        return {
-            key: BLOT if isinstance(key, str) and SECRET_NAME.search(key) else redact(inner)
-            for key, inner in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [redact(inner) for inner in value]
-    return value
 
 
 class Logger:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
+from agiraph.storage.room import waiting
 
 SUFFIX = ".jsonl"
 
@@ -33,14 +34,23 @@ class LogFile(logging.Handler):
         """Write one record as one line."""
         try:
             line = self.format(record).encode("utf-8", "replace") + b"\n"
-            if self._fd is None:
-                self._open()
-            if self._size and self._size + len(line) > self._most_bytes:
-                self._turn()
-            assert self._fd is not None
-            self._size += os.write(self._fd, line)
-        except OSError:
-            pass
+            with waiting(None):
+                self._write_line(line)
+        except Exception:
+            return  # a log stops nobody, whatever is the matter with it
+
+    def _write_line(self, line: bytes) -> None:
+        """Write a line whole or not at all: half of one would spoil the next."""
+        if self._fd is None:
+            self._open()
+        if self._size and self._size + len(line) > self._most_bytes:
+            self._turn()
+        assert self._fd is not None
+        written = os.write(self._fd, line)
+        if written < len(line):
+            os.ftruncate(self._fd, self._size)
+        else:
+            self._size += written
 
     def close(self) -> None:
         """Close the file."""

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from agiraph.evidence import Evidence
 from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.money import RunTerms
 from agiraph.record import Record
 
 AgentStatus = Literal[
@@ -46,7 +47,8 @@ class Agent(Record):
     """A long-lived conversational entity with a goal; its coordinator is its brain and face.
 
     `reason` tells why it failed or was stopped. In infinite mode `cycle` is the one that it is in
-    or has ended last, `next_cycle_at` when the next one begins while it sleeps.
+    or has ended last, `next_cycle_at` when the next one begins while it sleeps. `budget_usd` and
+    `terms` are what its run was begun on: the broker keeps its calls to them.
     """
 
     id: AgentId
@@ -68,6 +70,8 @@ class Agent(Record):
     cycle_seconds: float | None = None
     cycle: int = 0
     next_cycle_at: float | None = None
+    budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
 
 
 class StageContract(Record):
@@ -247,7 +251,8 @@ class Deed(Record):
     `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
     that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
     address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
-    what is short (`agiraph.money.Shortage`).
+    what is short (`agiraph.money.Shortage`). `digest` tells the action from every other one, also
+    of the same subject: it follows from the tool and all its arguments.
     """
 
     tool: str
@@ -255,6 +260,13 @@ class Deed(Record):
     rule: str = ""
     remember: str = ""
     shortage: str = ""
+    digest: str = ""
+
+    def is_same(self, other: "Deed") -> bool:
+        """Whether this is the very same action; those of older versions have no digest."""
+        mine, theirs = ((one.tool, one.subject, one.shortage) for one in (self, other))
+        is_digest_same = self.digest == other.digest or not (self.digest and other.digest)
+        return mine == theirs and is_digest_same
 
 
 class Question(Record):

@@ -9,7 +9,7 @@ import math
 import re
 from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from agiraph.errors import InvalidInput
 from agiraph.record import Record
@@ -64,6 +64,7 @@ class BudgetState(Record):
 
     `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
     it was set for this one, else it is that of the settings; `sets` is how often a person set it.
+    `epoch` is that of the ledger in which raises are counted: in another one they begin anew.
     """
 
     scope: BudgetScope
@@ -78,6 +79,7 @@ class BudgetState(Record):
     raises: int = 0
     sets: int = 0
     is_own: bool = False
+    epoch: str = ""
 
 
 class Shortage(Record):
@@ -102,7 +104,8 @@ class Shortage(Record):
         """What is the same for all who lack the same thing until it is raised, or set anew."""
         one = self.budget
         set_anew = f":{one.sets}" if one.sets else ""
-        return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}"
+        ledger = f":{one.epoch}" if one.epoch else ""
+        return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}{ledger}"
 
     def told(self) -> str:
         """Return it in words."""
@@ -127,6 +130,19 @@ class Raised(Record):
         if self.tokens is not None:
             return f"raise by {exact(self.tokens, 'tokens')}"
         return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
+
+
+def named_in(identity: str) -> BudgetState | None:
+    """Return the budget that a shortage's identity names, None if it names none."""
+    scope, key, day, unit, *_ = (*identity.split(":"), "", "", "")
+    if unit not in ALL_UNITS or not key:
+        return None
+    try:
+        return BudgetState.model_validate(
+            {"scope": scope, "key": key, "period": "day" if day else "total", "day": day}
+        )
+    except ValidationError:
+        return None
 
 
 def is_outdated(identity: str, budget: BudgetState) -> bool:

@@ -85,6 +85,21 @@ class ToolTurn(Record):
 Turn = Annotated[UserTurn | AssistantTurn | ToolTurn, Field(discriminator="role")]
 
 
+def calls_in_words(answer: AssistantTurn) -> str:
+    """Return what an answer said and called as text, for where its calls cannot stand as calls."""
+    made = [
+        f"{call.name} {call.malformed or json.dumps(call.arguments, ensure_ascii=False)}"
+        for call in answer.tool_calls
+    ]
+    said = [answer.text] if answer.text else []
+    return "\n".join(["[Runtime]: What you did before, in words:", *said, *made])
+
+
+def result_in_words(result: ToolTurn) -> str:
+    """Return a call's result as text, to stand behind `calls_in_words`."""
+    return f"[{'Error' if result.is_error else 'Result'} of {result.name}]: {result.content}"
+
+
 def encoded_length(value: JsonObject) -> int:
     """Return how many bytes a JSON object has as text."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
@@ -103,6 +118,7 @@ class Usage(Record):
 
     `input_tokens` counts all input, of which `cache_read_tokens` came from the provider's cache
     and `cache_write_tokens` were put into it. `cost_usd` is None when the price is not known.
+    `is_estimate`: not all of it was counted by the service, which has not come to the end.
     """
 
     input_tokens: int = 0
@@ -110,6 +126,7 @@ class Usage(Record):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost_usd: float | None = None
+    is_estimate: bool = False
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum; a cost that is unknown on one side counts as nothing."""
@@ -120,6 +137,7 @@ class Usage(Record):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             cost_usd=sum(costs) if costs else None,
+            is_estimate=self.is_estimate or other.is_estimate,
         )
 
     @property

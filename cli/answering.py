@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 
 from agiraph.api import QuestionView
+from agiraph.ids import abbreviated, ids_meant
 from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option, text_argument
 
 CHANNEL = "cli"
 SHORT = 2
 COLUMNS = (
-    Column("ID", "id"),
+    Column("ID", "id", abbreviated),
     Column("AGENT", "agent", spare=3),
     Column("FROM", "from"),
     Column("ASKED", "asked_at", clock_time, spare=2),
@@ -51,9 +52,9 @@ def questions(agent: str | None, everything: bool, home: Path, as_json: bool) ->
 @click.command(
     epilog=examples(
         "agiraph questions",
-        "agiraph respond q-3fa9c1 'Use SQLite'",
-        "agiraph respond q-3fa9c1 2",
-        "agiraph respond a-81cc07 deny --reason 'not on a Friday'",
+        "agiraph respond q-3fa9c1d0 'Use SQLite'",
+        "agiraph respond q-3fa9c1d0 2",
+        "agiraph respond a-81cc07e2 deny --reason 'not on a Friday'",
     )
 )
 @click.argument("question")
@@ -62,11 +63,11 @@ def questions(agent: str | None, everything: bool, home: Path, as_json: bool) ->
 @home_option
 @json_option("one JSON object: the question with its answer")
 def respond(question: str, text: str, reason: str, home: Path, as_json: bool) -> None:
-    """Answer QUESTION (its id, as `agiraph questions` lists it) with TEXT (- for stdin).
+    """Answer QUESTION (its id, or how it begins: `agiraph questions` lists it) with TEXT.
 
-    A number means the ready answer of that number, if the question has any. An approval is
-    answered with `allow once`, `allow always`, `deny` or `deny: REASON`. The first answer holds;
-    whoever comes second is told who was first, when and from where.
+    TEXT `-` is read from stdin. A number means the ready answer of that number, if the question has
+    any. An approval is answered with `allow once`, `allow always`, `deny` or `deny: REASON`. The
+    first answer holds; whoever comes second is told who was first, when and from where.
     """
     answer = text_argument(text, "TEXT")
     with connect(home) as client:
@@ -82,7 +83,8 @@ def respond(question: str, text: str, reason: str, home: Path, as_json: bool) ->
 
 def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
     """Return the ready answer of a number; the number itself where it cannot mean one."""
-    options = next((question.options for question in found if question.id == id), ())
+    meant = ids_meant(id, (question.id for question in found))
+    options = next((one.options for one in found if meant == [one.id]), ())
     if 1 <= int(number) <= len(options):
         return options[int(number) - 1]
     if options and len(number) < SHORT:

@@ -6,12 +6,13 @@ import click
 
 from agiraph.approvals.policy import Rule
 from agiraph.approvals.reading import policy_file, read_policy
+from agiraph.ids import abbreviated
 from agiraph.tools.table import TOOLS
 from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 COLUMNS = (
-    Column("ID", "id"),
+    Column("ID", "id", abbreviated),
     Column("AGENT", "agent_name"),
     Column("TOOL", "tool"),
     Column("PATTERN", "pattern", wide=True),
@@ -31,12 +32,16 @@ RULES = (
     epilog=examples(
         "agiraph approvals",
         "agiraph approvals my-agent",
-        "agiraph approvals --revoke a-3fa9c1",
+        "agiraph approvals --revoke a-3fa9c1d0",
         "agiraph approvals --rules",
     )
 )
 @click.argument("agent", required=False)
-@click.option("--revoke", metavar="ID", help="Take this approval back: it is asked for again.")
+@click.option(
+    "--revoke",
+    metavar="ID",
+    help="Take this approval back (its id, or how it begins): it is asked for again.",
+)
 @click.option("--rules", is_flag=True, help="List the rules in force, first match first.")
 @home_option
 @json_option("a JSON array: id, agent, agent_name, tool, pattern, rule, by, via, at")

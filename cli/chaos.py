@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from actors.chaos.full_disk import FullDisk, run_on_small_disk
 from actors.chaos.schedule import KINDS, hammer, strikes
 from actors.chaos.storm import NOISE, Report, Storm
 from agiraph.errors import InvalidInput
@@ -23,6 +24,7 @@ from cli.own_supervisor import signals_interrupt
         "agiraph chaos --only supervisor",
         "agiraph chaos --only router --only worker --json",
         "agiraph chaos --hammer broker --every 0.5 --for 60",
+        "agiraph chaos --full-disk --kills 20",
     )
 )
 @click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
@@ -67,6 +69,12 @@ from cli.own_supervisor import signals_interrupt
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the two homes in this folder, to look at.",
 )
+@click.option(
+    "--full-disk",
+    is_flag=True,
+    help="Kill nobody: fill the disk up, and make room again, as often as --kills says.",
+)
+@click.option("--on", type=click.Path(path_type=Path), hidden=True)
 @json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
 def chaos(
     kills: int,
@@ -77,6 +85,8 @@ def chaos(
     for_seconds: float,
     noise: float,
     keep: Path | None,
+    full_disk: bool,
+    on: Path | None,
     as_json: bool,
 ) -> None:
     """Let a team of scripts work on fresh homes while its processes are killed at random.
@@ -90,24 +100,36 @@ def chaos(
     With --hammer one kind is killed every half second for a minute, then left alone: what waits for
     it must go on, and the runs end as if nothing had been.
     """
-    if hammered and only:
-        raise InvalidInput("--hammer and --only exclude each other")
+    if hammered and (only or full_disk):
+        raise InvalidInput("--hammer excludes --only and --full-disk")
+    if full_disk and on is None:
+        words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
+        sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
     if hammered:
         schedule = hammer(_kinds(hammered), every_seconds)
         kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
     else:
         schedule = strikes(seed, _kinds(only) or KINDS)
     with signals_interrupt(), ExitStack() as stack:
-        if keep is None:
-            keep = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agiraph-chaos-")))
-        keep.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
-        report = Storm(keep, schedule, noise, _tell).run(kills)
+        if on is not None:
+            report = FullDisk(on, seed, noise, _tell).run(kills)
+        else:
+            prefix = "agiraph-chaos-"
+            folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+            folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
+            report = Storm(folder, schedule, noise, _tell).run(kills)
     told = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
         print_json(told)
     else:
         click.echo(table(report.strikes, told))
     sys.exit(0 if report.is_good else 1)
+
+
+def _on_small_disk(words: list[str]) -> int:
+    """Run this command again where a small disk is mounted; return its exit code."""
+    with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
+        return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
 
 
 def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:

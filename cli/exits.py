@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from agiraph.api import ApiError, NotReachable
+from agiraph.api import ApiError, GatewayAway, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput, OutOfBudget
 
 DONE: Final = 0
@@ -22,7 +22,7 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code that tells a script what `error` means."""
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED
-    if isinstance(error, NotReachable):
+    if isinstance(error, NotReachable) and not isinstance(error, GatewayAway):
         return NO_SUPERVISOR
     if isinstance(error, ApiError):
         return {UNPROCESSABLE: WRONG_USAGE, PAYMENT_REQUIRED: OUT_OF_BUDGET}.get(
@@ -41,6 +41,8 @@ def explanation(error: BaseException) -> str:
         return error.format_message()
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "interrupted"
+    if isinstance(error, GatewayAway):
+        return f"{error}; its log: `agiraph logs human`, all checks: `agiraph doctor`"
     if isinstance(error, NotReachable):
         return f"{error}; start one with: agiraph-supervisor --daemon"
     if isinstance(error, AgiraphError):

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from agiraph import __version__
-from agiraph.api import NotReachable
+from agiraph.api import GatewayAway, NotReachable
 from agiraph.client.door import read_door
 from agiraph.config import is_loopback
 from agiraph.errors import Unavailable
@@ -127,6 +127,8 @@ def _supervised(home: Path, start: bool) -> Iterator[None]:
     if start:
         try:
             read_door(home)
+        except GatewayAway:
+            pass  # the clients wait for it
         except NotReachable:
             make_folder(Home(home).path)
             own = face().supervisor(home)

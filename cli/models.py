@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agiraph.api import NotReachable
+from agiraph.api import GatewayAway, NotReachable
 from cli.listing import Column, JsonObject, print_listing
 from cli.options import connect, examples, home_option, json_option
 
@@ -50,6 +50,8 @@ def models(home: Path, as_json: bool) -> None:
         with connect(home) as client:
             found = client.models()
             rows, default = [dict(row) for row in found.providers], found.default
+    except GatewayAway:
+        raise
     except NotReachable:
         rows, default = _of_this_shell(home)
         if not as_json:

@@ -1,7 +1,9 @@
 """Options that many commands share, and how a command reaches its home and its API."""
 
 import math
+import shutil
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from agiraph.api.errors import GatewayAway
 from agiraph.errors import InvalidInput
 from agiraph.storage.home import HOME_VARIABLE, default_home
 
@@ -16,6 +19,11 @@ if TYPE_CHECKING:
     from agiraph.client import Client
     from cli.head_start import HeadStart
     from cli.own_supervisor import OwnSupervisor
+
+ANSWER_SECONDS = 3.0
+AWAY_SECONDS = 45.0
+"""By default one that hangs is killed after 30 s, and its successor is there a moment later."""
+LOOK_SECONDS = 0.2
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,7 +34,13 @@ def _connect(home: Path) -> "Client":
     read_door(home)  # whether anybody is there is known before the client is imported
     from agiraph.client import Client
 
-    return Client.for_home(home)
+    client = Client.for_home(home)
+    try:
+        client.check(ANSWER_SECONDS)
+    except BaseException:
+        client.close()
+        raise
+    return client
 
 
 def _supervisor(home: Path, begun: "HeadStart | None" = None) -> "OwnSupervisor":
@@ -48,9 +62,53 @@ class Face:
         return cls(supervisor=lambda home: _supervisor(home, begun))
 
 
-def connect(home: Path) -> "Client":
-    """Return a client of the supervisor that runs on `home`; raise NotReachable if none does."""
-    return face().connect(home)
+def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
+    """Return a client of the supervisor that runs on `home`; raise NotReachable if none does.
+
+    A gateway that is away though a supervisor runs is waited for (AWAY_SECONDS); GatewayAway if it
+    stays away.
+    """
+    patience = AWAY_SECONDS if patience_seconds is None else patience_seconds
+    give_up_at = time.monotonic() + patience
+    with Waiting() as waiting:
+        while True:
+            try:
+                return face().connect(home)
+            except GatewayAway as away:
+                if time.monotonic() >= give_up_at:
+                    waited = f" (waited {patience:g} s)" if patience else ""
+                    raise GatewayAway(f"{away}{waited}") from None
+                waiting.show(str(away))
+            time.sleep(LOOK_SECONDS)
+
+
+class Waiting:
+    """One line on a terminal's stderr that says what is waited for; it goes when that is over."""
+
+    def __init__(self) -> None:
+        """Show nothing yet."""
+        self._began = time.monotonic()
+        self._width = 0
+
+    def __enter__(self) -> "Waiting":
+        """Begin to wait."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Take the line away."""
+        self._put("")
+
+    def show(self, why: str) -> None:
+        """Say why this waits, and how long it has."""
+        if sys.stderr.isatty():
+            self._put(f"waiting: {why} ({time.monotonic() - self._began:.0f} s)")
+
+    def _put(self, text: str) -> None:
+        if text or self._width:
+            columns = shutil.get_terminal_size((80, 24)).columns - 1
+            text = text[:columns]
+            click.echo(f"\r{text.ljust(self._width)}" + ("" if text else "\r"), nl=False, err=True)
+            self._width = len(text)
 
 
 def face() -> Face:

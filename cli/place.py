@@ -3,17 +3,17 @@
 import contextlib
 import errno
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, GatewayAway, NewRun, NotReachable
 from agiraph.client.door import is_held
 from agiraph.errors import Unavailable
 from agiraph.storage.home import Home, default_home
+from agiraph.storage.room import has_room
 from cli.options import connect, face
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
 from cli.screen import Screen, can_prompt
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 SETTLE_SECONDS: Final = 20.0
 LOOK_AGAIN_SECONDS: Final = 0.2
-FULL_DISK: Final = 64 * 1024
 SERVER_ERROR: Final = 500
 
 
@@ -57,7 +56,7 @@ class Place:
         """Reach the gateway of this home again; NotReachable when it does not come back."""
         while True:
             try:
-                client = connect(self.home)
+                client = connect(self.home, patience_seconds=0)
                 client.health()
             except NotReachable:
                 if time.monotonic() > give_up_at or not is_held(self.home):
@@ -72,12 +71,13 @@ class Place:
         """Return the watch over an agent of this place."""
         return Watch(
             self.client,
-            lambda: connect(self.home),
+            lambda: connect(self.home, patience_seconds=0),
             agent,
             self.screen,
             can_prompt=can_prompt(),
             answer_command=answer_command(self.home, default_home()),
             still_possible=self.still_possible,
+            home=self.home,
         )
 
     def still_possible(self) -> None:
@@ -96,7 +96,7 @@ def supervised(home: Path, screen: Screen) -> Iterator[Place]:
     except (Unavailable, ApiError) as error:
         is_our_fault = isinstance(error, ApiError) and error.status < SERVER_ERROR
         if not is_our_fault and _is_full(home):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(home)) from error
+            raise _full_disk(home) from error
         raise
 
 
@@ -104,6 +104,8 @@ def supervised(home: Path, screen: Screen) -> Iterator[Place]:
 def _place(home: Path, screen: Screen) -> Iterator[Place]:
     try:
         client = connect(home)
+    except GatewayAway:
+        raise
     except NotReachable:
         with _own_supervisor(home, screen) as (client, own):
             yield Place(home, client, own, screen)
@@ -114,15 +116,18 @@ def _place(home: Path, screen: Screen) -> Iterator[Place]:
 
 def _is_full(home: Path) -> bool:
     """Whether the disk under this home has no room left for a process to write its files."""
-    try:
-        return shutil.disk_usage(home).free < FULL_DISK
-    except OSError:
-        return False
+    return not has_room(next(folder for folder in (home, *home.parents) if folder.is_dir()))
+
+
+def _full_disk(home: Path) -> OSError:
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(home))
 
 
 @contextlib.contextmanager
 def _own_supervisor(home: Path, screen: Screen) -> "Iterator[tuple[Client, OwnSupervisor | None]]":
     _check_settings(home)
+    if _is_full(home):
+        raise _full_disk(home)
     screen.status("starting a supervisor for this run")
     own = face().supervisor(home)
     try:
@@ -156,7 +161,7 @@ def _another(home: Path) -> "Client | None":
     deadline = time.monotonic() + SETTLE_SECONDS
     while is_held(home) and time.monotonic() < deadline:
         try:
-            return connect(home)
+            return connect(home, patience_seconds=0)
         except NotReachable:
             time.sleep(LOOK_AGAIN_SECONDS)
     return None

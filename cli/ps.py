@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from agiraph.storage.room import has_room
 from cli.listing import Column, count, money, percent, print_listing, size, state_word, to_rows
 from cli.options import connect, examples, home_option, json_option
 
+WAITING = "whoever has something to write waits until there is room"
 COLUMNS = (
     Column("ADDRESS", "address"),
     Column("KIND", "kind", spare=5),
@@ -37,3 +39,5 @@ def ps(agent: str | None, home: Path, as_json: bool) -> None:
             prefix = f"{client.agent(agent).id}/"
             rows = [row for row in rows if row["address"].startswith(prefix)]
     print_listing(rows, COLUMNS, as_json=as_json, empty="no entity")
+    if not has_room(home):
+        click.echo(f"agiraph: the disk of {home} is full: {WAITING}", err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 import click
 
 from actors.console.printable import printable
-from agiraph.api import AgentSummary, ApiError, CreateAgent, NewRun, NotReachable
+from agiraph.api import AgentSummary, ApiError, CreateAgent, GatewayAway, NewRun, NotReachable
 from agiraph.errors import AgiraphError, InvalidInput
 from agiraph.ids import new_run_id
 from agiraph.models import Mode
@@ -208,6 +208,8 @@ def _start_only(wish: Wish) -> int:
     started_at = time.monotonic()
     try:
         client = connect(wish.home)
+    except GatewayAway:
+        raise
     except NotReachable as error:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:

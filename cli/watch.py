@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from agiraph.api import AgentSummary, ApiError, NotReachable, QuestionView
+from agiraph.ids import abbreviated
 from agiraph.models import Event
+from agiraph.storage.room import has_room
 from cli.progress import Progress
 from cli.screen import Screen
 
@@ -46,6 +48,7 @@ class Watch:
         can_prompt: bool,
         answer_command: str,
         still_possible: Bell,
+        home: Path,
     ) -> None:
         """Watch `agent`; `still_possible` raises when there is nothing left to wait for."""
         self.client = client
@@ -57,6 +60,8 @@ class Watch:
         self._can_prompt = can_prompt
         self._answer_command = answer_command
         self._still_possible = still_possible
+        self._home = home
+        self._is_full = False
         self._questions: dict[str, QuestionView] = {}
         self._shown: set[str] = set()
         self._asked: str | None = None
@@ -105,6 +110,7 @@ class Watch:
         if not rings and now - self._looked_at < LOOK_EVERY_SECONDS:
             return False
         self._looked_at = now
+        self._look_at_the_disk()
         try:
             self._look()
             self._absent_since = None
@@ -113,6 +119,17 @@ class Watch:
         if self.agent.status not in ENDED:
             self._believe_the_event(now)
         return self.agent.status in ENDED
+
+    def _look_at_the_disk(self) -> None:
+        """Say that the team stands still because its disk is full, and that it goes on."""
+        is_full = not has_room(self._home)
+        if is_full and not self._is_full:
+            self._screen.note(
+                f"the disk of {self._home} is full: the team waits until there is room", "bad"
+            )
+        elif self._is_full and not is_full:
+            self._screen.note("there is room on the disk again: the team goes on")
+        self._is_full = is_full
 
     def _believe_the_event(self, now: float) -> None:
         """Take the status from the event that told the end, if the record stays behind.
@@ -175,7 +192,9 @@ class Watch:
             self._asked = question.id
             self._screen.prompt("your answer> ")
         else:
-            self._screen.note(f"answer with: {self._answer_command.format(question=question.id)}")
+            self._screen.note(
+                f"answer with: {self._answer_command.format(question=abbreviated(question.id))}"
+            )
 
     def _meant(self, question: str, typed: str) -> str:
         found = self._questions.get(question)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 MAX_FRAMES = 2_000
 MAX_BYTES = 64 * 1024 * 1024
+MOST_KEPT_FRAMES = 10_000
+MOST_KEPT_BYTES = 4 * MAX_BYTES
 
 
 class Waiting(NamedTuple):
@@ -14,51 +16,80 @@ class Waiting(NamedTuple):
     is_expendable: bool
 
 
+class Lane:
+    """A queue of frames with the place of each among all that wait, and their bytes in all."""
+
+    __slots__ = ("frames", "size")
+
+    def __init__(self) -> None:
+        self.frames: deque[tuple[int, bytes]] = deque()
+        self.size = 0
+
+    def put(self, place: int, blob: bytes) -> None:
+        """Append a frame."""
+        self.frames.append((place, blob))
+        self.size += len(blob)
+
+    def take(self) -> bytes:
+        """Take the oldest frame out."""
+        _, blob = self.frames.popleft()
+        self.size -= len(blob)
+        return blob
+
+
 class Backlog:
     """A first-in first-out queue of frames that drops the oldest expendable one when it is full.
 
-    A frame that is not expendable is kept beyond the bound: those are bounded by what peers have
-    asked (windows of durable messages, questions that wait for an answer).
+    A frame that is not expendable is kept beyond that bound: those are bounded by what peers have
+    asked (windows of durable messages, questions that wait for an answer). More of them than any
+    peer that reads can have makes the backlog `is_hopeless`. Expendable ones wait in a lane of
+    their own, so to drop one costs the same however much waits; what comes out is in order.
     """
 
     def __init__(self, max_frames: int = MAX_FRAMES, max_bytes: int = MAX_BYTES) -> None:
         self._max_frames = max_frames
         self._max_bytes = max_bytes
-        self._frames: deque[Waiting] = deque()
-        self._size = 0
+        self._kept = Lane()
+        self._expendable = Lane()
+        self._place = 0
         self.dropped = 0
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self._kept.frames) + len(self._expendable.frames)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so much waits that must not be dropped that nobody reads it."""
+        kept = self._kept
+        return len(kept.frames) > MOST_KEPT_FRAMES or kept.size > MOST_KEPT_BYTES
 
     def push(self, blob: bytes, is_expendable: bool) -> None:
         """Append a frame; drop the oldest expendable ones (perhaps this one) until all fits."""
-        self._frames.append(Waiting(blob, is_expendable))
-        self._size += len(blob)
-        while len(self._frames) > self._max_frames or self._size > self._max_bytes:
-            if not self._drop_oldest():
-                return
+        self._place += 1
+        expendable = self._expendable
+        (expendable if is_expendable else self._kept).put(self._place, blob)
+        while expendable.frames and self._is_over():
+            expendable.take()
+            self.dropped += 1
 
     def first(self) -> bytes:
         """Return the oldest frame; it stays until `pop`."""
-        return self._frames[0].blob
+        return self._oldest().frames[0][1]
 
     def pop(self) -> Waiting:
         """Take the oldest frame out."""
-        frame = self._frames.popleft()
-        self._size -= len(frame.blob)
-        return frame
+        lane = self._oldest()
+        return Waiting(lane.take(), lane is self._expendable)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._frames.clear()
-        self._size = 0
+        self._kept, self._expendable = Lane(), Lane()
 
-    def _drop_oldest(self) -> bool:
-        for index, frame in enumerate(self._frames):
-            if frame.is_expendable:
-                del self._frames[index]
-                self._size -= len(frame.blob)
-                self.dropped += 1
-                return True
-        return False
+    def _is_over(self) -> bool:
+        size = self._kept.size + self._expendable.size
+        return len(self) > self._max_frames or size > self._max_bytes
+
+    def _oldest(self) -> Lane:
+        kept, expendable = self._kept.frames, self._expendable.frames
+        is_kept = not expendable or bool(kept and kept[0][0] < expendable[0][0])
+        return self._kept if is_kept else self._expendable

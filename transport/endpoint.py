@@ -30,6 +30,7 @@ from transport.errors import (
     LinkDown,
     MalformedBody,
     Nacked,
+    NotStored,
     TransportError,
     UnknownType,
 )
@@ -57,7 +58,8 @@ class Endpoint:
 
     `on_down(address, incarnation)` is called when a peer went away; `on_welcome(epoch)` each time
     the router has (again) let us in. `fenced` is set when this process must go: a newer incarnation
-    took over, or the router refuses us.
+    took over, or the router refuses us. While the router's disk is full a durable message waits for
+    room; without `waits_for_room` it is refused with NotStored.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Endpoint:
         ticket: bytes,
         codec: Codec,
         wire: Wire | None = None,
+        waits_for_room: bool = True,
     ) -> None:
         self.address = address
         self.incarnation = incarnation
@@ -81,7 +84,9 @@ class Endpoint:
         self.unwanted = 0
         self._url = url
         self._codec = codec
-        self._link = Link(address, incarnation, ticket, os.getpid())
+        self._link = Link(
+            address, incarnation, ticket, os.getpid(), raises_when_full=not waits_for_room
+        )
         self._wire = wire or ZmqWire(url, tickets.routing_id(ticket))
         self._accepting: dict[bytes, asyncio.Future[None]] = {}
         self._asks = Asks(put_away=self.done)
@@ -152,7 +157,7 @@ class Endpoint:
 
         A durable one: returns once the router keeps it; waits while the router is away; if the
         caller is cancelled it may still be delivered. A passing one: returns at once, and may be
-        dropped. Raises Nacked, Fenced, LinkDown (closed), MalformedBody.
+        dropped. Raises Nacked, NotStored, Fenced, LinkDown (closed), MalformedBody.
         """
         header = self._header(to, body, id, reply_to, trace)
         if not header.is_durable:
@@ -302,7 +307,7 @@ class Endpoint:
             self.on_down(event.address, event.incarnation)
 
     def _refused(self, id: bytes, reason: str, detail: str, by: str) -> None:
-        error = Nacked(reason, detail)
+        error = NotStored(detail) if reason == "not_stored" else Nacked(reason, detail)
         self._asks.refused(id, by, error)
         if by == "router":
             self._settle(id, error)

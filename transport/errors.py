@@ -9,17 +9,19 @@ TransportError
 ├── StoreRefused      the file of the mailboxes cannot be used (newer, held by another, unreadable)
 ├── Fenced            a newer incarnation of this address took over: this process must go
 └── Unavailable       may succeed later: retry
-    ├── NotStored         the mailboxes could not be written: the disk is full
+    ├── NotStored         the mailboxes cannot be written: the disk of the router is full
     ├── LinkDown          the router cannot be reached
     ├── PeerLost          the one that was asked went away, and the question with it
     └── DeadlineExceeded  no answer in time
 """
 
+import errno
 from typing import Literal
 
 NackReason = Literal[
     "unknown_recipient",
     "mailbox_full",
+    "not_stored",
     "too_large",
     "stale_incarnation",
     "not_allowed",
@@ -69,7 +71,9 @@ class Unavailable(TransportError):
 
 
 class NotStored(Unavailable):
-    """A batch of messages could not be written; `taken_back` has (address, id) of each of them."""
+    """Messages could not be written: the disk is full. `taken_back` has (address, id) of each."""
+
+    errno = errno.ENOSPC
 
     def __init__(self, detail: str, taken_back: frozenset[tuple[str, bytes]] = frozenset()) -> None:
         super().__init__(detail)

@@ -11,6 +11,8 @@ Rules:
 - `out` holds what the socket shall send, in order. Only a hello is in it before UP.
 - A durable message stays in `unaccepted` until the router has accepted or refused it; every welcome
   sends all of them again, in order (the router drops what it knows).
+- One that the router could not store (its disk is full) is kept and sent again a moment later, with
+  all that came behind it, unless the link `raises_when_full`: then it is refused.
 - Passing ones wait for UP in a bounded backlog, oldest expendable ones dropped.
 - A durable message that arrives is handed out once; if it comes again it is dropped, and said done
   again if it was done.
@@ -35,6 +37,7 @@ T = TypeVar("T")
 HEARTBEAT_EVERY = 2.0
 SILENCE = 6.0
 GREET_AGAIN = 1.0
+STORE_AGAIN = 0.5
 REMEMBERED_DONE = 4_096
 
 
@@ -113,7 +116,15 @@ LinkEvent = Welcomed | Accepted | Refused | PeerDown | Arrived | Ended
 class Link:
     """One endpoint's connection. `now` is monotonic seconds, handed in."""
 
-    def __init__(self, address: str, incarnation: int, ticket: bytes, pid: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        incarnation: int,
+        ticket: bytes,
+        pid: int,
+        *,
+        raises_when_full: bool = False,
+    ) -> None:
         self.address = address
         self.incarnation = incarnation
         self._hello_body = {
@@ -128,6 +139,8 @@ class Link:
         self._early = Backlog()
         self.unaccepted: OrderedDict[bytes, bytes] = OrderedDict()
         self._overdue_at: float | None = None
+        self._raises_when_full = raises_when_full
+        self._store_again_at: float | None = None
         self._held: set[bytes] = set()
         self._was_done: OrderedDict[bytes, None] = OrderedDict()
         self._to_ack: list[bytes] = []
@@ -168,6 +181,8 @@ class Link:
             self._greet(now)
         if self.state is not LinkState.UP:
             return
+        if self._store_again_at is not None and now >= self._store_again_at:
+            self._send_unaccepted(now)
         is_overdue = self._overdue_at is not None and now >= self._overdue_at
         # After our own loop stood still, the answer may lie unread in the socket: ask once more.
         is_silent = now - self._heard_at >= SILENCE and self._beat_at > self._heard_at
@@ -190,7 +205,8 @@ class Link:
             if self._overdue_at is None:
                 self._overdue_at = now + SILENCE
         if self.state is LinkState.UP:
-            self.out.push(blob, expendable)
+            if not durable or self._store_again_at is None:
+                self.out.push(blob, expendable)
         elif not durable:
             self._early.push(blob, expendable)
 
@@ -238,7 +254,7 @@ class Link:
             elif header.sender == protocol.ROUTER:
                 yield from self._said(header.type, read_map(body_of(blob)), now)
             elif header.type == protocol.NACK:
-                yield from self._nacked(read_map(body_of(blob)), header.sender)
+                yield from self._nacked(read_map(body_of(blob)), header.sender, now)
         except MalformedFrame:
             self.malformed += 1
 
@@ -253,7 +269,7 @@ class Link:
                     yield Accepted(id_)
             self._overdue_at = now + SILENCE if self.unaccepted else None
         elif type_ == protocol.NACK:
-            yield from self._nacked(body, protocol.ROUTER)
+            yield from self._nacked(body, protocol.ROUTER, now)
         elif type_ == protocol.DOWN:
             ask = body.get("id")
             yield PeerDown(
@@ -275,14 +291,18 @@ class Link:
         self.state = LinkState.UP
         self._heard_at = self._beat_at = now
         self.out.clear()
-        for blob in self.unaccepted.values():
-            self.out.push(blob, False)
+        self._send_unaccepted(now)
         while self._early:
             self.out.push(*self._early.pop())
-        self._overdue_at = now + SILENCE if self.unaccepted else None
         return Welcomed(epoch, is_lossy)
 
-    def _nacked(self, body: dict[str, Any], by: str) -> Iterator[LinkEvent]:
+    def _send_unaccepted(self, now: float) -> None:
+        self._store_again_at = None
+        for blob in self.unaccepted.values():
+            self.out.push(blob, False)
+        self._overdue_at = now + SILENCE if self.unaccepted else None
+
+    def _nacked(self, body: dict[str, Any], by: str, now: float) -> Iterator[LinkEvent]:
         id_, reason, detail = body.get("id"), _of(str, body, "reason"), _of(str, body, "detail")
         if by != protocol.ROUTER:
             if type(id_) is bytes:
@@ -294,6 +314,8 @@ class Link:
         elif id_ == NO_ID and self.state is LinkState.GREETING:
             self.state = LinkState.REFUSED
             yield Ended(self.state, reason, detail)
+        elif reason == "not_stored" and not self._raises_when_full:
+            self._store_again_at, self._overdue_at = now + STORE_AGAIN, now + SILENCE
         elif type(id_) is bytes:
             self.unaccepted.pop(id_, None)
             yield Refused(id_, reason, detail, by)

@@ -14,6 +14,7 @@ Rules:
 - Freed pages are given back once they are the greater part of the file.
 """
 
+import errno
 import os
 import sqlite3
 from collections import deque
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from transport.errors import NotStored, StoreRefused
+from transport.errors import NotStored, StoreRefused, TransportError
 
 Durability = Literal["full", "normal"]
 Log = Callable[[str], None]
@@ -46,6 +47,7 @@ BUSY_SECONDS = 1.0
 TIDY_EVERY = 256
 TIDY_FROM_PAGES = 512
 SUFFIXES = ("", "-wal", "-shm")
+FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class MailboxFile:
     """The open file. `keep_done` keys of done messages are kept, a few more for a while."""
 
     def __init__(self, path: Path, durability: Durability, keep_done: int, log: Log) -> None:
-        """Open or make the file; raises StoreRefused."""
+        """Open or make the file; raises StoreRefused, NotStored (the disk is full)."""
         self._path = path
         self._durability = durability
         self._keep_done = keep_done
@@ -206,12 +208,18 @@ class MailboxFile:
             return self._connect()
         except sqlite3.DatabaseError as error:
             if not _is_corrupt(error):
-                raise StoreRefused(f"{self._path} cannot be used: {error}") from None
+                raise self._refusal("cannot be used", error) from None
             self._move_aside(str(error))
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
-            raise StoreRefused(f"{self._path} cannot be made: {error}") from None
+            raise self._refusal("cannot be made", error) from None
+
+    def _refusal(self, what: str, error: sqlite3.DatabaseError | OSError) -> TransportError:
+        """Return what to raise when the file cannot be opened."""
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        kind = NotStored if _is_full(error) else StoreRefused
+        return kind(f"{self._path} {what}: {reason}")
 
     def _make_private(self) -> None:
         try:
@@ -224,7 +232,7 @@ class MailboxFile:
             if not self._path.stat().st_size and wal.exists() and wal.stat().st_size:
                 self._move_aside("it is empty beside a log that is not")
         except OSError as error:
-            raise StoreRefused(f"{self._path} cannot be opened: {error.strerror}") from None
+            raise self._refusal("cannot be opened", error) from None
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(  # plain: below system/, where no model writes
@@ -293,8 +301,10 @@ def _is_corrupt(error: sqlite3.DatabaseError) -> bool:
     return isinstance(error, _Corrupt) or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _is_full(error: sqlite3.OperationalError) -> bool:
-    return error.sqlite_errorcode in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
+def _is_full(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return getattr(error, "sqlite_errorcode", 0) in FULL_CODES
 
 
 def _ranges(positions: Iterable[int]) -> Iterator[tuple[int, int]]:

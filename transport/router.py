@@ -3,7 +3,9 @@
 A plain synchronous loop on raw two-frame messages `[routing id, blob]` (the multipart helpers cost
 several times more than the rest of a hop). Per turn: wait, drain up to BATCH frames, let the switch
 settle (one commit), send; when nothing comes, let it rest. No send ever blocks: what a full peer
-does not take waits in its Backlog.
+does not take waits in its Backlog. A peer that lets more wait there than one that reads ever has is
+cut off: it is nobody any more, the others hear that it is gone, and what it does read some day asks
+it to greet again.
 """
 
 import contextlib
@@ -22,9 +24,10 @@ from transport.errors import BindRefused
 from transport.mailboxes import Mailboxes
 from transport.switch import Outgoing, Switch
 
-BATCH = 256
+BATCH = 128
 RETRY_MS = 5
 REST_MS = 50
+FULL_MS = 1000
 MORE = int(zmq.NOBLOCK | zmq.SNDMORE)
 LAST = int(zmq.NOBLOCK)
 EPOCH_BYTES = 8
@@ -41,8 +44,11 @@ class Router:
         mailboxes: Mailboxes,
         *,
         tap: str | None = protocol.RECORDER,
+        log: Callable[[str], None] = print,
     ) -> None:
+        """`log` is told what a person should know."""
         self.url = url
+        self._log = log
         self.switch = Switch(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), tap)
         self._backlogs: dict[bytes, Backlog] = {}
         self._is_stopped = False
@@ -121,7 +127,7 @@ class Router:
     def _patience(self) -> int | None:
         """Return how many milliseconds to wait for a frame; None: until there is one."""
         if self.switch.has_leftovers:
-            return REST_MS
+            return FULL_MS if self.switch.is_full else REST_MS
         return RETRY_MS if self._backlogs else None
 
     def _send_all(self, socket: zmq.Socket[bytes], frames: list[Outgoing]) -> None:
@@ -130,6 +136,8 @@ class Router:
         for rid, blob, is_expendable in frames:
             if rid in backlogs:
                 backlogs[rid].push(blob, is_expendable)
+                if backlogs[rid].is_hopeless:
+                    self._cut_off(rid)
                 continue
             try:
                 # If the first part is refused nothing was sent; the second is never refused.
@@ -155,6 +163,16 @@ class Router:
                 self._unreachable(rid, error)
             self.switch.counts["dropped"] += backlog.dropped
             self._backlogs.pop(rid, None)
+
+    def _cut_off(self, rid: bytes) -> None:
+        """Let go of a peer that does not read, and of all that waits for it."""
+        backlog = self._backlogs[rid]
+        who = self.switch.who(rid) or f"a connection that is nobody ({rid.hex()})"
+        self._log(f"{who} does not read: it is cut off, {len(backlog)} frames for it are dropped")
+        self.switch.counts["cut_off"] += 1
+        self.switch.counts["dropped"] += len(backlog)
+        backlog.clear()
+        self.switch.gone(rid)
 
     def _unreachable(self, rid: bytes, error: zmq.ZMQError) -> None:
         if error.errno != zmq.EHOSTUNREACH:

@@ -30,7 +30,7 @@ class StoredMailboxes:
         known_done: int = KNOWN_DONE,
         memory_bytes: int = MEMORY_BYTES,
     ) -> None:
-        """Open or make the file and read what waits; raises StoreRefused."""
+        """Open or make the file and read what waits; raises StoreRefused, NotStored."""
         self._max_messages = max_messages
         self._max_bytes = max_bytes
         self._memory_bytes = memory_bytes

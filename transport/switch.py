@@ -21,8 +21,8 @@ what receivers have done, which nobody waits for: lost, it is done again. Rules:
 - An address that the supervisor does not announce (any more) and that is not there loses its mail;
   addresses of consoles and of the system keep it. The supervisor's list is whole each time, the
   first one after a restart too (an empty one, which is none, takes nobody's mail).
-- If the mailboxes cannot be written, every message of the batch is refused as if its mailbox were
-  full, and none is delivered.
+- If the mailboxes cannot be written, every message of the batch is refused (`not_stored`), and none
+  is delivered.
 - Bodies are opaque, but for those of `link.` and of what is addressed to the router itself.
 """
 
@@ -81,6 +81,8 @@ class Switch:
         self._is_dirty = False
         self.has_leftovers = False
         self.is_stopping = False
+        self.is_full = False
+        """Whether what was to be written last could not be."""
         self.counts: Counter[str] = Counter()
 
     @property
@@ -138,10 +140,12 @@ class Switch:
             self._commit()
 
     def _commit(self) -> None:
-        self._is_dirty = self.has_leftovers = False
+        had_leftovers, self._is_dirty, self.has_leftovers = self.has_leftovers, False, False
         try:
             self._mailboxes.commit()
+            self.is_full = False
         except NotStored as error:
+            self.is_full, self.has_leftovers = True, had_leftovers
             self._take_back(error.taken_back)
 
     def _take_back(self, keys: frozenset[tuple[str, bytes]]) -> None:
@@ -149,13 +153,13 @@ class Switch:
         ids = {id_ for _, id_ in keys}
         for rid, accepted in self._accepted.items():
             self._out += [
-                (rid, _nack_frame(id_, "mailbox_full", "the router's disk is full"), False)
+                (rid, _nack_frame(id_, "not_stored", "the router's disk is full"), False)
                 for id_ in accepted
                 if id_ in ids
             ]
             accepted[:] = [id_ for id_ in accepted if id_ not in ids]
         self._accepted = {rid: accepted for rid, accepted in self._accepted.items() if accepted}
-        self.counts["mailbox_full"] += len(ids)
+        self.counts["not_stored"] += len(ids)
         self._out = [frame for frame in self._out if not self._is_of(frame, keys)]
         for address, id_ in keys:
             peer = self._present.get(address)
@@ -172,6 +176,11 @@ class Switch:
             return False
         fields = read_fields(frame[1])
         return bool(fields[8] & DURABLE) and (peer.address, fields[1]) in keys
+
+    def who(self, rid: bytes) -> str:
+        """Return who said hello on a connection, '' if nobody did."""
+        peer = self._peers.get(rid)
+        return f"{peer.address}#{peer.incarnation}" if peer is not None else ""
 
     def gone(self, rid: bytes) -> None:
         """Hear from the socket that this connection does not exist any more."""

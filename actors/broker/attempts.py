@@ -3,19 +3,26 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 
 from actors.broker.lanes import TOO_MANY, Lane, Ticket
 from actors.broker.ledger import Ledger, Outcome, Spent
 from agiraph.clock import Clock
 from agiraph.config import BrokerConfig
-from agiraph.providers.base import FailureKind, OnText, Provider, ProviderError
-from agiraph.providers.prices import Price, guess_input_tokens
+from agiraph.providers.base import (
+    Answering,
+    FailureKind,
+    OnText,
+    Provider,
+    ProviderError,
+    SoFar,
+)
+from agiraph.providers.prices import Price, estimated_usage
 from agiraph.providers.retry import RetryPolicy
 from agiraph.turns import ModelRequest, ModelResponse, Usage
 
-CHARACTERS_PER_TOKEN = 4
+NOTHING = SoFar(Usage(), 0, has_begun=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +36,37 @@ class Retry:
 
 
 OnRetry = Callable[[Retry], None]
+Reserve = Callable[[], AbstractAsyncContextManager[int]]
+"""Reserves what one attempt may take; yields how long its answer may be, in tokens."""
 
 
 @dataclass(slots=True)
 class Meter:
-    """What one attempt has taken: count streamed text, and set what the service counted."""
+    """What one attempt takes: the answer that comes in, text that it has streamed, its end."""
 
+    answer: Answering | None = None
     streamed: int = 0
-    usage: Usage | None = None
+    response: ModelResponse | None = None
     outcome: Outcome = "failed"
+    is_cut_off: bool = False
+
+    def hear(self, answer: Answering) -> None:
+        """Take the answer that begins to come in."""
+        self.answer = answer
+
+    def usage(self, request: ModelRequest) -> Usage | None:
+        """Return what is on the bill for it, None if nothing is.
+
+        The service's own count, where there is one; else an estimate of what it has worked on. It
+        has not, as far as anybody knows, if it refused before anything of an answer came.
+        """
+        counted = self.response.usage if self.response else None
+        if counted is not None and (counted.tokens or self.answer is None):
+            return counted
+        so_far = self.answer.so_far() if self.answer else NOTHING
+        size = max(self.streamed, so_far.characters)
+        has_begun = so_far.has_begun or size > 0 or (self.is_cut_off and self.answer is not None)
+        return estimated_usage(request, replace(so_far, characters=size)) if has_begun else None
 
 
 class Attempts:
@@ -59,6 +88,7 @@ class Attempts:
         lane: Lane,
         request: ModelRequest,
         price: Price | None,
+        reserve: Reserve,
         on_text: OnText,
         on_retry: OnRetry,
         *,
@@ -66,15 +96,18 @@ class Attempts:
     ) -> ModelResponse:
         """Return the answer; raise ProviderError when it cannot be had.
 
-        `may_leave`: another model can be asked, so patience is short.
+        Each attempt is reserved by itself, and written down before its reservation goes: what those
+        before it were billed is spent by then. `may_leave`: another model can be asked, so patience
+        is short.
         """
         ticket = lane.ticket(may_leave=may_leave)
         attempt = 1
         while True:
             tried_at = self._clock.monotonic()
             try:
-                async with lane.turn(ticket):
-                    return await self._once(provider, request, price, on_text)
+                async with reserve() as max_tokens, lane.turn(ticket):
+                    own = request.model_copy(update={"max_tokens": max_tokens})
+                    return await self._once(provider, own, price, on_text)
             except ProviderError as error:
                 wait = self._wait_after(error, attempt, lane, ticket)
                 rest = max(0.0, lane.pace.rests_until - self._clock.monotonic())
@@ -115,28 +148,26 @@ class Attempts:
 
             try:
                 async with asyncio.timeout(self._timeout_seconds):
-                    response = await provider.generate(request, count)
+                    meter.response = await provider.generate(request, count, meter.hear)
             except TimeoutError:
+                meter.is_cut_off = True
                 text = f"{request.model} was not done within {self._timeout_seconds:g} s"
                 raise ProviderError("timed_out", text) from None
-            meter.usage = priced(response.usage, price)
-            return response.model_copy(update={"usage": meter.usage})
+            usage = priced(meter.usage(request) or Usage(), price)
+            return meter.response.model_copy(update={"usage": usage})
 
     @asynccontextmanager
     async def metered(self, request: ModelRequest, price: Price | None) -> AsyncIterator[Meter]:
-        """Write down what is done inside: the service's count, or a guess of what was cut off."""
+        """Write down what is done inside, however it ends."""
         meter, started = Meter(), self._clock.monotonic()
         try:
             yield meter
             meter.outcome = "answered"
         except asyncio.CancelledError:
-            meter.outcome = "cancelled"
+            meter.outcome, meter.is_cut_off = "cancelled", True
             raise
         finally:
-            usage = meter.usage
-            # A call that is cut off has no count, but what it streamed is on the bill.
-            if usage is None and meter.streamed:
-                usage = _guess(request, meter.streamed)
+            usage = meter.usage(request)
             if usage is not None:
                 self._settle(request, meter.outcome, priced(usage, price), started)
 
@@ -163,10 +194,3 @@ def priced(usage: Usage, price: Price | None) -> Usage:
     if usage.cost_usd is not None or price is None:
         return usage
     return usage.model_copy(update={"cost_usd": price.cost(usage)})
-
-
-def _guess(request: ModelRequest, streamed: int) -> Usage:
-    return Usage(
-        input_tokens=guess_input_tokens(request),
-        output_tokens=streamed // CHARACTERS_PER_TOKEN + 1,
-    )

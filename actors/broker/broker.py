@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from actors.broker.accounts import Accounts
 from actors.broker.calls import Calls, HandedOn, Retry
 from actors.broker.deltas import Delta, Deltas
 from actors.broker.ledger import Ledger
@@ -59,7 +60,9 @@ from transport.errors import TransportError
 if TYPE_CHECKING:
     from actors.broker.door.door import Door
 
-CONSOLES = "console/"
+Key = tuple[str, bytes]
+"""A call: who asks, and the id of its message. Nobody else is answered, or can cancel it."""
+
 ORPHAN_SECONDS = 10.0
 REMEMBERED_ANSWERS = 64
 
@@ -87,8 +90,9 @@ class Broker:
         self._services = services
         self._calls = calls
         self._ledger = ledger
-        self._in_flight: dict[bytes, CallInFlight] = {}
-        self._answers: OrderedDict[bytes, tuple[bytes, ModelAnswer]] = OrderedDict()
+        self._accounts = Accounts(runtime.home)
+        self._in_flight: dict[Key, CallInFlight] = {}
+        self._answers: OrderedDict[Key, tuple[bytes, ModelAnswer]] = OrderedDict()
         self._unpacker = Unpacker()
         self._listeners = Listeners()
         self._side = SideWork()
@@ -122,10 +126,10 @@ class Broker:
                 self._take_call(received, received.body)
             case CancelCall(call=call):
                 self._cancel(received, call)
-            case ListenIn(agent=agent) if received.header.sender.startswith(CONSOLES):
+            case ListenIn(agent=agent):
                 now = self._runtime.clock.monotonic()
                 self._listeners.listen(agent, received.header.sender, now)
-            case Overheard() as heard if heard.entity == received.header.sender:
+            case Overheard() as heard:
                 self._let_hear(heard)
             case ListModels():
                 default, _ = self._services.default()
@@ -133,13 +137,8 @@ class Broker:
                 self._side.start(self._reply(received, catalog))
             case CheckModel(model=model):
                 self._side.start(self._reply(received, self._checked(model)))
-            case AskUsage(run_id=run_id, agent=agent, by=by, budgets_of=whose):
-                by_entity = self._ledger.by_entity(run_id, agent)
-                total = sum(by_entity.values(), Usage())
-                rows = self._ledger.rows(by, run_id, agent) if by else ()
-                budgets = tuple(self._calls.budgets_about(whose or agent, run_id))
-                table = UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
-                self._side.start(self._reply(received, table))
+            case AskUsage() as asked:
+                self._side.start(self._reply(received, self._usage(asked)))
             case OpenDoor():
                 self._side.start(self._open_door(received, received.body))
             case CloseDoor(token=token):
@@ -152,9 +151,19 @@ class Broker:
 
     async def _mind_budgets(self, received: Received, order: Order) -> None:
         """Tell of budgets, or let one be another; it is on disk before the answer goes."""
-        answer = minded(order, received.header.sender, self._calls)
+        answer = minded(order, self._calls)
         await self._ledger.kept()
         await self._reply(received, answer)
+
+    def _usage(self, asked: AskUsage) -> UsageTable:
+        """Return what was spent; of an agent's run only what is its own."""
+        run, agent = asked.run_id, asked.agent
+        by_entity = self._ledger.by_entity(run, agent)
+        rows = self._ledger.rows(asked.by, run, agent) if asked.by else ()
+        budgets_run = "" if agent and not self._accounts.has_run(agent, run) else run
+        budgets = tuple(self._calls.budgets_about(asked.budgets_of or agent, budgets_run))
+        total = sum(by_entity.values(), Usage())
+        return UsageTable(by_entity=by_entity, total=total, rows=rows, budgets=budgets)
 
     def _checked(self, model: str) -> Ok | RefusedReply:
         try:
@@ -175,6 +184,7 @@ class Broker:
                 self._runtime.config,
                 self._services,
                 self._calls,
+                self._accounts,
                 DoorTable(self._runtime.home.system.doors),
                 self._report,
                 self._tell_worker,
@@ -218,12 +228,12 @@ class Broker:
         self._call(received, request, _digest(call))
 
     def _call(self, received: Received, request: ModelRequest, digest: bytes) -> None:
-        id = received.header.id
-        remembered = self._answers.get(id)
+        key = (received.header.sender, received.header.id)
+        remembered = self._answers.get(key)
         if remembered is not None and remembered[0] == digest:
             self._side.start(self._reply(received, remembered[1]))
             return
-        running = self._in_flight.get(id)
+        running = self._in_flight.get(key)
         if running is not None and running.can_answer(digest):
             running.asked = received
             self._keep(running)
@@ -231,33 +241,34 @@ class Broker:
         if running is not None:
             running.task.cancel()
         call = CallInFlight(received, digest)
-        self._in_flight[id] = call
-        call.task = self._side.start(self._run(id, call, request))
+        self._in_flight[key] = call
+        call.task = self._side.start(self._run(key, call, request))
         # A callback: a task that is cancelled before its first step never gets to a `finally`.
-        call.task.add_done_callback(lambda task: self._forget(id, call))
+        call.task.add_done_callback(lambda task: self._forget(key, call))
 
-    def _forget(self, id: bytes, call: CallInFlight) -> None:
+    def _forget(self, key: Key, call: CallInFlight) -> None:
         self._keep(call)
-        if self._in_flight.get(id) is call:
-            del self._in_flight[id]
+        if self._in_flight.get(key) is call:
+            del self._in_flight[key]
 
     def _cancel(self, received: Received, id: bytes) -> None:
-        call = self._in_flight.get(id)
-        if call is not None and call.asked.header.sender == received.header.sender:
+        call = self._in_flight.get((received.header.sender, id))
+        if call is not None:
             call.task.cancel()
 
-    async def _run(self, id: bytes, call: CallInFlight, request: ModelRequest) -> None:
-        deltas = Deltas(lambda delta: self._post_delta(id, call, delta, request.entity))
+    async def _run(self, key: Key, call: CallInFlight, request: ModelRequest) -> None:
+        deltas = Deltas(lambda delta: self._post_delta(key[1], call, delta, request.entity))
         try:
             answer = await self._answer(request, deltas)
         finally:
             deltas.flush()
         if isinstance(answer, ModelAnswer):
-            self._remember(id, call.digest, answer)
+            self._remember(key, call.digest, answer)
         await self._reply(call.asked, answer)
 
     async def _answer(self, request: ModelRequest, deltas: Deltas) -> ModelAnswer | ModelFailed:
         try:
+            request = self._accounts.billed(request)
             response = await self._calls.answer(
                 request,
                 deltas.add,
@@ -281,8 +292,8 @@ class Broker:
             return ModelFailed(kind="internal", message=f"{type(error).__name__}: {error}")
         return ModelAnswer(response=response)
 
-    def _remember(self, id: bytes, digest: bytes, answer: ModelAnswer) -> None:
-        self._answers[id] = (digest, answer)
+    def _remember(self, key: Key, digest: bytes, answer: ModelAnswer) -> None:
+        self._answers[key] = (digest, answer)
         while len(self._answers) > REMEMBERED_ANSWERS:
             self._answers.popitem(last=False)
 

@@ -170,13 +170,17 @@ class Calls:
         provider = None if via is None else await via(name)
         if provider is None:
             provider = await self._services.provider(name)
-        async with self.budgets.reserved(own, price) as max_tokens:
-            own = own.model_copy(update={"max_tokens": max_tokens})
-            lane = self.lanes.of(name.provider)
-            response = await self.attempts.until_answered(
-                provider, lane, own, price, on_text, on_retry, may_leave=may_leave
-            )
-            return marked(response, name)
+        response = await self.attempts.until_answered(
+            provider,
+            self.lanes.of(name.provider),
+            own,
+            price,
+            lambda: self.budgets.reserved(own, price),
+            on_text,
+            on_retry,
+            may_leave=may_leave,
+        )
+        return marked(response, name)
 
     def _finished(
         self,

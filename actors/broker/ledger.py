@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +14,10 @@ from actors.broker.spending import Line, Spending
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
 from agiraph.storage.files import open_file
+from agiraph.storage.room import LONGEST_PAUSE_SECONDS, is_full_disk, tell_of_waiting
 from agiraph.turns import Usage, UsageBy, UsageRow
 
+Statement = tuple[str, Sequence[object]]
 Outcome = Literal["answered", "failed", "cancelled"]
 
 SCHEMA = """
@@ -32,12 +35,16 @@ CREATE TABLE IF NOT EXISTS calls (
     cache_write_tokens INTEGER NOT NULL,
     cost_usd REAL,
     seconds REAL NOT NULL,
-    trigger_id TEXT NOT NULL DEFAULT ''
+    trigger_id TEXT NOT NULL DEFAULT '',
+    is_estimate INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
 """
 
-NEWER: Final = {"trigger_id": "TEXT NOT NULL DEFAULT ''"}
+NEWER: Final = {
+    "trigger_id": "TEXT NOT NULL DEFAULT ''",
+    "is_estimate": "INTEGER NOT NULL DEFAULT 0",
+}
 """Columns that ledgers of older versions have not."""
 
 GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
@@ -52,7 +59,7 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One row: a call that was paid for. Counts of a call that was cut off are guesses."""
+    """One row: an attempt that was paid for."""
 
     ts: float
     run_id: str
@@ -81,6 +88,8 @@ class Ledger:
                 self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
         self.spending = Spending(self._db)
         self._batch: asyncio.Future[None] | None = None
+        self._written: list[Statement] = []
+        self._waits_for_room = False
 
     def note(self, spent: Spent) -> None:
         """Write a row down with all others of this turn of the loop: they wait for the disk once.
@@ -95,12 +104,15 @@ class Ledger:
         self.write(spent)
 
     async def kept(self) -> None:
-        """Wait until everything that was noted is on disk. Raises sqlite3.Error if it cannot be."""
+        """Wait until everything that was noted is on disk, on a full one until there is room.
+
+        Raises sqlite3.Error if it cannot be.
+        """
         if self._batch is not None:
             await asyncio.shield(self._batch)
 
     def _commit(self) -> None:
-        batch, self._batch = self._batch, None
+        batch = self._batch
         if batch is None:
             return
         try:
@@ -108,23 +120,47 @@ class Ledger:
         except sqlite3.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+            if is_full_disk(error) and not batch.get_loop().is_closed():
+                self._begin_again()
+                if not self._waits_for_room:
+                    self._waits_for_room = True
+                    tell_of_waiting(True)
+                batch.get_loop().call_later(LONGEST_PAUSE_SECONDS, self._commit)
+                return
             batch.set_exception(error)
             batch.exception()  # who waits is told; that nobody does is no fault of its own
-            return
-        batch.set_result(None)
+        else:
+            batch.set_result(None)
+        if self._waits_for_room:
+            self._waits_for_room = False
+            tell_of_waiting(False)
+        self._batch = None
+        self._written.clear()
+
+    def _begin_again(self) -> None:
+        """Write everything of a batch again into a transaction: SQLite has rolled it back."""
+        self._db.execute("BEGIN")
+        for statement, values in self._written:
+            self._db.execute(statement, values)
+
+    def put(self, statement: str, values: Sequence[object]) -> None:
+        """Write with the batch that is under way; by itself if there is none."""
+        self._db.execute(statement, values)
+        if self._batch is not None:
+            self._written.append((statement, values))
 
     def write(self, spent: Spent) -> None:
         """Write one row down."""
         usage = spent.usage
-        self._db.execute(
+        self.put(
             "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
-            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id,"
+            " is_estimate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(spent.ts, spent.run_id, spent.node_id, spent.entity, spent.model, spent.outcome),
                 *(usage.input_tokens, usage.output_tokens),
                 *(usage.cache_read_tokens, usage.cache_write_tokens),
-                *(usage.cost_usd, spent.seconds, spent.trigger),
+                *(usage.cost_usd, spent.seconds, spent.trigger, usage.is_estimate),
             ),
         )
         one = spent
@@ -132,7 +168,7 @@ class Ledger:
 
     def limits(self, config: BudgetsConfig, clock: Clock) -> Limits:
         """Return the budgets that stand in this database beside what was spent."""
-        return Limits(self._db, self.spending, config, clock)
+        return Limits(self._db, self.put, self.spending, config, clock)
 
     def spent_usd(self, run_id: str) -> float:
         """Return what the calls of a run have cost so far, as far as their prices are known."""
@@ -150,7 +186,8 @@ class Ledger:
         key, run = GROUPS[by]
         rows = self._db.execute(
             f"SELECT {key} AS key, {run} AS run, COUNT(*), SUM(seconds), SUM(input_tokens),"
-            " SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost_usd)"
+            " SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost_usd),"
+            " MAX(is_estimate)"
             " FROM calls WHERE (?1 = '' OR run_id = ?1)"
             " AND (?2 = '' OR substr(entity, 1, length(?2) + 1) = ?2 || '/')"
             " GROUP BY key, run ORDER BY run, key",
@@ -168,9 +205,10 @@ class Ledger:
                     cache_read_tokens=read,
                     cache_write_tokens=write,
                     cost_usd=cost,
+                    is_estimate=bool(guessed),
                 ),
             )
-            for key, run, calls, seconds, tokens_in, tokens_out, read, write, cost in rows
+            for key, run, calls, seconds, tokens_in, tokens_out, read, write, cost, guessed in rows
         )
 
     def close(self) -> None:

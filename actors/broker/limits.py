@@ -6,14 +6,15 @@ rows stay, since a raise that is asked for again must be known.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from actors.broker.spending import Line, Spending, day_of
 from agiraph.clock import Clock
 from agiraph.config import BudgetsConfig
-from agiraph.ids import agent_of
+from agiraph.ids import agent_of, new_epoch
 from agiraph.money import ALL_UNITS, Budget, BudgetScope, BudgetState, Period, Unit
+from agiraph.storage.room import patiently
 from agiraph.turns import ModelRequest
 
 SCHEMA: Final = """
@@ -38,22 +39,30 @@ CREATE TABLE IF NOT EXISTS raises (
     ts REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS raises_of_budget ON raises (scope, key, period, day);
+CREATE TABLE IF NOT EXISTS epochs (epoch TEXT NOT NULL);
 """
 NEWER: Final = {"sets": "INTEGER NOT NULL DEFAULT 0", "is_own": "INTEGER NOT NULL DEFAULT 1"}
 """Columns that databases of older versions have not; `is_own` 0: the settings' hold again."""
 
 PERIODS: Final[tuple[Period, ...]] = ("total", "day")
 Key = tuple[BudgetScope, str, Period]
+Put = Callable[[str, Sequence[object]], None]
 
 
 class Limits:
     """The budgets that hold for calls."""
 
     def __init__(
-        self, db: sqlite3.Connection, spending: Spending, config: BudgetsConfig, clock: Clock
+        self,
+        db: sqlite3.Connection,
+        put: Put,
+        spending: Spending,
+        config: BudgetsConfig,
+        clock: Clock,
     ) -> None:
-        """Keep them in `db`; `config` has those of everybody of whom nothing else is said."""
+        """Keep them in `db`, into which `put` writes; `config` has those of everybody else."""
         self._db = db
+        self._put = put
         self._spending = spending
         self._config = config
         self._clock = clock
@@ -62,6 +71,7 @@ class Limits:
         for name, kind in NEWER.items():
             if name not in known:
                 db.execute(f"ALTER TABLE budgets ADD COLUMN {name} {kind}")
+        self._epoch = _epoch_of(db)
         self._set: dict[Key, Budget] = {}
         self._sets: dict[Key, int] = {}
         rows = db.execute("SELECT scope, key, period, usd, tokens, sets, is_own FROM budgets")
@@ -104,24 +114,40 @@ class Limits:
         """Keep a budget that calls bring along."""
         place = _place(budget)
         if self._set.get(place) != budget:
-            self._write(place, budget, self._sets.get(place, 0))
+            sets = self._sets.get(place, 0)
+            patiently(lambda: self._write_row(place, budget, sets))
+            self._hold(place, budget, sets)
 
     def _change(self, place: Key, budget: Budget | None, units: Iterable[Unit]) -> None:
         """Write down what a person wants, and that raises are void, at once."""
+        sets = self._sets.get(place, 0) + 1
+        patiently(lambda: self._change_rows(place, budget, units, sets))
+        self._hold(place, budget, sets)
+
+    def _change_rows(
+        self, place: Key, budget: Budget | None, units: Iterable[Unit], sets: int
+    ) -> None:
         is_alone = not self._db.in_transaction
         self._db.execute("BEGIN" if is_alone else "SAVEPOINT changed")
-        self._void_raises(place, units)
-        self._write(place, budget, self._sets.get(place, 0) + 1)
-        self._db.execute("COMMIT" if is_alone else "RELEASE changed")
+        try:
+            self._void_raises(place, units)
+            self._write_row(place, budget, sets)
+            self._db.execute("COMMIT" if is_alone else "RELEASE changed")
+        except sqlite3.Error:
+            if is_alone and self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
 
-    def _write(self, place: Key, budget: Budget | None, sets: int) -> None:
+    def _write_row(self, place: Key, budget: Budget | None, sets: int) -> None:
         """Write a row: a budget, or (None) that there is none of its own any more."""
         limits = (None, None) if budget is None else (budget.usd, budget.tokens)
-        self._db.execute(
+        self._put(
             "INSERT OR REPLACE INTO budgets (scope, key, period, usd, tokens, sets, is_own)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*place, *limits, sets, budget is not None),
         )
+
+    def _hold(self, place: Key, budget: Budget | None, sets: int) -> None:
         self._sets[place] = sets
         if budget is None:
             self._set.pop(place, None)
@@ -135,18 +161,18 @@ class Limits:
     def _void_raises(self, place: Key, units: Iterable[Unit]) -> None:
         void = ", ".join(f"{unit} = 0" for unit in sorted(units))
         if void:
-            self._db.execute(
-                f"UPDATE raises SET {void} WHERE scope = ? AND key = ? AND period = ?", place
-            )
+            self._put(f"UPDATE raises SET {void} WHERE scope = ? AND key = ? AND period = ?", place)
 
     def raise_by(self, state: BudgetState, usd: float, tokens: int, cause: str) -> None:
         """Raise a budget; asked for again under the same cause it is the same raise."""
-        self._db.execute(
-            "INSERT OR IGNORE INTO raises (cause, scope, key, period, day, usd, tokens, ts)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (cause, state.scope, state.key, state.period, state.day, usd, tokens,
-             self._clock.now()),
-        )  # fmt: skip
+        row = (cause, state.scope, state.key, state.period, state.day, usd, tokens)
+        patiently(
+            lambda: self._put(
+                "INSERT OR IGNORE INTO raises (cause, scope, key, period, day, usd, tokens, ts)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, self._clock.now()),
+            )
+        )
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -231,6 +257,7 @@ class Limits:
             raises=raises,
             sets=self._sets.get(place, 0),
             is_own=place in self._set,
+            epoch=self._epoch,
         )
 
     def _day(self, period: Period) -> str:
@@ -244,6 +271,20 @@ class Limits:
             (*place, day),
         ).fetchone()
         return float(row[0]), int(row[1]), int(row[2])
+
+
+def _epoch_of(db: sqlite3.Connection) -> str:
+    """Return the epoch of a ledger, '' of one in which something stood before there were any.
+
+    Raises are counted from 0 in a new ledger: what was answered about an older one's is not meant.
+    """
+    known = db.execute("SELECT epoch FROM epochs").fetchone()
+    if known is None:
+        tables = ("calls", "raises", "budgets")
+        is_old = any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
+        known = ("" if is_old else new_epoch(),)
+        db.execute("INSERT INTO epochs (epoch) VALUES (?)", known)
+    return str(known[0])
 
 
 def _place(budget: Budget) -> Key:
@@ -267,10 +308,3 @@ def given(request: ModelRequest) -> list[Budget]:
         else []
     )
     return [*run, *request.budgets]
-
-
-def is_of(state: BudgetState, agent: str | None) -> bool:
-    """Whether a budget is an agent's own: a run's or a node's key does not say whose it is."""
-    if state.scope in ("run", "node"):
-        return agent is not None
-    return agent is not None and state.key.partition("/")[0] == agent

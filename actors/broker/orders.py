@@ -1,10 +1,8 @@
-"""Orders: what is asked about budgets and done to them, and who may."""
+"""Orders: what the human gateway asks about budgets and does to them."""
 
 from collections.abc import Sequence
 
 from actors.broker.calls import Calls
-from actors.broker.limits import is_of
-from agiraph.ids import HUMAN, agent_of
 from agiraph.messages import (
     AskBudgets,
     BudgetTable,
@@ -20,16 +18,13 @@ Order = RaiseBudget | SetBudget | UnsetBudget | AskBudgets
 Answer = Ok | RefusedReply | BudgetTable
 
 
-def minded(order: Order, sender: str, calls: Calls) -> Answer:
-    """Do what `sender` orders, if it may, and return the answer.
-
-    The human gateway may do anything, an entity may raise what is its own agent's.
-    """
+def minded(order: Order, calls: Calls) -> Answer:
+    """Do what the human gateway orders, and return the answer."""
     limits = calls.limits
     match order:
-        case AskBudgets(keys=keys) if sender == HUMAN:
+        case AskBudgets(keys=keys):
             return BudgetTable(budgets=tuple(limits.among(keys)))
-        case SetBudget(budget=budget) if sender == HUMAN:
+        case SetBudget(budget=budget):
             model = _without_price(order.models, calls) if budget.usd is not None else None
             if model is not None:
                 return _refused(
@@ -38,13 +33,11 @@ def minded(order: Order, sender: str, calls: Calls) -> Answer:
                     "or set one in tokens"
                 )
             return BudgetTable(budgets=(limits.set(budget, order.keep),))
-        case UnsetBudget(scope=scope, key=key, period=period) if sender == HUMAN:
+        case UnsetBudget(scope=scope, key=key, period=period):
             return BudgetTable(budgets=(limits.unset(scope, key, period),))
-        case RaiseBudget(budget=state) if sender == HUMAN or is_of(state, agent_of(sender)):
+        case RaiseBudget(budget=state):
             limits.raise_by(state, order.usd, order.tokens, order.cause)
             return Ok()
-        case _:
-            return _refused("this budget is not yours")
 
 
 def _without_price(models: Sequence[str], calls: Calls) -> str | None:

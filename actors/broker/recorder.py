@@ -9,8 +9,9 @@ from typing import BinaryIO
 from agiraph.clock import Clock
 from agiraph.providers.base import RETRYABLE, ProviderError
 from agiraph.providers.recording import Scribe
-from agiraph.storage.files import make_folder, open_file
+from agiraph.storage.files import make_folder, open_file, write_all
 from agiraph.storage.home import SystemHome
+from agiraph.storage.room import patiently
 from agiraph.turns import ModelRequest, ModelResponse
 
 OPEN_FILES = 32
@@ -80,4 +81,15 @@ class CallRecorder:
         return Tape(file, Scribe(self._secrets))
 
     def _write(self, tape: Tape, line: str) -> None:
-        tape.file.write(line.encode("utf-8", "replace"))
+        data = line.encode("utf-8", "replace")
+        patiently(lambda: _append(tape.file.fileno(), data))
+
+
+def _append(fd: int, data: bytes) -> None:
+    """Write everything behind the end of a file, or nothing. Raises OSError."""
+    before = os.fstat(fd).st_size
+    try:
+        write_all(fd, data)
+    except OSError:
+        os.ftruncate(fd, before)
+        raise

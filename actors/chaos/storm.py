@@ -120,7 +120,7 @@ class Storm:
         """Strike until the agent's run has ended or no strike is left; return what is left."""
         for strike in self._strikes:
             time.sleep(strike.pause_seconds)
-            if left == 0 or _status(house.home, agent) in ENDED:
+            if left == 0 or status_of(house.home, agent) in ENDED:
                 return left
             if self._strike(house, strike):
                 left -= 1
@@ -172,7 +172,7 @@ class Storm:
 
     def _finish(self, house: ChaosHouse, agent: str) -> None:
         deadline = time.monotonic() + RUN_WITHIN_SECONDS
-        while _status(house.home, agent) not in ENDED:
+        while status_of(house.home, agent) not in ENDED:
             if time.monotonic() > deadline:
                 self._tell(f"{agent} does not come to an end")
                 return
@@ -212,7 +212,7 @@ def _clients(home: Path) -> Iterator[Client]:
         time.sleep(LOOK_SECONDS)
 
 
-def _status(home: Path, agent: str) -> str:
+def status_of(home: Path, agent: str) -> str:
     """Read an agent's status from its own file: no process has to live for that."""
     record = Home(home).agent(agent).record
     return Agent.model_validate_json(read_bytes(record)).status

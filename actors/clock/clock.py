@@ -15,7 +15,7 @@ from actors.clock.time_source import TimeSource
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import Corrupt
-from agiraph.ids import RECORDER, AgentId
+from agiraph.ids import AgentId
 from agiraph.messages import Body, EventsGrew, RefusedReply
 from agiraph.triggers.book import Book, Bounds
 from agiraph.triggers.records import Firing
@@ -63,9 +63,8 @@ class Clock:
     async def _take(self, received: Received) -> None:
         body = received.body
         if isinstance(body, EventsGrew):
-            if received.header.sender == RECORDER:
-                self._grown.update(agent for agent in body.agents if agent in self._shelf.books)
-                self._bell.set()
+            self._grown.update(agent for agent in body.agents if agent in self._shelf.books)
+            self._bell.set()
             return
         reply = self._desk.answer(received, self._time.now())
         if reply is not None and received.header.flags & Flag.ASK:

@@ -1,14 +1,14 @@
 """Requests to the clock: make, list, pause, resume, cancel and fire triggers.
 
-Only an agent's own entities and the human may touch its triggers.
+Only an agent's own entities and the human may touch its triggers, a worker only those it made.
 """
 
 from collections.abc import Callable
 
 from actors.clock.shelf import Shelf
+from agiraph.authorization import is_name_of, is_worker, shown_name
 from agiraph.config import Config
 from agiraph.errors import AgiraphError, Refused
-from agiraph.ids import HUMAN, AgentId, agent_of
 from agiraph.messages import (
     Body,
     ChangeTrigger,
@@ -26,6 +26,7 @@ from agiraph.triggers.records import Trigger, trigger_id
 from agiraph.triggers.timetable import machine_zone
 from agiraph.triggers.view import trigger_view
 from transport.endpoint import Received
+from transport.envelope import Header
 
 TOLD = {"pause": "trigger.paused", "resume": "trigger.resumed", "cancel": "trigger.cancelled"}
 Report = Callable[[Event], None]
@@ -47,12 +48,12 @@ class Desk:
         if not isinstance(body, CreateTrigger | ChangeTrigger | ListTriggers | TriggerFailed):
             return None
         try:
-            _check_sender(received.header.sender, body.agent)
             book = self._shelf.book(body.agent)
             match body:
                 case CreateTrigger():
-                    return self._create(book, body, received.header.id.hex(), now)
+                    return self._create(book, body, received.header, now)
                 case ChangeTrigger():
+                    _check_maker(received.header.sender, book.find(body.trigger_id))
                     return self._change(book, body, received.header.id.hex(), now)
                 case ListTriggers():
                     views = (trigger_view(trigger) for trigger in book.triggers.values())
@@ -63,8 +64,9 @@ class Desk:
         except AgiraphError as error:
             return RefusedReply(reason=str(error), kind=type(error).__name__)
 
-    def _create(self, book: Book, body: CreateTrigger, cause: str, now: float) -> TriggerState:
-        id = trigger_id(bytes.fromhex(cause))
+    def _create(self, book: Book, body: CreateTrigger, header: Header, now: float) -> TriggerState:
+        id, sender = trigger_id(header.id), header.sender
+        by = shown_name(sender, body.created_by) if is_worker(sender) else body.created_by
         if id not in book.triggers:
             new = parse_trigger(
                 body.type,
@@ -73,7 +75,7 @@ class Desk:
                 time_zone=self._time_zone,
                 callbacks=self._callbacks,
                 name=body.name,
-                created_by=body.created_by,
+                created_by=by,
             )
             if book.is_watching:
                 self._shelf.catch_up(book, now)
@@ -81,7 +83,7 @@ class Desk:
                 self._shelf.start_watching(book)
             trigger = book.add(id, new, now)
             self._shelf.save(book)
-            self._tell(trigger, "trigger.created", now, by=body.created_by)
+            self._tell(trigger, "trigger.created", now, by=by)
         return TriggerState(trigger=trigger_view(book.triggers[id]))
 
     def _change(self, book: Book, body: ChangeTrigger, cause: str, now: float) -> TriggerState:
@@ -108,6 +110,8 @@ class Desk:
         self._report(event)
 
 
-def _check_sender(sender: str, agent: AgentId) -> None:
-    if sender != HUMAN and agent_of(sender) != agent:
-        raise Refused(f"{sender} may not touch the triggers of agent '{agent}'")
+def _check_maker(sender: str, trigger: Trigger) -> None:
+    """Raise Refused if a worker would change what it has not made."""
+    by = trigger.created_by
+    if is_worker(sender) and by != sender and not is_name_of(sender, by):
+        raise Refused(f"{sender} has not made trigger '{trigger.id}': '{by}' or a person may")

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from agiraph.api import ApiError, ConsoleTicket, NotReachable
+from agiraph.authorization import refusal
 from agiraph.messages import MESSAGES, Body
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
@@ -64,7 +65,9 @@ class Seat:
             self._is_seated.set()
             while True:
                 received = await endpoint.receive()
-                self._hear(received)
+                header = received.header
+                if refusal(header.sender, header.to, received.body) is None:
+                    self._hear(received)
                 endpoint.done(received)
         finally:
             self._is_seated.clear()

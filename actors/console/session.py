@@ -36,7 +36,7 @@ from actors.console.typed import (
 from agiraph.api import AgentSummary, ApiError, ConversationMessage, NotReachable, QuestionView
 from agiraph.errors import InvalidInput
 from agiraph.following import Follower
-from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, Address
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, Address, abbreviated
 from agiraph.messages import Text
 from agiraph.models import DeliveryMode
 from transport.endpoint import Received
@@ -176,7 +176,7 @@ class Session:
 
     async def _answer(self, question: str, text: str) -> None:
         answered = await self._desk.ask(lambda client: client.answer(question, text, via="console"))
-        self._questions.pop(question, None)
+        self._questions.pop(answered.id, None)
         self._show(f"→ {printable(answered.sender)} gets your answer")
         self._waits_for_word = True
         self._heard.clear()
@@ -276,4 +276,4 @@ def _told_message(message: ConversationMessage) -> str:
 
 def _told_question(question: QuestionView) -> str:
     asked = f"? {one_line(question.sender)} asks: {printable(question.question)}"
-    return f"{asked}\n  answer with: /answer {question.id} text"
+    return f"{asked}\n  answer with: /answer {abbreviated(question.id)} text"

@@ -104,7 +104,6 @@ class CoordinatorActor:
             args.run,
             self.files,
             self.record.today,
-            args.budget_usd,
             self._on_board_event,
             environment,
             args.terms,
@@ -309,7 +308,7 @@ class CoordinatorActor:
             ),
             temperature=models.temperature,
             entity=self.runtime.address,
-            **billing(args.run, args.budget_usd, args.terms, self.transcript.woken_by),
+            **billing(args.run, args.terms, self.transcript.woken_by),
         )
 
     def context(self, key: str) -> ToolContext:
@@ -403,7 +402,7 @@ class CoordinatorActor:
             case Warn() as warn:
                 seen = warn.record("the run fails", self.runtime.clock.now())
                 self.conversation.append(seen)
-                self.report(*circled(seen, self.transcript.position).told)
+                self.report(*circled(seen, self.transcript.place).told)
         return False
 
     def report(self, event: str, data: JsonObject, key: str = "") -> None:
@@ -478,7 +477,7 @@ class CoordinatorActor:
         return bool(last_heard) and last_heard[0].content in REMINDERS
 
     async def _say_to_human(self, text: str, link: Link = NOTHING) -> None:
-        message = derived_message_id(self.runtime.address, f"say.{self.transcript.position}")
+        message = derived_message_id(self.runtime.address, f"say.{self.transcript.place}")
         body = Text(
             content=text,
             from_name=self.name,

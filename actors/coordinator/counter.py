@@ -80,18 +80,11 @@ class Counter:
                     self.waits.start(publishing)
                 else:
                     await publishing
-            case OfferInsight() as offer:
-                who, what = self._sender_name(received), self._name(offer.node_id)
-                await self._insights.take(received, offer, who, what)
+            case OfferInsight() | NodeCheckpoint() | Suggest() as told:
+                await self._hear_of_node(received, told)
             case FailNode() as failed:
                 command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
                 await self._report(received, command, holder_of=failed.node_id)
-            case NodeCheckpoint(node_id=node, summary=summary):
-                self._tell(received, "node.checkpoint", node, {"summary": summary[:1000]})
-                self._pass_on(received, f"Checkpoint on node {self._name(node)}: {summary}")
-            case Suggest(node_id=node, suggestion=text):
-                self._tell(received, "node.suggested", node, {"suggestion": text[:1000]})
-                self._pass_on(received, f"Suggestion from node {self._name(node)}: {text}")
             case ChildFailed() as lost:
                 await self._report(received, self._lose(lost))
             case _:
@@ -179,11 +172,11 @@ class Counter:
 
     def _leave(self, received: Received, leave: LeaveWait) -> None:
         """Forget a wait that its worker has given up; its node no longer stands still."""
-        left = self._waiting.pop(leave.wait, None)
-        if left is not None:
-            request, task = left
-            task.cancel()
-            self._runtime.done(request)
+        left = self._waiting.get(leave.wait)
+        if left is not None and left[0].header.sender == received.header.sender:
+            del self._waiting[leave.wait]
+            left[1].cancel()
+            self._runtime.done(left[0])
         node = self._office.board.nodes.get(leave.waiter)
         is_its = node is not None and node.assigned_worker == self._sender(received)
         if node is not None and is_its and node.status == "blocked":
@@ -228,6 +221,27 @@ class Counter:
         notes = self._office.note_failure(node, worker.name, lost)
         return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})")
 
+    async def _hear_of_node(
+        self, received: Received, told: OfferInsight | NodeCheckpoint | Suggest
+    ) -> None:
+        """Take in what a worker says of the node that it holds, or held last."""
+        try:
+            node = self._require_holder(received, told.node_id)
+        except Refused as error:
+            self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
+            self._runtime.done(received)
+            return
+        match told:
+            case OfferInsight():
+                who = self._sender_name(received)
+                await self._insights.take(received, told, who, node.name)
+            case NodeCheckpoint(summary=summary):
+                self._tell(received, "node.checkpoint", node, {"summary": summary[:1000]})
+                self._pass_on(received, f"Checkpoint on node {node.name}: {summary}")
+            case Suggest(suggestion=text):
+                self._tell(received, "node.suggested", node, {"suggestion": text[:1000]})
+                self._pass_on(received, f"Suggestion from node {node.name}: {text}")
+
     async def _report(
         self, received: Received, command: c.Command, *, holder_of: str | None = None
     ) -> None:
@@ -240,9 +254,9 @@ class Counter:
             self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
         self._runtime.done(received)
 
-    def _tell(self, received: Received, kind: str, node: NodeId, data: JsonObject) -> None:
+    def _tell(self, received: Received, kind: str, node: WorkNode, data: JsonObject) -> None:
         """Report what a worker has told of its node: once, however often it arrives."""
-        about = {"name": self._name(node), "worker": self._sender_name(received)}
+        about = {"name": node.name, "worker": self._sender_name(received)}
         self._runtime.report(
             Event(
                 type=kind,
@@ -250,7 +264,7 @@ class Counter:
                 ts=self._runtime.clock.now(),
                 entity=COORDINATOR_NAME,
                 run_id=self._office.run_id,
-                node_id=node,
+                node_id=node.id,
                 data=about | data,
                 key=f"{kind}:{received.header.id.hex()}",
             )
@@ -275,10 +289,6 @@ class Counter:
     def _sender_name(self, received: Received) -> str:
         worker = self._office.board.workers.get(self._sender(received))
         return worker.name if worker else received.header.sender
-
-    def _name(self, node: str) -> str:
-        found = self._office.board.nodes.get(NodeId(node))
-        return found.name if found else node
 
     def _require_holder(self, received: Received, node: str) -> WorkNode:
         found = find_node(self._office.board, node)

@@ -82,8 +82,8 @@ class Cycles:
         not be asked and the cycle was ended for it.
         """
         run = self._office.board.run
-        position = self._coordinator.transcript.position
-        if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{position}"):
+        place = self._coordinator.transcript.place
+        if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):
             return True
         for turn in reversed(self._coordinator.transcript.turns):
             if not isinstance(turn, ToolTurn):
@@ -134,7 +134,7 @@ class Cycles:
 
     async def end_silent(self, text: str | None) -> None:
         """End a cycle whose mind has stopped without doing so, also after a reminder."""
-        key = f"silent.{self._coordinator.transcript.position}"
+        key = f"silent.{self._coordinator.transcript.place}"
         await self.end(key, text or "(nothing was noted)", None)
 
     async def outlive(self, failure: ModelFailure, reason: str) -> bool:
@@ -142,7 +142,7 @@ class Cycles:
         if not self.is_infinite or failure.kind not in RETRYABLE:
             return False
         if not self.is_asleep:
-            key = f"{BROKEN_OFF}{self._coordinator.transcript.position}"
+            key = f"{BROKEN_OFF}{self._coordinator.transcript.place}"
             await self.end(key, f"This cycle broke off: {reason}", None)
         return True
 

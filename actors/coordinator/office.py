@@ -63,7 +63,6 @@ class Office:
         run: RunId,
         files: AgentFiles,
         today: str,
-        budget_usd: float | None,
         on_event: OnEvent,
         environ: Mapping[str, str],
         terms: RunTerms | None = None,
@@ -74,7 +73,6 @@ class Office:
         self._run = run
         self._files = files
         self._today = today
-        self._budget_usd = budget_usd
         self._terms = terms or RunTerms()
         self._on_event = on_event
         self._store = BoardStore(files.run.journal, files.home.snapshot(run))
@@ -265,7 +263,6 @@ class Office:
             model=self._agent.worker_model,
             today=self._today,
             input_dir=self._agent.input_dir,
-            budget_usd=self._budget_usd,
             terms=self._terms,
         )
         spec = ChildSpec(

@@ -42,6 +42,9 @@ class AgentRecord:
         """Write the record if a run has just begun; tell of the agent's creation if it is new."""
         if self.agent.run != self._args.run:
             self._begin_run()
+        account = {"budget_usd": self._args.budget_usd, "terms": self._args.terms}
+        if (self.agent.budget_usd, self.agent.terms) != tuple(account.values()):
+            self._change(**account)  # before anybody calls a model: the broker reads it here
         if self.is_new:
             self._change(run=self._args.run, status="working")
             data = {"goal": self.agent.goal, "model": self.agent.model, "mode": self.agent.mode}

@@ -19,7 +19,7 @@ from agiraph.agent.prompts import new_run_turn
 from agiraph.agent.records import CallFinished, Heard, RunBegan
 from agiraph.board import commands as c
 from agiraph.errors import IllegalTransition
-from agiraph.ids import RunId, derived_id, new_run_id
+from agiraph.ids import RunId, new_run_id, short_derived_id
 from agiraph.messages import BeginRun, Ok, RefusedReply
 from transport.endpoint import Received
 
@@ -81,7 +81,7 @@ class Succession:
         """Write the new run down, with an answer for every call that the old one left open."""
         body, header, now = next_run.body, next_run.received.header, self._runtime.clock.now()
         self._runtime.take_up([header.id.hex()])
-        run = body.run or RunId(f"{new_run_id(now)[:-6]}{derived_id(header.id.hex())}")
+        run = body.run or RunId(f"{new_run_id(now)[:-6]}{short_derived_id(header.id.hex())}")
         agent = self._args.agent
         input_dir = body.input_dir or agent.input_dir
         left_open = [

@@ -107,8 +107,8 @@ class Triggered:
         if not trigger:
             return ""
         body = TriggerFailed(agent=self._coordinator.agent, trigger_id=trigger, reason=str(failure))
-        position = f"trigger-failed.{self._coordinator.transcript.position}"
-        id = derived_message_id(self._runtime.address, position)
+        place = f"trigger-failed.{self._coordinator.transcript.place}"
+        id = derived_message_id(self._runtime.address, place)
         await self._runtime.send(CLOCK, body, id=id)
         agent = self._coordinator.agent
         return (

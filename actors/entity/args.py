@@ -3,7 +3,7 @@
 from agiraph.agent.records import RunBegan
 from agiraph.ids import AgentId, RunId
 from agiraph.models import Agent, Worker
-from agiraph.money import Budget, RunTerms
+from agiraph.money import RunTerms
 from agiraph.record import Record
 from agiraph.turns import JsonObject
 
@@ -52,20 +52,12 @@ class WorkerArgs(Record):
     model: str
     today: str
     input_dir: str | None = None
-    budget_usd: float | None = None
     terms: RunTerms = RunTerms()
 
 
-def billing(run: RunId, budget_usd: float | None, terms: RunTerms, trigger: str = "") -> JsonObject:
+def billing(run: RunId, terms: RunTerms, trigger: str = "") -> JsonObject:
     """Return the fields of a model request that say to whose account it goes.
 
     `trigger` is the one that the asker acts on just now, or whose firing led to its node, if any.
     """
-    tokens = (Budget(scope="run", key=run, tokens=terms.tokens),) if terms.tokens else ()
-    return {
-        "run_id": run,
-        "budget_usd": budget_usd,
-        "budgets": tokens,
-        "trigger": trigger or terms.trigger,
-        "record": terms.record,
-    }
+    return {"run_id": run, "trigger": trigger or terms.trigger}

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from actors.entity.asking import ask_until_answered
-from actors.entity.questions import approval_id, ask, withdraw
+from actors.entity.questions import approval_id, ask, digest_of, withdraw
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import INTERRUPTED_CALL, Cleared, Gate
 from agiraph.agent.transcript import OpenCall
@@ -18,7 +18,7 @@ from agiraph.approvals.commands import commands_in
 from agiraph.approvals.policy import SPEND, STAGE, Policy, Ruling, Who, subject_of
 from agiraph.approvals.reading import Policies
 from agiraph.approvals.words import OPTIONS, denied_by_rule, question_in_words, refusal_of
-from agiraph.ids import BROKER, QuestionId, RunId
+from agiraph.ids import BROKER, QuestionId, RunId, derived_id
 from agiraph.messages import AskQuestion, AskUsage, QuestionAnswered, UsageTable
 from agiraph.models import Deed
 from agiraph.tools.table import TOOLS
@@ -106,8 +106,11 @@ class Asking:
         if ruling.deed.tool == STAGE and (said := self.clearance.stages.get(stage)):
             return Cleared(refusal=said)
         identity = approval_id(runtime.address, opened.key)
-        await ask(runtime, self._question(identity, ruling, ruling.about), f"may.{opened.key}")
-        answered = await self._patiently(self.clearance.talk.answer_to(identity, _shown(ruling)))
+        digest = digest_of(opened.call)
+        about = ruling.about.model_copy(update={"digest": digest})
+        await ask(runtime, self._question(identity, ruling, about), f"may.{opened.key}")
+        answering = self.clearance.talk.answer_to(identity, _shown(ruling), digest)
+        answered = await self._patiently(answering)
         refusal = refusal_of(answered, ruling.deed)
         if refusal:
             self.clearance.stages[stage] = refusal
@@ -124,11 +127,14 @@ class Asking:
             return Cleared()
         speaker = self.clearance.speaker
         key = f"{self.clearance.run}:{rule.name}:{times}"
-        identity = approval_id(speaker.agent, key)
+        digest = derived_id(speaker.agent, key, f"{limit:g}")
+        identity = QuestionId(f"a-{digest}")
         shown = ruling.deed.model_copy(
             update={"subject": f"{spent:.2f} US dollars are spent, the limit is {limit:g}"}
         )
-        about = ruling.about.model_copy(update={"subject": rule.name, "remember": rule.name})
+        about = ruling.about.model_copy(
+            update={"subject": rule.name, "remember": rule.name, "digest": digest}
+        )
         body = self._question(identity, Ruling("ask", shown, rule), about)
         shared = body.model_copy(update={"shared": True})
         asking = self.clearance.talk.ask_with_others(shared, _shown(ruling))
@@ -162,13 +168,16 @@ class Asking:
         rule = ruling.rule.name if ruling.rule else ""
         deed = ruling.deed
         told = {"tool": deed.tool, "subject": deed.subject[:300], "rule": rule, "by": by}
-        key = self.opened.key if self.opened else str(self.clearance.speaker.transcript.position)
+        key = self.opened.key if self.opened else self.clearance.speaker.transcript.place
         self.clearance.speaker.report("tool.refused", told | {"reason": refusal}, key)
         return Cleared(refusal=refusal, message=self.clearance.talk.heard_answer)
 
+    def _usage(self) -> AskUsage:
+        return AskUsage(run_id=self.clearance.run, agent=self.clearance.speaker.agent)
+
     async def _spent(self) -> float:
         runtime = self.clearance.speaker.runtime
-        received = await ask_until_answered(runtime, BROKER, AskUsage(run_id=self.clearance.run))
+        received = await ask_until_answered(runtime, BROKER, self._usage())
         table = received.body
         return (table.total.cost_usd or 0.0) if isinstance(table, UsageTable) else 0.0
 

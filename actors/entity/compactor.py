@@ -145,7 +145,7 @@ class Compactor:
         turns_before = len(transcript.turns)
         self._owner.conversation.append(compacted)
         more = {"window": fill.window, "turns_before": turns_before}
-        self._owner.report(*retelling.compacted(compacted, transcript.position, more).told)
+        self._owner.report(*retelling.compacted(compacted, transcript.place, more).told)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
         """Return the model's summary and what it cost; "" if it cannot be had."""

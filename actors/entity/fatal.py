@@ -13,7 +13,7 @@ def fatal_step(runtime: Runtime, transcript: Transcript) -> str:
     Call once a process: it counts this beginning.
     """
     attempts = runtime.attempts
-    if not attempts.is_stuck_at(transcript.position):
+    if not attempts.is_stuck_at(transcript.place):
         return ""
     return f"the same step has ended its process {LIMIT} times: {attempts.last_end}"
 

@@ -74,8 +74,8 @@ class BrokerMind:
 
     async def _asked(self, request: ModelRequest, partial: Partial, about: str) -> BaseModel:
         """Return what the broker answers."""
-        position = f"{about}.{self._transcript.position}"
-        call = derived_message_id(self._runtime.address, position, self._interruptions)
+        place = f"{about}.{self._transcript.place}"
+        call = derived_message_id(self._runtime.address, place, self._interruptions)
         self._partials[call] = partial
         try:
             asked = request.model_copy(update={"turns": ()})

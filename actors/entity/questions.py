@@ -1,25 +1,50 @@
 """Questions to the human: asked once, answered whenever, also after a restart of everything."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from actors.runtime import Runtime
-from agiraph.ids import HUMAN, QuestionId, derived_id, derived_message_id
+from agiraph.ids import (
+    HUMAN,
+    QuestionId,
+    derived_id,
+    derived_message_id,
+    is_of_old,
+    short_derived_id,
+)
 from agiraph.messages import AskQuestion, QuestionAnswered, WithdrawQuestion
+from agiraph.turns import ToolCall
 
 ASK_HUMAN = "ask_human"
 
 
 def question_id(address: str, key: str) -> QuestionId:
     """Return the id of the question that step `key` of an entity asks: always the same."""
-    return QuestionId(f"q-{derived_id(address, key)}")
+    return QuestionId(f"q-{_of_step(key, address, key)}")
 
 
 def approval_id(address: str, key: str) -> QuestionId:
     """Return the id of the question whether step `key` of an entity may be done."""
-    return QuestionId(f"a-{derived_id(address, key, 'approval')}")
+    return QuestionId(f"a-{_of_step(key, address, key, 'approval')}")
+
+
+def _of_step(key: str, *parts: str) -> str:
+    """Return what follows from a step: one that began under an older version keeps its id."""
+    return short_derived_id(*parts) if is_of_old(key) else derived_id(*parts)
+
+
+def digest_of(call: ToolCall) -> str:
+    """Return what tells a call from every other one: it follows from the tool and its arguments."""
+    return derived_id(call.name, json.dumps(call.arguments, sort_keys=True))
+
+
+def is_about(answered: QuestionAnswered, digest: str) -> bool:
+    """Whether an answer is to what has this digest; '' in those of older versions."""
+    told = answered.about.digest if answered.about else ""
+    return not told or told == digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +62,7 @@ class Answers:
     def __init__(self) -> None:
         """Make an empty store."""
         self._arrived: dict[QuestionId, Arrived] = {}
-        self._awaited: set[QuestionId] = set()
+        self._awaited: dict[QuestionId, str] = {}
         self._left: set[QuestionId] = set()
         self._changed = asyncio.Event()
 
@@ -49,42 +74,59 @@ class Answers:
         self._arrived[arrived.answered.question_id] = arrived
         self._changed.set()
 
-    def is_awaited(self, question: QuestionId) -> bool:
-        """Whether somebody waits for the answer to `question` right now."""
-        return question in self._awaited
+    def is_awaited(self, answered: QuestionAnswered) -> bool:
+        """Whether somebody waits for this answer right now."""
+        digest = self._awaited.get(answered.question_id)
+        return digest is not None and is_about(answered, digest)
 
     @contextmanager
-    def expecting(self, question: QuestionId) -> Iterator[None]:
-        """Take the answer to `question` for awaited from before it is put: it may come at once."""
-        self._awaited.add(question)
+    def expecting(self, question: QuestionId, digest: str = "") -> Iterator[None]:
+        """Take the answer to `question` for awaited from before it is put: it may come at once.
+
+        `digest` is that of the deed that it is asked for, if it is for one.
+        """
+        self._awaited[question] = digest
         try:
             yield
         finally:
-            self._awaited.discard(question)
+            self._awaited.pop(question, None)
 
     def was_left(self, question: QuestionId) -> bool:
         """Whether somebody waited for the answer to `question` and no longer does."""
         return question in self._left
 
-    async def take(self, question: QuestionId) -> Arrived:
-        """Wait for the answer to `question`."""
-        self._awaited.add(question)
+    async def take(self, question: QuestionId, digest: str = "") -> Arrived:
+        """Wait for the answer to `question` about the deed of this digest.
+
+        One about another deed is passed over: it allows nothing.
+        """
+        self._awaited[question] = digest
         self._left.discard(question)
         try:
-            while question not in self._arrived:
-                self._changed.clear()
-                await self._changed.wait()
-            return self._arrived.pop(question)
+            while True:
+                arrived = self._arrived.pop(question, None)
+                if arrived is None:
+                    self._changed.clear()
+                    await self._changed.wait()
+                elif is_about(arrived.answered, digest):
+                    return arrived
+                else:
+                    arrived.done()
         except asyncio.CancelledError:
             self._left.add(question)
             raise
         finally:
-            self._awaited.discard(question)
+            self._awaited.pop(question, None)
 
 
 async def ask(runtime: Runtime, body: AskQuestion, key: str) -> None:
-    """Put a question; put again under the same key after a crash, it is the same question."""
-    await runtime.send(HUMAN, body, id=derived_message_id(runtime.address, key))
+    """Put a question; put again under the same key after a crash, it is the same question.
+
+    Other words, or another deed, are another message: the router must not take it for known.
+    """
+    deed = body.about.digest if body.about else ""
+    asked = derived_id(body.question, *body.options, deed)
+    await runtime.send(HUMAN, body, id=derived_message_id(runtime.address, f"{key}.{asked}"))
 
 
 async def withdraw(runtime: Runtime, question: QuestionId, reason: str) -> None:

@@ -1,20 +1,27 @@
 """Reception: takes each message that reaches an entity to the place where it belongs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Literal
 
 from actors.entity.mind import BrokerMind
-from actors.entity.questions import ASK_HUMAN, Answers, Arrived, approval_id, question_id
+from actors.entity.questions import (
+    ASK_HUMAN,
+    Answers,
+    Arrived,
+    approval_id,
+    digest_of,
+    is_about,
+    question_id,
+)
 from actors.entity.talk import Speaker
-from actors.entity.trust import may_say, shown_name
 from agiraph.agent.answers import late_answer_in_words
 from agiraph.agent.doing import STEP_LIMIT
 from agiraph.agent.inbox import Incoming
 from agiraph.agent.loop import Gate
 from agiraph.agent.records import Noted
+from agiraph.authorization import shown_name
 from agiraph.ids import QuestionId, coordinator_address, derived_message_id
 from agiraph.messages import (
-    Body,
     ModelDelta,
     Pause,
     QuestionAnswered,
@@ -53,10 +60,6 @@ class Reception:
         if self._speaker.transcript.has_seen(received.header.id.hex()):
             self._runtime.done(received)
             return
-        if not isinstance(body, Body) or not may_say(sender, body, self._speaker.agent):
-            self._runtime.log.warning("not believed", sender=sender, type=received.header.type)
-            self._runtime.done(received)
-            return
         match body:
             case ModelDelta():
                 self._mind.hear_delta(body)
@@ -89,7 +92,7 @@ class Reception:
         What became of an approval that nobody waits for any more is of no use to anybody.
         """
         id, message = answered.question_id, received.header.id.hex()
-        if self._answers.is_awaited(id) or self._is_waited_for(id):
+        if self._answers.is_awaited(answered) or self._is_waited_for(answered):
             self._answers.put(Arrived(answered, message, lambda: self._runtime.done(received)))
             return
         if answered.kind in ("approval", BUDGET) or answered.outcome == "withdrawn":
@@ -101,18 +104,21 @@ class Reception:
         name = shown_name(received.header.sender, "")
         self._hear(received, Text(content=content, from_name=name), answers=id)
 
-    def _is_waited_for(self, id: QuestionId) -> bool:
+    def _is_waited_for(self, answered: QuestionAnswered) -> bool:
         """Whether an open call waits for the answer, or will when it is run again."""
-        return id in self._waiting_for() and not self._answers.was_left(id)
+        id = answered.question_id
+        return not self._answers.was_left(id) and any(
+            id == wanted and is_about(answered, digest) for wanted, digest in self._waiting_for()
+        )
 
-    def _waiting_for(self) -> set[QuestionId]:
-        address, waiting = self._runtime.address, set[QuestionId]()
+    def _waiting_for(self) -> Iterator[tuple[QuestionId, str]]:
+        """Yield what open calls ask, each with the digest of the deed that it is asked for."""
+        address = self._runtime.address
         for opened in self._speaker.transcript.open_calls:
             if opened.call.name == ASK_HUMAN:
-                waiting.add(question_id(address, opened.key))
+                yield question_id(address, opened.key), ""
             if not opened.was_started:
-                waiting.add(approval_id(address, opened.key))
-        return waiting
+                yield approval_id(address, opened.key), digest_of(opened.call)
 
     def _hear(self, received: Received, text: Text, answers: str = "") -> None:
         self._speaker.inbox.put(

@@ -178,14 +178,20 @@ class Talk:
 
         It may be answered already, by a person or by what he has allowed for always.
         """
-        with self._answers.expecting(body.question_id):
+        digest = body.about.digest if body.about else ""
+        with self._answers.expecting(body.question_id, digest):
             await self._runtime.send(HUMAN, body, id=message_id())
-            return await self.answer_to(body.question_id, shown)
+            return await self.answer_to(body.question_id, shown, digest)
 
-    async def answer_to(self, question: QuestionId, shown: str) -> QuestionAnswered:
-        """Wait for what becomes of a question; it counts as heard once the next record stands."""
+    async def answer_to(
+        self, question: QuestionId, shown: str, digest: str = ""
+    ) -> QuestionAnswered:
+        """Wait for what becomes of a question; it counts as heard once the next record stands.
+
+        `digest` is that of the deed that it is asked for, if it is for one.
+        """
         with self._waiting(shown):
-            [taken] = await self._speaker.patience.first_of(self._answers.take(question))
+            [taken] = await self._speaker.patience.first_of(self._answers.take(question, digest))
         return self._heard(taken.result())
 
     async def _answer_or_word(self, question: QuestionId, shown: str) -> QuestionAnswered | None:

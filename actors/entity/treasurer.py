@@ -2,17 +2,16 @@
 
 The question's id follows from what is short and how often that was raised, so all entities that
 lack the same thing ask one question, and whoever comes back after a crash asks it again and finds
-its answer. The raise has that id too: the broker takes it in once. Only then is the call made.
+its answer. The human gateway has the broker raise the budget before it says so: no entity can.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from actors.entity.asking import ask_until_answered
 from actors.entity.talk import Speaker, Talk
 from agiraph.agent.loop import Gate
-from agiraph.ids import BROKER, QuestionId, derived_id
-from agiraph.messages import AskQuestion, RaiseBudget
+from agiraph.ids import QuestionId, derived_id
+from agiraph.messages import AskQuestion
 from agiraph.models import BUDGET, Deed
 from agiraph.money import SET_ANEW, RunTerms, Shortage, options_of, parse_raise, question_of
 
@@ -36,8 +35,9 @@ class Treasurer:
         """Return whether the human lets more be spent, however long that takes to be known."""
         if self._when_spent == "stop":
             return False
-        runtime, agent = self._speaker.runtime, self._speaker.agent
-        identity = QuestionId(f"b-{derived_id(agent, shortage.identity, 'budget')}")
+        agent = self._speaker.agent
+        digest = derived_id(agent, shortage.identity, "budget")
+        identity = QuestionId(f"b-{digest}")
         body = AskQuestion(
             question_id=identity,
             agent=agent,
@@ -45,7 +45,9 @@ class Treasurer:
             question=question_of(shortage),
             options=options_of(shortage),
             kind=BUDGET,
-            about=Deed(tool=BUDGET, subject=shortage.unit, shortage=shortage.identity),
+            about=Deed(
+                tool=BUDGET, subject=shortage.unit, shortage=shortage.identity, digest=digest
+            ),
             shared=True,
         )
         with self._waiting():
@@ -56,15 +58,4 @@ class Treasurer:
             return False
         if answered.answer == SET_ANEW:
             return True  # what holds now is seen when the call is made again
-        raised = parse_raise(answered.answer, shortage.unit)
-        if raised.is_stop:
-            return False
-        more = RaiseBudget(
-            budget=shortage.budget,
-            usd=raised.usd or 0.0,
-            tokens=raised.tokens or 0,
-            cause=identity,
-        )
-        done = await ask_until_answered(runtime, BROKER, more)
-        runtime.done(done)
-        return True
+        return not parse_raise(answered.answer, shortage.unit).is_stop

@@ -20,7 +20,7 @@ from actors.human.gate import Gate, Guards
 from actors.human.gateway import Gateway
 from actors.human.lane import Lane
 from actors.human.once import Once
-from actors.human.problems import problem_response
+from actors.human.problems import no_room, problem_response
 from actors.human.routes import (
     access,
     agents,
@@ -42,6 +42,7 @@ from actors.human.routes.asking import the_gateway
 from agiraph import __version__
 from agiraph.api import ApiError
 from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
+from agiraph.storage.room import DiskFull
 
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
@@ -118,6 +119,10 @@ async def _refuse(connection: Any, error: Exception) -> Response | None:
     return await _answer(connection, known)
 
 
+async def _refuse_for_room(connection: Any, error: Exception) -> Response | None:
+    return await _answer(connection, no_room(connection.app.state.gateway.home.path))
+
+
 async def _explain(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)
     wrong = [{"field": _place(part), "detail": part["msg"]} for part in error.errors()]
@@ -166,6 +171,7 @@ async def _admit_fault(connection: Any, error: Exception) -> Response | None:
 
 HANDLERS: dict[Any, Any] = {
     AgiraphError: _refuse,
+    DiskFull: _refuse_for_room,
     RequestValidationError: _explain,
     WebSocketRequestValidationError: _explain,
     HTTPException: _say,

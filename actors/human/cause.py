@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from hashlib import sha256
 
-from agiraph.ids import HUMAN, MessageId, RunId, derived_id, derived_message_id, message_id
+from agiraph.ids import HUMAN, MessageId, RunId, derived_message_id, message_id, short_derived_id
 
 SCOPE_KEY = "agiraph.cause"
 
@@ -30,7 +30,7 @@ class Cause:
     def run(self) -> RunId:
         """The id of the run that this call begins."""
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(self.at))
-        return RunId(f"{stamp}-{derived_id('run', self.id)}")
+        return RunId(f"{stamp}-{short_derived_id('run', self.id)}")
 
 
 def new_cause(now: float) -> Cause:

@@ -1,12 +1,15 @@
 """The bus loop of the human: one handler per kind of message that arrives there.
 
-A durable message is done only when its effect is journaled. One that is delivered again (its id
-stands in a journal) leaves no second trace.
+A durable message is done only when its effect is journaled; on a full disk that waits for room. One
+that is delivered again (its id stands in a journal) leaves no second trace.
 """
+
+from functools import partial
 
 from actors.human.gateway import Gateway
 from actors.human.standing import answer_by_standing
-from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, RESERVED_NAMES, AgentId, agent_of
+from agiraph.authorization import owns_budget, shown_name
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, agent_of
 from agiraph.messages import (
     AskQuestion,
     ChildFailed,
@@ -16,6 +19,9 @@ from agiraph.messages import (
     Text,
     WithdrawQuestion,
 )
+from agiraph.models import BUDGET
+from agiraph.money import named_in
+from agiraph.storage.room import outlasting
 from transport.endpoint import Received
 
 NOBODY = AgentId("")
@@ -25,7 +31,7 @@ async def attend(gateway: Gateway) -> None:
     """Take message after message, for ever."""
     while True:
         received = await gateway.line.receive()
-        await handle(gateway, received)
+        await outlasting(partial(handle, gateway, received))
         gateway.line.done(received)
 
 
@@ -61,7 +67,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
 async def _take_text(gateway: Gateway, received: Received, body: Text) -> None:
     header = received.header
     agent = agent_of(header.sender) or NOBODY
-    sender = _shown_sender(header.sender, body.from_name)
+    sender = shown_name(header.sender, body.from_name)
     gateway.thread.add(
         id=header.id.hex(),
         agent=agent,
@@ -79,7 +85,10 @@ async def _take_text(gateway: Gateway, received: Received, body: Text) -> None:
 
 async def _take_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
     header = received.header
-    name = _shown_sender(header.sender, body.from_name)
+    if not _is_about_own_money(gateway, body):
+        gateway.log.warning("not authorized", sender=header.sender, type=header.type)
+        return
+    name = shown_name(header.sender, body.from_name)
     within = body.deadline_seconds or _patience(gateway, body)
     asker = body.model_copy(update={"from_name": name, "deadline_seconds": within})
     question = gateway.questions.ask(asker, header.sender, header.id.hex(), header.sent_at)
@@ -117,6 +126,16 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
     await gateway.telling.tell("human.question", question.agent, cause, data, entity=header.sender)
 
 
+def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
+    """Whether a question for more money is for the asking agent's: its answer raises it."""
+    short = named_in(body.about.shortage) if body.kind == BUDGET and body.about else None
+    if short is None:
+        return body.kind != BUDGET
+    agent = gateway.agents.get(body.agent)
+    runs = (agent.run, *gateway.agents.runs_of(agent)) if agent is not None else ()
+    return owns_budget(body.agent, short, has_run=lambda run: run in runs)
+
+
 def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
     """Return how long a question waits that does not say so itself; None: for ever."""
     policy = gateway.config.questions
@@ -151,21 +170,10 @@ async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed)
 
 
 async def _take_letter(gateway: Gateway, received: Received, letter: DeadLetter) -> None:
-    """Keep a dead letter; only its own receiver is believed, for it may be sent back there."""
-    if received.header.sender != letter.to:
-        gateway.log.warning("not believed", sender=received.header.sender, type="control.dead")
-        return
+    """Keep a dead letter."""
     gateway.dead.keep(letter, received.header.sent_at)
     agent = agent_of(letter.to)
     if agent:
         data = {"type": letter.type, "from": letter.sender, "cause": letter.cause}
         cause = received.header.id
         await gateway.telling.tell("message.dead", agent, cause, data, entity=letter.to)
-
-
-def _shown_sender(address: str, claimed: str) -> str:
-    """Return the name a sender is shown by: what it claims, unless that is somebody else's."""
-    own = address.rpartition("/")[2]
-    if own == COORDINATOR_NAME:
-        return own
-    return own if claimed.strip().lower() in RESERVED_NAMES or not claimed.strip() else claimed

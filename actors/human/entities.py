@@ -17,6 +17,7 @@ from agiraph.ids import (
 from agiraph.messages import (
     ChildInfo,
 )
+from agiraph.storage.room import WAITS
 from agiraph.turns import Usage
 
 THINKING = "thinking "
@@ -84,6 +85,8 @@ def _word(gateway: Gateway, child: ChildInfo) -> Doing | None:
     """
     if child.state != "ready":
         return None
+    if child.step == WAITS:  # it cannot say so itself
+        return Doing(child.incarnation, "waiting_for_room", WAITS, child.step_since or 0.0)
     heard = gateway.statuses.of(child.address, child.incarnation)
     state, colon, step = child.step.partition(": ")
     if heard is not None or not colon:

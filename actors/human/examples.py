@@ -23,7 +23,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
         {"message": "Stop, the file is wrong", "to": "Alice", "mode": "interrupt"},
     ],
     "Nudge": [{"message": "Be brief"}],
-    "Respond": [{"response": "PostgreSQL", "question_id": "q-5d41aa"}],
+    "Respond": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
     "Answer": [{"answer": "PostgreSQL", "by": "Ada", "via": "web"}],
     "MemoryQuery": [{"query": "melting point"}],
     "NewTrigger": [

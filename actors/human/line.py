@@ -5,11 +5,12 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from actors.human.problems import INSUFFICIENT_STORAGE
 from agiraph.api import ApiError
 from agiraph.messages import RefusedReply
 from agiraph.models import Event
 from transport.endpoint import Received
-from transport.errors import DeadlineExceeded, Nacked, PeerLost, TransportError
+from transport.errors import DeadlineExceeded, Nacked, NotStored, PeerLost, TransportError
 
 REFUSED = 409
 UNAVAILABLE = 503
@@ -105,6 +106,8 @@ async def deliver(line: Line, to: str, body: BaseModel, *, id: bytes) -> None:
 def as_api_error(error: TransportError, to: str) -> ApiError:
     """Return what a failure of the bus means to the one who called the API."""
     match error:
+        case NotStored():
+            return ApiError(INSUFFICIENT_STORAGE, f"the disk is full: nothing was sent to {to}")
         case DeadlineExceeded():
             return ApiError(TOO_LATE, f"{to} did not answer in time")
         case Nacked(reason="mailbox_full"):

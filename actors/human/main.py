@@ -18,11 +18,12 @@ from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
 from agiraph.config import HttpConfig, is_loopback
 from agiraph.storage.files import read_bytes, remove_file, replace_file
+from agiraph.storage.room import outlasting
 
 
 def main(launch: Launch) -> int:
     """Run the human gateway; return its exit code."""
-    return run_actor(launch, serve)
+    return run_actor(launch, serve, waits_for_room=False)
 
 
 async def serve(runtime: Runtime) -> None:
@@ -63,10 +64,10 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
             await runtime.ready()
             async with asyncio.TaskGroup() as group:
                 group.create_task(attend(gateway))
-                group.create_task(gateway.postman.run())
-                group.create_task(gateway.deadlines.run())
-                group.create_task(gateway.orphans.run())
-                group.create_task(gateway.courier.run(gateway))
+                group.create_task(outlasting(gateway.postman.run))
+                group.create_task(outlasting(gateway.deadlines.run))
+                group.create_task(outlasting(gateway.orphans.run))
+                group.create_task(outlasting(lambda: gateway.courier.run(gateway)))
                 group.create_task(_watch(server))
         finally:
             gateway.bells.close()

@@ -14,10 +14,11 @@ from starlette.exceptions import HTTPException
 from actors.human.access.headers import header
 from actors.human.cause import SCOPE_KEY, cause_of_key
 from actors.human.exchange import WHOLE, App, Message, Receive, Scope, Send
-from actors.human.problems import MEDIA_TYPE, problem_bytes, problem_response
+from actors.human.problems import INSUFFICIENT_STORAGE, MEDIA_TYPE, problem_bytes, problem_response
 from actors.human.repeats import Kept, Repeats
 from agiraph.api import ApiError
 from agiraph.clock import Clock
+from agiraph.storage.room import DiskFull
 
 NAME = b"idempotency-key"
 LONGEST = 255
@@ -27,6 +28,13 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 SECRETS = ("/tokens", "/logins", "/login", "/consoles")
 """Where an answer holds a secret that stands nowhere on disk: done once, but told once too."""
+FULL_SECONDS = 5.0
+PAUSE_SECONDS = 0.2
+NOT_BEGUN = "the disk is full (no space left on device): nothing was done"
+CUT_OFF = (
+    "the disk is full (no space left on device), and this may be half done:"
+    " made again with the same Idempotency-Key it is finished"
+)
 AGAIN = (b"idempotency-replayed", b"true")
 
 
@@ -61,6 +69,9 @@ class Once:
                     return
                 scope[SCOPE_KEY] = cause_of_key(key, kept.at, is_again=is_again)
                 await self._carry_out(key, scope, body, receive, send)
+        except DiskFull:
+            refusal = ApiError(INSUFFICIENT_STORAGE, NOT_BEGUN)
+            await problem_response(refusal, scope["path"])(scope, receive, send)
         except ApiError as refusal:
             await problem_response(refusal, scope["path"])(scope, receive, send)
         except HTTPException as refusal:
@@ -75,7 +86,22 @@ class Once:
         receive: Receive,
         send: Send,
     ) -> None:
-        """Let the endpoint do it; keep its answer, if it did, before it goes out."""
+        """Let the endpoint do it; keep its answer, if it did, before it goes out.
+
+        What a full disk has cut off is carried out again for a moment, under the same cause.
+        """
+        give_up_at = self._clock.monotonic() + FULL_SECONDS
+        while (answer := await self._answer_of(key, scope, body, receive)) is None:
+            if self._clock.monotonic() >= give_up_at:
+                raise ApiError(INSUFFICIENT_STORAGE, CUT_OFF)
+            await asyncio.sleep(PAUSE_SECONDS)
+        for part in answer:
+            await send(part)
+
+    async def _answer_of(
+        self, key: str, scope: Scope, body: bytes, receive: Receive
+    ) -> list[Message] | None:
+        """Return what the endpoint answers, kept; None if the disk had no room for all of it."""
         given = False
         answer: list[Message] = []
 
@@ -88,13 +114,14 @@ class Once:
 
         async def keep(message: Message) -> None:
             answer.append(message)
-            if message["type"] != "http.response.body" or message.get("more_body", False):
-                return
-            self._keep(key, scope["path"], answer)
-            for part in answer:
-                await send(part)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self._keep(key, scope["path"], answer)
 
-        await self._app(scope, again, keep)
+        try:
+            await self._app(scope, again, keep)
+        except DiskFull:
+            return None
+        return None if answer and answer[0]["status"] == INSUFFICIENT_STORAGE else answer
 
     def _keep(self, key: str, path: str, answer: list[Message]) -> None:
         start = answer[0]

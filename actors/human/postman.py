@@ -15,11 +15,14 @@ from actors.human.outcomes import outcome_event, write_outcome
 from actors.human.questions import Questions
 from actors.human.telling import Telling
 from actors.human.thread import Thread
-from agiraph.ids import HUMAN, HUMAN_NAME, MessageId, derived_message_id
-from agiraph.messages import QuestionAnswered
+from agiraph.ids import BROKER, HUMAN, HUMAN_NAME, MessageId, derived_message_id
+from agiraph.messages import QuestionAnswered, RaiseBudget
+from agiraph.models import BUDGET, Question
+from agiraph.money import SET_ANEW, named_in, parse_raise
 from transport.errors import Nacked, TransportError
 
 RETRY_SECONDS = 1.0
+RAISE_SECONDS = 10.0
 
 
 class Postman:
@@ -68,6 +71,16 @@ class Postman:
                     return False
         return True
 
+    async def _raise_budget(self, question: Question) -> None:
+        """Have the broker raise what the human has raised; known by the question, it is so once.
+
+        Nobody else may: whoever asked is told when it stands. Raises TransportError.
+        """
+        order = raise_in(question)
+        if order is not None:
+            done = await self._line.ask(BROKER, order, within_seconds=RAISE_SECONDS)
+            self._line.done(done)
+
     async def _deliver(self, case: Case, ask: str) -> None:
         question = case.question
         assert question.status != "open"
@@ -82,8 +95,10 @@ class Postman:
             question=question.question,
             kind=question.kind,
             away=self.absence(),
+            about=question.about,
         )
         write_outcome(self._thread, question, case.reason)
+        await self._raise_budget(question)
         try:
             await self._line.send(case.asker_of(ask), outcome, id=answer_id(case, ask))
         except Nacked as error:
@@ -94,6 +109,21 @@ class Postman:
         cause = answer_id(case, case.asks[0])
         await self._telling.tell(event, question.agent, cause, data)
         self._questions.delivered(question.id, ask)
+
+
+def raise_in(question: Question) -> RaiseBudget | None:
+    """Return the raise that the human's answer to a spent budget is, None if it is none."""
+    about, answer = question.about, question.answer or ""
+    if question.kind != BUDGET or question.status != "answered" or about is None:
+        return None
+    budget = named_in(about.shortage)
+    if budget is None or answer == SET_ANEW:
+        return None
+    raised = parse_raise(answer, "tokens" if about.subject == "tokens" else "usd")
+    if raised.is_stop:
+        return None
+    usd, tokens = raised.usd or 0.0, raised.tokens or 0
+    return RaiseBudget(budget=budget, usd=usd, tokens=tokens, cause=question.id)
 
 
 def answer_id(case: Case, ask: str) -> MessageId:

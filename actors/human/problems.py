@@ -2,15 +2,23 @@
 
 import json
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
 
 from agiraph.api.errors import ApiError
+from agiraph.storage.room import full_message
 
 MEDIA_TYPE = "application/problem+json"
 
+INSUFFICIENT_STORAGE = 507
 JsonObject = dict[str, Any]
+
+
+def no_room(home: Path) -> ApiError:
+    """Return the refusal of what needs room on a full disk."""
+    return ApiError(INSUFFICIENT_STORAGE, full_message(home))
 
 
 def problem_of(error: ApiError, instance: str = "", **more: Any) -> JsonObject:

@@ -4,7 +4,8 @@ The state is the fold of a journal of these records:
 
     asked      a new question, with the address of its asker and the id of the message
     asked_again  it is asked once more (by its asker after a restart, or, if it is shared, by
-               another entity): one more message to reply to
+               another entity): one more message to reply to. Under the same id, but with other
+               words or about another deed, it is a new question
     answered   a person's answer; the first one holds
     expired    its deadline has passed without one
     withdrawn  nobody waits any more: its asker said so, or is gone
@@ -21,7 +22,7 @@ from actors.human.cases import Case, case_after, first_case
 from agiraph.api import ApiError
 from agiraph.clock import iso
 from agiraph.errors import Corrupt
-from agiraph.ids import QuestionId
+from agiraph.ids import QuestionId, abbreviated, ids_meant
 from agiraph.messages import AskQuestion
 from agiraph.models import Question
 from agiraph.storage.journal import Journal
@@ -88,6 +89,17 @@ class Questions:
         """Return a question, None if there is none of this id."""
         case = self._cases.get(id)
         return case.question if case else None
+
+    def meant(self, text: str) -> str:
+        """Return the id that a person means: it, or the only one that begins so.
+
+        Raises ApiError 404 with the open ones, 409 with those that it may be.
+        """
+        found = ids_meant(text, self._cases)
+        if len(found) > 1:
+            listed = "; ".join(f"{id}: {self._case(id).question.question[:80]}" for id in found)
+            raise ApiError(409, f"'{text}' is the beginning of several questions ({listed})")
+        return found[0] if found else self._case(text).question.id
 
     def asked_by(self, ask: str) -> Question | None:
         """Return the question that a message asked, None if it asked none."""
@@ -185,14 +197,15 @@ class Questions:
     def _case(self, id: str) -> Case:
         case = self._cases.get(id)
         if case is None:
-            known = ", ".join(question.id for question in self.open()) or "none"
+            known = ", ".join(abbreviated(question.id) for question in self.open()) or "none"
             raise ApiError(404, f"unknown question '{id}' (open: {known})")
         return case
 
     def _asked_before(self, asker: str, body: AskQuestion) -> Case | None:
         for case in self._cases.values():
             is_shared = case.is_shared and body.shared and case.question.agent == body.agent
-            if case.asked_as == body.question_id and (case.asker == asker or is_shared):
+            is_its = case.asked_as == body.question_id and (case.asker == asker or is_shared)
+            if is_its and asks_the_same(case.question, body):
                 return case
         return None
 
@@ -222,9 +235,22 @@ class Questions:
             self._open.pop(id, None)
 
 
+def asks_the_same(question: Question, body: AskQuestion) -> bool:
+    """Whether what is asked under an id is what was asked under it before.
+
+    An answer must never be given to anything else. Of a deed its words may be others (how much is
+    spent by now), of a question without one they are all there is.
+    """
+    if question.kind != body.kind or (question.about is None) != (body.about is None):
+        return False
+    if question.about is not None and body.about is not None:
+        return question.about.is_same(body.about)
+    return (question.question, question.options) == (body.question, body.options)
+
+
 def _too_late(question: Question) -> str:
     """Say to one who answers what came before, in one sentence."""
-    named = f"question '{question.id}'"
+    named = f"question '{abbreviated(question.id)}'"
     match question.status:
         case "answered":
             via = f" over {question.answered_via}" if question.answered_via else ""

@@ -13,6 +13,7 @@ from agiraph.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
     Address,
+    abbreviated,
     coordinator_address,
     worker_address,
 )
@@ -112,7 +113,9 @@ def only_open_question(gateway: Gateway, agent: Agent, cause: Cause) -> str:
         return waiting[0].id
     if not waiting:
         raise ApiError(409, f"agent '{agent.name}' has no open question")
-    listing = "; ".join(f"{question.id}: {question.question[:80]}" for question in waiting)
+    listing = "; ".join(
+        f"{abbreviated(question.id)}: {question.question[:80]}" for question in waiting
+    )
     raise ApiError(409, f"agent '{agent.name}' has several open questions, name one ({listing})")
 
 

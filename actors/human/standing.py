@@ -10,6 +10,7 @@ from actors.human.questions import Questions
 from agiraph.api import ApiError, ApprovalView
 from agiraph.approvals.policy import remembers
 from agiraph.approvals.words import ALLOW_ALWAYS
+from agiraph.ids import abbreviated, ids_meant
 from agiraph.models import Deed, Question
 
 
@@ -25,7 +26,9 @@ def answer_by_standing(book: Questions, question: Question, now: float) -> bool:
     for case in standing(book, question.agent):
         known = case.question.about
         if known is not None and remembers(known, question.about):
-            book.answer(question.id, "allow once", f"{BY_APPROVAL} {case.question.id}", now)
+            book.answer(
+                question.id, "allow once", f"{BY_APPROVAL} {abbreviated(case.question.id)}", now
+            )
             return True
     return False
 
@@ -33,15 +36,18 @@ def answer_by_standing(book: Questions, question: Question, now: float) -> bool:
 def revoke(book: Questions, id: str, now: float) -> ApprovalView:
     """Take an approval back, if it still stands; return what it was.
 
-    ApiError 404 lists those that stand.
+    `id` may be how it begins. ApiError 404 lists those that stand, 409 those that it may be.
     """
-    given = (case for case in book.cases() if _was_given(case))
-    found = next((case for case in given if case.question.id == id), None)
-    if found is None:
-        known = ", ".join(case.question.id for case in standing(book)) or "none"
+    given = {str(case.question.id): case for case in book.cases() if _was_given(case)}
+    meant = ids_meant(id, given)
+    if len(meant) > 1:
+        raise ApiError(409, f"'{id}' is the beginning of several approvals ({', '.join(meant)})")
+    if not meant:
+        known = ", ".join(abbreviated(case.question.id) for case in standing(book)) or "none"
         raise ApiError(404, f"unknown approval '{id}' (standing: {known})")
+    found = given[meant[0]]
     if not found.is_revoked:
-        book.revoke(id, now)
+        book.revoke(found.question.id, now)
     return approval_view(found)
 
 

@@ -1,5 +1,6 @@
 """Creating an agent: check what was asked for, start its coordinator, wait until it lives."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from agiraph.ids import (
     AgentId,
     RunId,
     coordinator_address,
-    derived_id,
+    short_derived_id,
     slug,
 )
 from agiraph.messages import (
@@ -46,7 +47,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
-    check_orders(request, gateway.home.path)
+    await asyncio.to_thread(check_orders, request, gateway.home.path)
     run = RunId(request.run) if request.run else cause.run
     id = _new_id(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -155,7 +156,7 @@ async def _default_model(gateway: Gateway) -> str:
 
 def _new_id(words: str, run: RunId) -> AgentId:
     """Return the id of the agent whose first run this is: the same run, the same agent."""
-    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{derived_id(run)}")
+    return AgentId(f"{slug(words, fallback='agent')[:ID_WORDS].strip('-')}-{short_derived_id(run)}")
 
 
 def coordinator_spec(agent: Agent, request: CreateAgent | None = None) -> ChildSpec:

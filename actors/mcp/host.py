@@ -17,7 +17,6 @@ from actors.on_call import take_until_idle
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import Refused
-from agiraph.ids import HUMAN, agent_of
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.settings import ServerConfig
 from agiraph.messages import (
@@ -33,6 +32,9 @@ from agiraph.messages import (
 from agiraph.messages.body import Body
 from transport.endpoint import Received
 from transport.errors import TransportError
+
+Key = tuple[str, bytes]
+"""A call: who asks, and the id of its message. Nobody else is answered, or can cancel it."""
 
 WORD_BYTES = 4
 PROGRESS_LIMIT = 200
@@ -66,7 +68,7 @@ class ToolHost:
         self._settings = settings
         self._keeping = keeping
         self._config = runtime.config.mcp
-        self._in_flight: dict[bytes, CallInFlight] = {}
+        self._in_flight: dict[Key, CallInFlight] = {}
         self._results = Results()
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
         self._side = SideWork()
@@ -86,16 +88,14 @@ class ToolHost:
         await take_until_idle(self._runtime, self._take, lambda: self._side.is_empty, seconds)
 
     def _take(self, received: Received) -> None:
-        sender = received.header.sender
-        is_entity = agent_of(sender) is not None
         match received.body:
-            case CallTool() if is_entity:
+            case CallTool():
                 self._call(received, received.body)
             case CancelTool(call=call):
                 self._cancel(received, call)
-            case FetchResult(call=call) if is_entity:
+            case FetchResult(call=call):
                 self._fetch(received, call)
-            case ListTools(afresh=afresh) if is_entity or sender == HUMAN:
+            case ListTools(afresh=afresh):
                 self._side.start(self._list(received, afresh=afresh))
             case other:
                 self._runtime.log.warning("not for a tool host", type=type(other).__name__)
@@ -107,34 +107,35 @@ class ToolHost:
         await self._answer(received, ToolsListed(catalog=await self._keeping.known(afresh=afresh)))
 
     def _call(self, received: Received, body: CallTool) -> None:
-        id = received.header.id
-        running = self._in_flight.get(id)
+        key = (received.header.sender, received.header.id)
+        running = self._in_flight.get(key)
         if running is not None and not (running.task.done() or running.task.cancelling()):
             running.asked = [received]
             return
-        if (known := self._results.get(id)) is not None:
+        if (known := self._results.get(key)) is not None:
             self._side.start(self._answer(received, known))
             return
         tool = self._keeping.catalog.tool(body.tool)
         call = CallInFlight([received], is_repeatable=tool is not None and tool.is_repeatable)
-        self._in_flight[id] = call
-        call.task = self._side.start(self._run(id, call, body))
-        call.task.add_done_callback(lambda task: self._forget(id, call))
+        self._in_flight[key] = call
+        call.task = self._side.start(self._run(key, call, body))
+        call.task.add_done_callback(lambda task: self._forget(key, call))
 
     def _fetch(self, received: Received, id: bytes) -> None:
-        running = self._in_flight.get(id)
+        key = (received.header.sender, id)
+        running = self._in_flight.get(key)
         if running is not None and not running.task.cancelling():
             running.asked.append(received)
             return
-        self._side.start(self._answer(received, self._results.get(id) or NoSuchCall()))
+        self._side.start(self._answer(received, self._results.get(key) or NoSuchCall()))
 
-    def _forget(self, id: bytes, call: CallInFlight) -> None:
-        if self._in_flight.get(id) is call:
-            del self._in_flight[id]
+    def _forget(self, key: Key, call: CallInFlight) -> None:
+        if self._in_flight.get(key) is call:
+            del self._in_flight[key]
 
     def _cancel(self, received: Received, id: bytes) -> None:
-        call = self._in_flight.get(id)
-        if call is not None and call.asked[-1].header.sender == received.header.sender:
+        call = self._in_flight.get((received.header.sender, id))
+        if call is not None:
             call.task.cancel()
 
     def _peer_down(self, address: str, incarnation: int) -> None:
@@ -151,10 +152,10 @@ class ToolHost:
 
     # --- one call --------------------------------------------------------------------------------
 
-    async def _run(self, id: bytes, call: CallInFlight, body: CallTool) -> None:
-        result = await self._result(id, call, body)
+    async def _run(self, key: Key, call: CallInFlight, body: CallTool) -> None:
+        result = await self._result(key[1], call, body)
         if not call.is_repeatable:
-            self._results.keep(id, result)
+            self._results.keep(key, result)
         for asked in call.asked:
             await self._answer(asked, result)
 

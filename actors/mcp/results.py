@@ -11,19 +11,19 @@ KEPT = 64
 
 
 class Results:
-    """The last results by the id of their call."""
+    """The last results by who called, and the id of the call."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._kept: OrderedDict[bytes, ToolResult] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes], ToolResult] = OrderedDict()
 
-    def keep(self, call: bytes, result: ToolResult) -> None:
+    def keep(self, call: tuple[str, bytes], result: ToolResult) -> None:
         """Keep what a call returned; the oldest goes when there are too many."""
         self._kept[call] = result
         self._kept.move_to_end(call)
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 
-    def get(self, call: bytes) -> ToolResult | None:
+    def get(self, call: tuple[str, bytes]) -> ToolResult | None:
         """Return what a call returned, None if that is not known."""
         return self._kept.get(call)

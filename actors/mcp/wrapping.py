@@ -7,7 +7,7 @@ from pathlib import Path
 from agiraph.errors import Refused
 from agiraph.mcp.launching import Command, bare, environment_of, in_docker
 from agiraph.mcp.settings import ServerConfig
-from agiraph.sandbox.bubblewrap import Inside, words_before
+from agiraph.sandbox.bubblewrap import Inside
 from agiraph.sandbox.mounts import Mount
 from agiraph.sandbox.probe import probe
 from agiraph.sandbox.toolchain import toolchain
@@ -45,7 +45,7 @@ def _behind_wall(settings: ServerConfig, environment: Mapping[str, str], home: P
         cwd=Path(settings.cwd or HOME_INSIDE),
         has_network=settings.network,
     )
-    words = (*words_before(found.program, inside), settings.command, *settings.args)
+    words = (*found.words_before(inside), settings.command, *settings.args)
     return Command(words, {**environment, "HOME": HOME_INSIDE, **settings.env})
 
 

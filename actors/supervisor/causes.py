@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.supervisor.restarts import EXIT_NO_SPACE, Exit
-from agiraph.log import redact
 from agiraph.messages import Cause, CauseKind
+from agiraph.redaction import redact
 from agiraph.storage.files import read_part, status_of
 
 SIGKILL = 9

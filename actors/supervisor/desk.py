@@ -18,6 +18,7 @@ from agiraph.messages import (
     StopChild,
     Ticket,
 )
+from agiraph.storage.room import has_room, outlasting
 
 
 class FrontDesk:
@@ -62,7 +63,7 @@ class FrontDesk:
             return ChildStarted(address=spec.address, incarnation=incarnation)
         if nursery.is_stopping:
             raise Unavailable("the supervisor is stopping")
-        nursery.register.declare(spec)
+        await self._declare(spec)
         keeper = nursery.keeper(spec)
         process = await keeper.start()
         if process is None:
@@ -73,8 +74,16 @@ class FrontDesk:
     async def wake(self, keeper: Keeper) -> None:
         """Have a parked child run again."""
         if keeper.state == "parked" and agent_of(keeper.address) is not None:
-            self._nursery.register.declare(keeper.spec)
+            await self._declare(keeper.spec)
         await keeper.wake()
+
+    async def _declare(self, spec: ChildSpec) -> None:
+        """Note that a child is wanted, once the disk has room for that."""
+
+        async def declare() -> None:
+            self._nursery.register.declare(spec)
+
+        await outlasting(declare)
 
     async def stop_child(self, keeper: Keeper, body: StopChild) -> ChildStopped:
         """Stop, kill, restart or forget a child."""
@@ -85,7 +94,7 @@ class FrontDesk:
                 await keeper.kill()
             case "restart":
                 if agent_of(address) is not None:
-                    register.declare(keeper.spec)
+                    await self._declare(keeper.spec)
                 await keeper.restart()
             case "stop" | "forget":
                 register.rest(
@@ -122,6 +131,8 @@ class FrontDesk:
     def table(self) -> ChildTable:
         """Return all processes, the supervisor and the spawner first."""
         nursery = self._nursery
+        if not has_room(nursery.home):
+            nursery.note_who_waits_for_room()
         numbers = nursery.register.table.incarnations
         rows = own_rows(numbers.get(SUPERVISOR, 0), nursery.fork)
         rows += [row_of(keeper, numbers.get(at, 0)) for at, keeper in nursery.keepers.items()]

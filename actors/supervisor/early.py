@@ -7,6 +7,7 @@ standard input. Without it, the supervisor and what it started ahead end as they
 import os
 import sys
 
+from actors.linux import hide_environment
 from actors.supervisor.ahead import start
 
 
@@ -16,6 +17,7 @@ def main() -> None:
     MODEL is the model that the run was asked to use, empty if none was named.
     """
     ahead = start(sys.argv.pop(1), os.environ)
+    hide_environment()
     from actors.supervisor.main import main as supervise  # while they import theirs
 
     if os.read(0, 1):

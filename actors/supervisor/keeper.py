@@ -26,6 +26,8 @@ from actors.supervisor.causes import (
 )
 from actors.supervisor.launcher import EXIT_NOT_MADE, Spawned, SpawnFailed
 from actors.supervisor.restarts import (
+    EXIT_NO_SPACE,
+    LONGEST_WAIT_FOR_ROOM,
     Ended,
     Exit,
     GiveUp,
@@ -40,6 +42,7 @@ from actors.supervisor.stopping import end_process, kill_process, terminate
 from actors.supervisor.table import Desired
 from agiraph.messages import Cause, ChildSpec, ChildState
 from agiraph.storage.home import Home
+from agiraph.storage.room import is_full_disk
 
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
 BY_ORDER = Trouble("ordered", "by order")
@@ -305,13 +308,16 @@ class Keeper:
         """Start the child and see it through; return how it ended, and keep why in `why`."""
         self._become("starting", self.cause)
         self._is_wanted_awake = False
-        incarnation = self._house.allot(self.address)
+        incarnation = await self._allotted()
+        if incarnation is None:
+            return Exit(code=EXIT_NO_SPACE), None
         log = log_file(self._house.home, self.address)
         offset, killed = size_of(log), oom_kills()
         try:
             spawned = await self._house.launch(self.spec, incarnation)
         except SpawnFailed as error:
-            return self._told(Exit(code=EXIT_NOT_MADE), Trouble("not_made", str(error))), None
+            code = EXIT_NO_SPACE if error.is_full else EXIT_NOT_MADE
+            return self._told(Exit(code=code), Trouble("not_made", str(error))), None
         process = Process(incarnation, spawned)
         self.process = process
         self._notify()
@@ -324,6 +330,19 @@ class Keeper:
         tail = tail_of(log, offset)
         step = self.last_step(process)
         return self._told(ended, process.trouble, oom_kills() - killed, step, tail), process
+
+    async def _allotted(self) -> int | None:
+        """Return the next incarnation once there is room to write it down; None if not wanted."""
+        while True:
+            try:
+                return self._house.allot(self.address)
+            except OSError as error:
+                if not is_full_disk(error):
+                    raise
+            self.cause = Exit(code=EXIT_NO_SPACE).describe()
+            if not await self._pause(LONGEST_WAIT_FOR_ROOM):
+                return None
+            self._become("starting", self.cause)
 
     def last_step(self, process: Process) -> str:
         """Return what a process was doing last: what it noted itself, else what it told."""

@@ -24,6 +24,7 @@ from actors.supervisor.reaper import Reaper
 from actors.supervisor.restarts import Exit, History, Policy, Restart, decide
 from agiraph.errors import Unavailable
 from agiraph.messages import ChildState
+from agiraph.storage.room import is_full_disk
 
 # A spawner that is started again at once is back in about a second. Fresh interpreters in its
 # stead, many at once, would only keep it from that.
@@ -37,7 +38,9 @@ class SpawnerDown(Unavailable):
 
 
 class SpawnFailed(Unavailable):
-    """The process could not be made; the text says why."""
+    """The process could not be made; the text says why. `is_full`: the disk had no room for it."""
+
+    is_full = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,9 @@ class ExecLauncher:
         try:
             unborn = start_actor((), environ, log_file(launch.home, launch.address))
         except OSError as error:
-            raise SpawnFailed(f"{launch.address}: {error}") from None
+            failed = SpawnFailed(f"{launch.address}: {error}")
+            failed.is_full = is_full_disk(error)
+            raise failed from None
         return unborn, self._watched(unborn.pid)
 
     def _watched(self, pid: int) -> Spawned:

@@ -28,6 +28,7 @@ from actors.supervisor.table import Desired, DesiredSet, ProcessBegan
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
 from agiraph.messages import Cause, ChildFailed, ChildSpec, ChildState
 from agiraph.storage.home import Home
+from agiraph.storage.room import WAITS, has_room
 from transport.tickets import KEY_BYTES, make_ticket
 
 SWEEP_AGAIN_SECONDS = 0.25
@@ -297,6 +298,9 @@ class Nursery:
             process = keeper.process if keeper is not None else None
             if keeper is None or process is None or process.incarnation != finding.incarnation:
                 continue
+            if self._waits_for_room(keeper, process):
+                self.pulses.forgive(finding.address)
+                continue
             match finding:
                 case Suspect(seconds=seconds):
                     self._suspect(keeper, process, seconds)
@@ -305,6 +309,21 @@ class Nursery:
                     self.bus.do(keeper.kill_for(Trouble("hung", text)))
                 case _:
                     assert_never(finding)
+
+    def _waits_for_room(self, keeper: Keeper, process: Process) -> bool:
+        """Whether a process is silent because the disk is full; people are told of it."""
+        if keeper.last_step(process) != WAITS and has_room(self.home):
+            return False
+        process.note_step(WAITS, time.time())
+        self.log.warning(f"the disk is full: it {WAITS}", child=keeper.address)
+        return True
+
+    def note_who_waits_for_room(self) -> None:
+        """Note of every process that stands still on a full disk that it does: it cannot tell."""
+        for keeper in self.keepers.values():
+            process = keeper.process
+            if process is not None and keeper.last_step(process) == WAITS:
+                process.note_step(WAITS, time.time())
 
     def recovered(self, address: str) -> None:
         """Log and report that a suspect turns its loop again."""
@@ -384,7 +403,7 @@ class Nursery:
 
     def _note_process(self, address: str, pid: int) -> None:
         began = started_at(pid)
-        self.register.write(
+        self.register.note(
             ProcessBegan(address=address, pid=pid, started_at=began, boot=self._boot)
         )
 

@@ -85,6 +85,12 @@ class Pulses:
         pulse.silent = 0.0
         return was_suspect
 
+    def forgive(self, address: str) -> None:
+        """Count the silence of this one from now: it has a reason that is not its own."""
+        pulse = self._pulses.get(address)
+        if pulse is not None:
+            pulse.silent, pulse.is_suspect, pulse.is_hung = 0.0, False, False
+
     def router_beat(self) -> bool:
         """Note that our own beat came back; return whether the router was suspect."""
         router = self._pulses.get(ROUTER)

@@ -1,5 +1,10 @@
-"""The register: the table of children on disk; every change is written before it is acted on."""
+"""The register: the table of children on disk; every change is written before it is acted on.
 
+What only notes what has happened is owed to the file while the disk is full: it counts at once, and
+is written with the next change that can be.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 
 from actors.supervisor.table import (
@@ -16,7 +21,8 @@ from actors.supervisor.table import (
 )
 from agiraph.messages import ChildSpec
 from agiraph.storage.files import replace_file
-from agiraph.storage.journal import Journal, encode_record
+from agiraph.storage.journal import Journal, JsonObject, encode_record
+from agiraph.storage.room import is_full_disk
 
 SLACK_RECORDS = 256
 
@@ -27,6 +33,7 @@ class Register:
     def __init__(self, path: Path) -> None:
         """Open and fold the journal, rewriting one that has grown; raises Corrupt, ValueError."""
         self._journal = Journal(path)
+        self._owed: list[JsonObject] = []
         self.table: Table = fold(self._journal.records)
         short = compacted(self.table)
         if self._journal.count > 2 * len(short) + SLACK_RECORDS:
@@ -35,8 +42,22 @@ class Register:
             self._journal = Journal(path)
 
     def write(self, *events: TableEvent) -> None:
-        """Write events down, then let them count."""
-        self._journal.append(*(to_record(event) for event in events))
+        """Write events and what is owed down, then let them count. Raises OSError: they do not."""
+        self._journal.append(*self._owed, *(to_record(event) for event in events))
+        self._owed.clear()
+        self._count(events)
+
+    def note(self, event: TableEvent) -> None:
+        """Let an event count, and write it down as soon as the disk has room for it."""
+        self._count([event])
+        self._owed.append(to_record(event))
+        try:
+            self.write()
+        except OSError as error:
+            if not is_full_disk(error):
+                raise
+
+    def _count(self, events: Sequence[TableEvent]) -> None:
         for event in events:
             self.table = apply(self.table, event)
 
@@ -55,12 +76,12 @@ class Register:
     def rest(self, event: DesiredSet) -> None:
         """Note what became of a child, if it is one that is remembered."""
         if event.address in self.table.rows:
-            self.write(event)
+            self.note(event)
 
     def forget(self, address: str) -> None:
         """Drop a child; its incarnation number stays."""
         if address in self.table.rows:
-            self.write(Forgotten(address=address))
+            self.note(Forgotten(address=address))
 
     def close(self) -> None:
         """Close the file."""

@@ -6,8 +6,9 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from actors.supervisor.keeper import Keeper
+from agiraph.authorization import refusal
 from agiraph.errors import AgiraphError, InvalidInput, Refused, unknown
-from agiraph.ids import COORDINATOR_NAME, HUMAN, ROUTER, agent_of
+from agiraph.ids import agent_of
 from agiraph.messages import (
     Attach,
     ChildBeat,
@@ -25,6 +26,7 @@ from agiraph.messages import (
     Wake,
 )
 from transport.endpoint import Received
+from transport.envelope import Flag
 
 ADDRESS_LIMIT = 128
 
@@ -76,6 +78,8 @@ class Desk(Protocol):
 async def answer(desk: Desk, received: Received) -> BaseModel | None:
     """Do what a message asks and return the reply; None for what is no request."""
     sender, body = received.header.sender, received.body
+    if (reason := refusal(sender, received.header.to, body)) is not None:
+        return RefusedReply(reason=reason) if received.header.flags & Flag.ASK else None
     try:
         match body:
             case ChildBeat():
@@ -84,17 +88,17 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
             case ChildReady():
                 return _ready(desk, sender, received.header.incarnation)
             case Wake(address=address):
-                await _wake(desk, sender, address)
+                await _wake(desk, address)
                 return None
             case ListChildren():
                 return desk.table()
             case StartChild(spec=spec):
-                check_start(desk, sender, spec)
+                check_start(desk, spec)
                 return await desk.start_child(spec)
             case StopChild():
-                return await desk.stop_child(check_stop(desk, sender, body), body)
+                return await desk.stop_child(check_stop(desk, body), body)
             case Attach():
-                return _attach(desk, sender)
+                return desk.attach()
             case _:
                 return None
     except AgiraphError as error:
@@ -104,28 +108,21 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
         return RefusedReply(reason=reason, kind=type(error).__name__)
 
 
-def check_start(desk: Desk, sender: str, spec: ChildSpec) -> None:
-    """Raise Refused unless `sender` may have this child started."""
+def check_start(desk: Desk, spec: ChildSpec) -> None:
+    """Raise InvalidInput unless this child can be started by message."""
     if spec.kind not in desk.startable():
         raise unknown("kind of process to start", spec.kind, desk.startable())
     agent = agent_of(spec.address)
     if agent is None or not _is_plain(spec.address):
         raise InvalidInput(f"'{spec.address}' is no address of an agent's child")
-    if sender == HUMAN:
-        return
-    if sender != f"{agent}/{COORDINATOR_NAME}" or spec.address == sender:
-        raise Refused(f"{sender} may not start {spec.address}")
 
 
-def check_stop(desk: Desk, sender: str, body: StopChild) -> Keeper:
-    """Return the keeper to stop; raises Refused unless `sender` may stop it."""
+def check_stop(desk: Desk, body: StopChild) -> Keeper:
+    """Return the keeper to stop; raises Refused if there is none, or it can be restarted only."""
     keeper = desk.find(body.address)
     if keeper is None:
         raise unknown("process", body.address, desk.addresses())
-    agent = agent_of(body.address)
-    if sender != HUMAN and (agent is None or sender != f"{agent}/{COORDINATOR_NAME}"):
-        raise Refused(f"{sender} may not {body.how} {body.address}")
-    if agent is None and body.how in ("stop", "forget"):
+    if agent_of(body.address) is None and body.how in ("stop", "forget"):
         raise Refused(f"{body.address} is a service of the house: it can be restarted, not stopped")
     return keeper
 
@@ -137,16 +134,10 @@ def _ready(desk: Desk, sender: str, incarnation: int) -> Ok:
     return Ok()
 
 
-async def _wake(desk: Desk, sender: str, address: str) -> None:
+async def _wake(desk: Desk, address: str) -> None:
     keeper = desk.find(address)
-    if sender == ROUTER and keeper is not None:
+    if keeper is not None:
         await desk.wake(keeper)
-
-
-def _attach(desk: Desk, sender: str) -> Ticket:
-    if sender != HUMAN:
-        raise Refused(f"{sender} may not attach a console")
-    return desk.attach()
 
 
 def _is_plain(address: str) -> bool:

@@ -5,8 +5,9 @@ temporary one never. More than `intensity` restarts within `period_seconds` give
 that never became ready counts against `start_attempts` instead.
 
 Some ends count against nothing, for they are not the child's fault: one that was ordered or came
-by a signal from outside (it begins again at once), and one that found no router (exit 76). Deaths
-over one message count once: it is set aside after a few of them, and that ends them.
+by a signal from outside (it begins again at once), and one that found no router (exit 76) or no
+room on the disk (exit 74). Deaths over one message count once: it is set aside after a few of them,
+and that ends them.
 
 A service of the house is never given up. Each fault of its own that follows the one before within
 `period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
@@ -23,6 +24,7 @@ EXIT_NO_SPACE = 74
 EXIT_NO_ROUTER = 76
 EXIT_PARKED = 77
 JITTER = 0.2
+LONGEST_WAIT_FOR_ROOM = 2.0
 
 RestartKind = Literal["permanent", "transient", "temporary"]
 
@@ -126,6 +128,8 @@ def decide(
         return Ended()
     if ended.is_from_outside:
         return _after_kill(policy, history, now)
+    if ended.code == EXIT_NO_SPACE:
+        return Restart(LONGEST_WAIT_FOR_ROOM * (1 - JITTER * chance), history)
     if ended.code == EXIT_NO_ROUTER:
         misses = history.router_misses + 1
         return Restart(_delay(policy, misses, chance), replace(history, router_misses=misses))

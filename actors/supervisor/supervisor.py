@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -80,7 +81,8 @@ class Supervisor:
         finally:
             lock.release()
         if self._failure is not None:
-            print(f"gave up: {self._failure}", file=sys.stderr, flush=True)
+            with suppress(OSError):
+                print(f"gave up: {self._failure}", file=sys.stderr, flush=True)
             return EXIT_GAVE_UP
         return EXIT_DONE
 
@@ -170,7 +172,8 @@ class Supervisor:
 
     def _say_ready(self) -> None:
         text = f"agiraph-supervisor ready: home {self.home}, API {self._api_url()}"
-        print(text, flush=True)
+        with suppress(OSError):  # it may go into a file on a full disk
+            print(text, flush=True)
         self.log.info("ready", home=str(self.home), api=self._api_url())
 
     def _api_url(self) -> str:

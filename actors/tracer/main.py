@@ -11,7 +11,6 @@ from actors.side_work import first_to_end
 from actors.tracer.export import Exporter
 from actors.tracer.tracer import Tracer
 from agiraph.errors import Refused
-from agiraph.ids import RECORDER
 from agiraph.messages import EventsGrew
 
 LAST_SECONDS = 1.0
@@ -55,6 +54,6 @@ async def serve(runtime: Runtime) -> None:
 async def _listen(runtime: Runtime, tracer: Tracer) -> None:
     while True:
         received = await runtime.receive()
-        if isinstance(received.body, EventsGrew) and received.header.sender == RECORDER:
+        if isinstance(received.body, EventsGrew):
             tracer.ring()
         runtime.done(received)

@@ -1,7 +1,8 @@
 """Aside: a process of one's own for what must not happen here, asked over its pipes.
 
 It begins with the first question, ends with whoever asks, and is killed when it takes too long or
-when its asker loses interest; the next question begins another one.
+when its asker loses interest; the next question begins another one. Where the sandbox works, that
+process runs behind it.
 """
 
 import asyncio
@@ -15,19 +16,40 @@ import msgpack
 
 import agiraph
 from agiraph.errors import Refused
+from agiraph.sandbox.wall import Wall
 
 JsonObject = dict[str, Any]
 HEAD_BYTES = 4
+PACKAGES = ("site-packages", "dist-packages")
 LONGEST_ANSWER = 64 * 1024 * 1024
 SEEN = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
+def own_code() -> list[Path]:
+    """Return the folders of this program's own code: the package, and what it imports."""
+    folders = (Path(entry) for entry in sys.path if entry)
+    found = [folder for folder in folders if folder.name in PACKAGES and folder.is_dir()]
+    return [Path(agiraph.__file__).parent, *dict.fromkeys(found)]
+
+
 class Aside:
     """One process running `agiraph.web.reader`; questions wait for each other."""
 
-    def __init__(self, environ: Mapping[str, str], memory_mb: int = 0) -> None:
-        """Begin without a process; it will see no key that stands in `environ`."""
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        wall: Wall | None = None,
+        home: Path | None = None,
+        memory_mb: int = 0,
+        *,
+        has_network: bool = False,
+    ) -> None:
+        """Begin without a process; it will see no key that stands in `environ`.
+
+        Behind a `wall` that stands it sees no file of anybody's, and nothing of this `home`.
+        """
+        self._wall, self._home, self._has_network = wall, home, has_network
         self._environ = {
             name: value
             for name, value in environ.items()
@@ -86,8 +108,13 @@ class Aside:
         return answer
 
     async def _begun(self) -> asyncio.subprocess.Process:
+        argv = [sys.executable, "-P", "-m", "agiraph.web.reader", str(self._memory_mb)]
+        if self._wall is not None:
+            argv = self._wall.around_helper(
+                argv, readable=own_code(), home=self._home, has_network=self._has_network
+            )
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "agiraph.web.reader", str(self._memory_mb)),
+            *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env=self._environ,

@@ -1,5 +1,6 @@
 """The web process's entry: the one place that reads the keys of search services."""
 
+import asyncio
 import os
 from collections.abc import Mapping
 
@@ -8,6 +9,7 @@ from actors.runtime import Runtime, run_actor
 from actors.web.aside import Aside
 from actors.web.web import WebActor
 from agiraph.config import WebConfig
+from agiraph.sandbox.wall import standing_wall
 from agiraph.web.fetching import Bounds, Fetcher
 from agiraph.web.pages import Pages
 from agiraph.web.searching import Search
@@ -25,7 +27,9 @@ async def serve(runtime: Runtime) -> None:
     """Search and read until told to stop, or until there is nothing to do."""
     config, environ = runtime.config.web, dict(os.environ)
     proxy = proxy_of(environ)
-    reader, searcher = Aside(environ, READER_MEMORY_MB), Aside(environ)
+    wall = await asyncio.to_thread(standing_wall, runtime.config.sandbox)
+    reader = Aside(environ, wall, runtime.home.path, READER_MEMORY_MB)
+    searcher = Aside(environ, wall, runtime.home.path, has_network=True)
     fetcher = Fetcher(bounds_of(config), proxy=proxy)
     search = Search(config, environ, searcher)
     pages = Pages(config, fetcher, reader, runtime.clock)

@@ -14,7 +14,6 @@ from actors.on_call import take_until_idle
 from actors.runtime import Runtime
 from actors.side_work import SideWork, first_to_end
 from agiraph.errors import InvalidInput, Refused, unknown
-from agiraph.ids import agent_of
 from agiraph.messages import CallTool, CancelTool, ToolResult
 from agiraph.tools.web import WebFetch, WebSearch
 from agiraph.web.pages import Pages
@@ -22,6 +21,9 @@ from agiraph.web.searching import Search
 from agiraph.web.showing import shown_hits, shown_page
 from transport.endpoint import Received
 from transport.errors import TransportError
+
+Key = tuple[str, bytes]
+"""A call: who asks, and the id of its message. Nobody else is answered, or can cancel it."""
 
 WORD_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
@@ -44,7 +46,7 @@ class WebActor:
         self._config = runtime.config.web
         self._pages = pages
         self._search = search
-        self._in_flight: dict[bytes, CallInFlight] = {}
+        self._in_flight: dict[Key, CallInFlight] = {}
         self._slots = asyncio.Semaphore(self._config.concurrent_calls)
         self._side = SideWork()
 
@@ -63,7 +65,7 @@ class WebActor:
 
     def _take(self, received: Received) -> None:
         match received.body:
-            case CallTool() if agent_of(received.header.sender) is not None:
+            case CallTool():
                 self._call(received, received.body)
             case CancelTool(call=call):
                 self._cancel(received, call)
@@ -72,23 +74,23 @@ class WebActor:
         self._runtime.done(received)
 
     def _call(self, received: Received, body: CallTool) -> None:
-        id = received.header.id
-        running = self._in_flight.get(id)
+        key = (received.header.sender, received.header.id)
+        running = self._in_flight.get(key)
         if running is not None and not (running.task.done() or running.task.cancelling()):
             running.asked = received
             return
         call = CallInFlight(received)
-        self._in_flight[id] = call
+        self._in_flight[key] = call
         call.task = self._side.start(self._run(call, body))
-        call.task.add_done_callback(lambda task: self._forget(id, call))
+        call.task.add_done_callback(lambda task: self._forget(key, call))
 
-    def _forget(self, id: bytes, call: CallInFlight) -> None:
-        if self._in_flight.get(id) is call:
-            del self._in_flight[id]
+    def _forget(self, key: Key, call: CallInFlight) -> None:
+        if self._in_flight.get(key) is call:
+            del self._in_flight[key]
 
     def _cancel(self, received: Received, id: bytes) -> None:
-        call = self._in_flight.get(id)
-        if call is not None and call.asked.header.sender == received.header.sender:
+        call = self._in_flight.get((received.header.sender, id))
+        if call is not None:
             call.task.cancel()
 
     def _peer_down(self, address: str, incarnation: int) -> None:

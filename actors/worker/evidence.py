@@ -27,9 +27,9 @@ def answer_key(assignment: Assignment) -> str:
     return f"answer.{assignment.node.id}.{assignment.attempt}"
 
 
-def outside_key(assignment: Assignment, starts: int) -> str:
+def outside_key(assignment: Assignment, began_at: str) -> str:
     """Return the key under which what an outside agent left at its last start is published."""
-    return f"outside.{assignment.node.id}.{assignment.attempt}.{starts}"
+    return f"outside.{assignment.node.id}.{assignment.attempt}.{began_at}"
 
 
 def open_publishes(transcript: Transcript) -> frozenset[str]:
@@ -37,7 +37,7 @@ def open_publishes(transcript: Transcript) -> frozenset[str]:
     assignment = transcript.assignment
     if assignment is None or transcript.is_published:
         return frozenset()
-    return frozenset({answer_key(assignment), outside_key(assignment, transcript.outside.starts)})
+    return frozenset({answer_key(assignment), outside_key(assignment, transcript.outside.began_at)})
 
 
 class KeptEvidence(Record):

@@ -47,7 +47,7 @@ class Limits:
             case Warn() as warn:
                 seen = warn.record("your node fails", now())
                 worker.conversation.append(seen)
-                worker.report(*circled(seen, worker.transcript.position).told)
+                worker.report(*circled(seen, worker.transcript.place).told)
         self.tell_of_deadline(TIME_NEAR)
         is_used_up = self.is_context_used_up()
         contract = worker.assignment.contract

@@ -364,7 +364,7 @@ class WorkerActor:
             temperature=models.temperature,
             entity=self.runtime.address,
             node_id=node.id,
-            **billing(self.args.run, self.args.budget_usd, self.args.terms, node.trigger),
+            **billing(self.args.run, self.args.terms, node.trigger),
         )
 
     def context(self, key: str) -> ToolContext:

@@ -6,7 +6,7 @@ Not answered is not refused: who asked is told which of the two it was, and what
 from typing import Literal
 
 from agiraph.clock import iso
-from agiraph.ids import HUMAN_NAME
+from agiraph.ids import HUMAN_NAME, abbreviated
 from agiraph.messages import QuestionAnswered
 
 Unanswered = Literal["decide", "leave"]
@@ -42,14 +42,16 @@ def answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
 def late_answer_in_words(answered: QuestionAnswered, unanswered: Unanswered) -> str:
     """Return it as a message, for one who did not wait for it."""
     asked = answered.question[:QUOTED_CHARACTERS]
-    named = f"{answered.question_id}: {asked}" if asked else answered.question_id
+    id = abbreviated(answered.question_id)
+    named = f"{id}: {asked}" if asked else id
     return f"(answer to your question {named}) {answer_in_words(answered, unanswered)}"
 
 
 def spoken_in_words(question_id: str) -> str:
     """Return what an asker reads to whom the human writes something before an answer."""
+    id = abbreviated(question_id)
     return (
-        f"The human has not answered this yet (question {question_id}), but writes to you: see the "
+        f"The human has not answered this yet (question {id}), but writes to you: see the "
         "message that follows. The question stays open, and its answer will come as a message."
     )
 
@@ -57,6 +59,6 @@ def spoken_in_words(question_id: str) -> str:
 def asked_in_words(question_id: str) -> str:
     """Return what an asker reads that does not wait."""
     return (
-        f"Asked (question {question_id}). Go on meanwhile: the answer will come to you as a "
-        "message. When nothing can be done without it, call `wait`."
+        f"Asked (question {abbreviated(question_id)}). Go on meanwhile: the answer will come to "
+        "you as a message. When nothing can be done without it, call `wait`."
     )

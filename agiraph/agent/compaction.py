@@ -11,8 +11,13 @@ It is one user turn that tells what was kept, and the last turns as they were:
     the last turns          a call always together with its result
 
 Rules, held by properties: the turns never have more tokens than they may; no call is ever without
-its result nor a result without its call; what ends the conversation is there to be answered. What
-is too long is cut with a note that says so.
+its result nor a result without its call, nor without the thoughts that its service wants back with
+it; what ends the conversation is there to be answered. What is too long is cut with a note that
+says so.
+
+Services seal what a model thought before it called a tool, and refuse the call without it: the
+thoughts of its own answer, or those with which the chain of calls began that it is in. A call
+that would lose them is told in words instead, as something that was done.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +32,16 @@ from agiraph.agent.context import (
 )
 from agiraph.agent.digest import SAID, digest_of
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import AssistantTurn, JsonObject, ToolCall, ToolTurn, Turn, UserTurn
+from agiraph.turns import (
+    AssistantTurn,
+    JsonObject,
+    ToolCall,
+    ToolTurn,
+    Turn,
+    UserTurn,
+    calls_in_words,
+    result_in_words,
+)
 
 SMALLEST_BUDGET = 400
 """Tokens below which no conversation can be gone on with."""
@@ -75,6 +89,7 @@ def shorten(
     """
     groups = _worth_keeping(transcript, belongings.task)
     kept = _last_groups(groups, int(budget * LAST_TURNS_SHARE))
+    kept = _with_thoughts(kept, _leaning(transcript.turns))
     dropped = groups[: len(groups) - len(kept)]
     before = _left_out(transcript)
     lines = [
@@ -147,8 +162,56 @@ def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
     return kept
 
 
+def _leaning(turns: Iterable[Turn]) -> set[str]:
+    """Return the first calls' ids of the answers that need the thoughts of an answer before them.
+
+    A chain of calls goes on until the model answers without one; who thought at its beginning need
+    not think again.
+    """
+    leaning: set[str] = set()
+    has_thoughts = False
+    for turn in turns:
+        if isinstance(turn, AssistantTurn):
+            if has_thoughts and turn.tool_calls and turn.provider_data is None:
+                leaning.add(turn.tool_calls[0].id)
+            has_thoughts = bool(turn.tool_calls) and (has_thoughts or bool(turn.provider_data))
+    return leaning
+
+
+def _with_thoughts(kept: Sequence[Group], leaning: set[str]) -> list[Group]:
+    """Return the groups; those whose calls have lost the thoughts before them are told in words."""
+    told: list[Group] = []
+    is_in_chain = False
+    for group in kept:
+        first = group[0]
+        if isinstance(first, AssistantTurn):
+            leans = bool(first.tool_calls) and first.tool_calls[0].id in leaning
+            if leans and not is_in_chain:
+                told.append(_in_words(group, estimate_turns(group)))
+                continue
+            is_in_chain = bool(first.tool_calls)
+        told.append(group)
+    return told
+
+
+def _in_words(group: Group, budget: int) -> Group:
+    """Return a group as one turn that tells of it, of at most `budget` tokens."""
+    answer, *results = group
+    assert isinstance(answer, AssistantTurn)
+    parts = [calls_in_words(answer)]
+    parts += [result_in_words(turn) for turn in results if isinstance(turn, ToolTurn)]
+    room = max(1, budget - TOKENS_PER_TURN)
+    return (UserTurn(content=cut("\n".join(parts), room)),)
+
+
 def _cut_group(group: Group, budget: int) -> Group:
-    """Return a group with its long texts cut, smaller and smaller until it fits, if it can."""
+    """Return a group with its long texts cut, smaller and smaller until it fits, if it can.
+
+    Sealed thoughts cannot be cut: calls that have some are told in words.
+    """
+    first = group[0]
+    if isinstance(first, AssistantTurn) and first.tool_calls and first.provider_data:
+        return _in_words(group, budget)
     limit = max(1, budget)
     while limit > 1:
         smaller = tuple(_cut_turn(turn, limit) for turn in group)

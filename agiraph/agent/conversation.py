@@ -2,13 +2,20 @@
 
 Every change of an entity's mind goes through `append`: it stands on disk before it counts, and
 whatever waits for that (acknowledgements to the bus) is let go right after.
+
+A journal names its steps with an epoch of its own, random, that begins with its first record. One
+that lost its end (`agiraph.storage.journal`) begins another one with the next record: its steps
+until then, which are as they were, keep their names, and no later one has the name of a step that
+was lost. So does a journal that was written before there were epochs.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agiraph.agent.records import RECORD, ConversationRecord, Noted
+from agiraph.agent.records import RECORD, ConversationRecord, EpochBegan, Noted
 from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
+from agiraph.ids import new_epoch, step_place
 from agiraph.storage.journal import Journal, read_tail
 from agiraph.storage.snapshot import Snapshots, beside
 
@@ -22,11 +29,18 @@ class Conversation:
         self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
         known = self._snapshots.load()
-        self._journal = Journal(path, since=known[0] if known else None)
+        restored = RECORD.dump_python(Noted(what="restored", ts=time.time()), mode="json")
+        self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
         self.transcript = known[1] if known and self._journal.since else Transcript()
         for record in self._journal.records:
             self.transcript.apply(RECORD.validate_python(record))
         self._journal.records = []
+        is_over = self.transcript.is_restored or not self.transcript.epoch
+        self._epoch = new_epoch() if is_over else self.transcript.epoch
+
+    def place(self, ahead: int) -> str:
+        """Return what will name the step that is so many records ahead of the last one."""
+        return step_place(self._epoch, self.transcript.position + ahead)
 
     def when_recorded(self, act: Callable[[], None]) -> None:
         """Do `act` right after the next append: its cause is then safe on disk."""
@@ -34,6 +48,10 @@ class Conversation:
 
     def append(self, *records: ConversationRecord) -> None:
         """Put records on disk in one piece, take them in, then let go what waited for that."""
+        before = self.transcript.epoch
+        if records and before != self._epoch:
+            began = EpochBegan(epoch=self._epoch, after=before, ts=records[0].ts)
+            records = (began, *records)
         self._journal.append(*(RECORD.dump_python(record, mode="json") for record in records))
         for record in records:
             self.transcript.apply(record)
@@ -42,12 +60,18 @@ class Conversation:
             act()
         self._snapshots.keep_if_due(self._journal.mark, self.transcript)
 
-    def lately(self, most: int) -> list[tuple[int, ConversationRecord]]:
-        """Return the last records that are at hand, each with its position, the oldest first."""
-        records = [RECORD.validate_python(record) for record in read_tail(self.path)[-most:]]
-        steps = [one for one in records if not (isinstance(one, Noted) and one.what == "away")]
-        first = self.transcript.position - len(steps) + 1
-        return list(enumerate(steps, start=first))
+    def lately(self, most: int) -> list[tuple[str, ConversationRecord]]:
+        """Return the last steps that are at hand, each with what names it, the oldest first."""
+        position, epoch = self.transcript.position, self.transcript.epoch
+        steps: list[tuple[str, ConversationRecord]] = []
+        for found in reversed(read_tail(self.path)[-most:]):
+            record = RECORD.validate_python(found)
+            if isinstance(record, EpochBegan):
+                epoch = record.after
+            elif not isinstance(record, Noted) or record.is_step:
+                steps.append((step_place(epoch, position), record))
+                position -= 1
+        return steps[::-1]
 
     def close(self) -> None:
         """Close the journal."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from agiraph.log import redact
+from agiraph.redaction import redact
 from agiraph.turns import ToolCall
 
 STEP_LIMIT: Final = 80

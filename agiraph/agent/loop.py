@@ -344,10 +344,10 @@ class AgentLoop:
             ts=self._clock.now(),
         )
         told = stand_in_notice(self._transcript, response, said)
-        position = self._transcript.position + len(told) + 1
+        place = self._conversation.place(len(told) + 1)
         calls = unique_calls(said.tool_calls)
-        self._record(said, OpenCall(calls[0], f"{position}.0") if calls else None, told)
-        self._tell(answered(said, position))
+        self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, told)
+        self._tell(answered(said, place))
 
     def _tell(self, telling: Telling) -> None:
         self._entity.report(*telling.told)

@@ -33,6 +33,7 @@ class Outsider:
 
     is_here: bool = False
     starts: int = 0
+    began_at: str = "0"
     failures: int = 0
     session: str = ""
     sent: set[str] = field(default_factory=set)

@@ -280,13 +280,32 @@ class StepSetAside(Record):
 class Noted(Record):
     """Something that changed the entity's state but is nothing to tell the model.
 
-    `message` is the bus id of what brought it. `away`: the process was not there for long; that is
-    no step, so the steps before and after it are numbered as if it were not there.
+    `message` is the bus id of what brought it. `away`: the process was not there for long;
+    `restored`: what came after this was lost. Neither is a step: the steps before and after it are
+    numbered as if it were not there.
     """
 
     kind: Literal["noted"] = "noted"
-    what: Literal["paused", "resumed", "dropped", "away"]
+    what: Literal["paused", "resumed", "dropped", "away", "restored"]
     message: str = ""
+    ts: float
+
+    @property
+    def is_step(self) -> bool:
+        """Whether it counts as a step."""
+        return self.what not in ("away", "restored")
+
+
+class EpochBegan(Record):
+    """The steps from here on are named with another `epoch`, `after` the one before; no step.
+
+    The first record of a journal is one, and the first after its end was lost (`restored`): a
+    position that is counted a second time leads to other ids.
+    """
+
+    kind: Literal["epoch.began"] = "epoch.began"
+    epoch: str
+    after: str = ""
     ts: float
 
 
@@ -310,7 +329,8 @@ ConversationRecord = Annotated[
     | NodeClosed
     | RunBegan
     | StepSetAside
-    | Noted,
+    | Noted
+    | EpochBegan,
     Field(discriminator="kind"),
 ]
 

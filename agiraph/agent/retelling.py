@@ -41,8 +41,8 @@ class Telling:
         return self.type, self.data, self.key
 
 
-def answered(said: Said, position: int) -> Telling:
-    """Return what is told of a model's answer, the record at `position`."""
+def answered(said: Said, place: str) -> Telling:
+    """Return what is told of a model's answer, the step at `place`."""
     data = {
         "model": said.model,
         "text": (said.text or "")[:500],
@@ -50,7 +50,7 @@ def answered(said: Said, position: int) -> Telling:
         "asked_at": said.asked_at,
         **said.usage.model_dump(),
     }
-    return Telling("model.answered", data, str(position), said.ts)
+    return Telling("model.answered", data, place, said.ts)
 
 
 def called(call: ToolCall, key: str, ts: float) -> Telling:
@@ -75,14 +75,14 @@ def heard(message: str, record: Heard) -> Telling:
     return Telling("message.received", data, message, record.ts)
 
 
-def circled(seen: LoopSeen, position: int) -> Telling:
-    """Return what is told of a loop that the model was warned of, the record at `position`."""
+def circled(seen: LoopSeen, place: str) -> Telling:
+    """Return what is told of a loop that the model was warned of, the step at `place`."""
     data = {"call": seen.call, "count": seen.count}
-    return Telling("tool.loop", data, str(position), seen.ts)
+    return Telling("tool.loop", data, place, seen.ts)
 
 
-def compacted(record: Compacted, position: int, more: Mapping[str, int] | None = None) -> Telling:
-    """Return what is told of a compaction, the record at `position`; `more` is no record's."""
+def compacted(record: Compacted, place: str, more: Mapping[str, int] | None = None) -> Telling:
+    """Return what is told of a compaction, the step at `place`; `more` is no record's."""
     data = {
         "cause": record.cause,
         "tokens_before": record.tokens_before,
@@ -91,21 +91,21 @@ def compacted(record: Compacted, position: int, more: Mapping[str, int] | None =
         "summary": bool(record.summary),
         **(more or {}),
     }
-    return Telling("memory.compacted", data, str(position), record.ts)
+    return Telling("memory.compacted", data, place, record.ts)
 
 
-def told_again(lately: Iterable[tuple[int, ConversationRecord]]) -> list[Telling]:
-    """Return what the last records, each with its position, tell of the work in hand."""
+def told_again(lately: Iterable[tuple[str, ConversationRecord]]) -> list[Telling]:
+    """Return what the last steps, each with what names it, tell of the work in hand."""
     tellings: list[Telling] = []
     calls: dict[str, tuple[ToolCall, str]] = {}
-    for position, record in lately:
+    for place, record in lately:
         match record:
             case Assigned() | RunBegan() | NodeClosed():
                 tellings, calls = [], {}
             case Said() if not record.interrupted:
-                tellings.append(answered(record, position))
+                tellings.append(answered(record, place))
                 calls = {
-                    call.id: (call, f"{position}.{index}")
+                    call.id: (call, f"{place}.{index}")
                     for index, call in enumerate(record.tool_calls)
                 }
             case CallStarted() if record.call_id in calls:
@@ -115,9 +115,9 @@ def told_again(lately: Iterable[tuple[int, ConversationRecord]]) -> list[Telling
             case Heard() if record.message is not None and not record.trigger:
                 tellings.append(heard(record.message, record))
             case LoopSeen():
-                tellings.append(circled(record, position))
+                tellings.append(circled(record, place))
             case Compacted():
-                tellings.append(compacted(record, position))
+                tellings.append(compacted(record, place))
             case _:
                 pass
     return tellings

@@ -22,6 +22,7 @@ from agiraph.agent.records import (
     CallStarted,
     Compacted,
     ConversationRecord,
+    EpochBegan,
     FlushBegan,
     Heard,
     LoopSeen,
@@ -40,7 +41,7 @@ from agiraph.agent.records import (
 )
 from agiraph.agent.replies import NOBODY, Link, body_of, key_of, quote
 from agiraph.agent.worktime import WAITS, WorkTime
-from agiraph.ids import HUMAN_NAME, NodeId, RunId
+from agiraph.ids import HUMAN_NAME, NodeId, RunId, step_place
 from agiraph.models import Assignment
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 
@@ -48,7 +49,7 @@ PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
 ASK_HUMAN = "ask_human"
 SEND_MESSAGE = "send_message"
-FOLD = 4
+FOLD = 5
 """Raised when the same records come to mean another state: older snapshots then do not count."""
 
 
@@ -56,8 +57,8 @@ FOLD = 4
 class OpenCall:
     """A call that has no result yet.
 
-    `key` names this very step for ever (record number and place in the answer): effects that are
-    repeated after a crash carry the same key and so happen once.
+    `key` names this very step for ever (epoch, record number and place in the answer): effects
+    that are repeated after a crash carry the same key and so happen once.
     """
 
     call: ToolCall
@@ -106,6 +107,8 @@ class Transcript:
     learned: str = ""
     is_cut_off: bool = False
     position: int = 0
+    epoch: str = ""
+    is_restored: bool = False
     pending: dict[str, str] = field(default_factory=dict)
     unanswered: dict[str, Link] = field(default_factory=dict)
     spoke_to: Link = field(default_factory=Link)
@@ -146,8 +149,19 @@ class Transcript:
         """Whether the current assignment's result is published."""
         return self.summary is not None
 
+    @property
+    def place(self) -> str:
+        """What names the last step for ever: ids that follow from it are used for nothing else."""
+        return step_place(self.epoch, self.position)
+
     def apply(self, record: ConversationRecord) -> None:
         """Take one record into the state."""
+        if isinstance(record, EpochBegan):
+            self.epoch, self.is_restored = record.epoch, False
+            return
+        if isinstance(record, Noted) and record.what == "restored":
+            self.is_restored = True
+            return
         is_away = isinstance(record, Noted) and record.what == "away"
         self.work = self.work.at(record.ts, is_waiting=self.is_waiting, was_away=is_away)
         if is_away:
@@ -232,6 +246,8 @@ class Transcript:
     def _see_outside(self, record: OutsideRecord) -> None:
         self.outside.apply(record)
         match record:
+            case OutsideBegan():
+                self.outside.began_at = self.place if self.epoch else str(record.number)
             case OutsideSent() if record.asked is not None:
                 self.pending[record.asked] = record.question
             case OutsideAllowed():
@@ -281,7 +297,7 @@ class Transcript:
             )
         )
         self.open_calls = [
-            OpenCall(call, f"{self.position}.{index}") for index, call in enumerate(calls)
+            OpenCall(call, f"{self.place}.{index}") for index, call in enumerate(calls)
         ]
         self.usage = self.usage + record.usage
         self.node_usage = self.node_usage + record.usage

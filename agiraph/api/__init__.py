@@ -39,7 +39,7 @@ from agiraph.api.conversation import (
 )
 from agiraph.api.dead import DeadLetterView
 from agiraph.api.entities import ENTITY_ACTS, Acted, ActedOn, EntityAct, EntityRow
-from agiraph.api.errors import ApiError, FieldProblem, NotReachable, Problem
+from agiraph.api.errors import ApiError, FieldProblem, GatewayAway, NotReachable, Problem
 from agiraph.api.events import EventPage
 from agiraph.api.files import FileContent, FileEntry, Folder, RawFile
 from agiraph.api.memory import MemoryEntry, MemoryHit, MemoryQuery
@@ -77,6 +77,7 @@ __all__ = [
     "FileContent",
     "FileEntry",
     "Folder",
+    "GatewayAway",
     "Health",
     "JsonObject",
     "LoginView",

@@ -17,6 +17,10 @@ class NotReachable(Unavailable):
     """No gateway answers there: no supervisor runs on that home, or it is just restarting."""
 
 
+class GatewayAway(NotReachable):
+    """A supervisor holds the home, but its gateway does not answer: it starts, ended, or hangs."""
+
+
 class ApiError(AgiraphError):
     """The gateway refused: `status` is the HTTP status, `detail` (also the text) says why.
 

@@ -90,11 +90,11 @@ def _says_nothing(text: str) -> bool:
 def _rules(file: Path, text: str, tools: Collection[str]) -> tuple[Rule, ...]:
     import yaml  # only who has rules pays for it
 
-    from agiraph.yaml_text import LOADER
+    from agiraph.yaml_text import LOADER, read_yaml
 
     try:
+        values = read_yaml(text)  # first: it bounds what is composed
         root = yaml.compose(text, Loader=LOADER)
-        values = yaml.load(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from agiraph.board.board import Board
 from agiraph.errors import InvalidInput, unknown
-from agiraph.ids import RESERVED_NAMES, NodeId, RunId, WorkerId, derived_id, slug
+from agiraph.ids import RESERVED_NAMES, NodeId, RunId, WorkerId, short_derived_id, slug
 from agiraph.models import Worker, WorkNode
 
 NAME_WORDS = 5
@@ -86,8 +86,8 @@ def check_worker_name(wanted: str) -> str:
 
 def new_id(run: RunId, cause: str, taken: Collection[str]) -> str:
     """Return the id that follows from a run and a cause, passing over those already taken."""
-    made, number = derived_id(run, cause), 1
+    made, number = short_derived_id(run, cause), 1
     while made in taken:
         number += 1
-        made = derived_id(run, cause, str(number))
+        made = short_derived_id(run, cause, str(number))
     return made

@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agiraph.channels.variables import VARIABLE
+from agiraph.redaction import BLOT
 
 ChannelKind = Literal["webhook", "email", "desktop"]
 NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]
 
-BLOT = "[redacted]"
 SECRETS = ("secret", "password")
 FIELDS: Mapping[ChannelKind, frozenset[str]] = {
     "webhook": frozenset({"url", "shape", "secret"}),

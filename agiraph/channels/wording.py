@@ -2,6 +2,7 @@
 
 from agiraph.channels.notice import Notice, cut
 from agiraph.clock import iso
+from agiraph.ids import abbreviated
 
 TITLES = {
     "questions": "{sender} asks",
@@ -32,5 +33,5 @@ def body_of(notice: Notice, link: str | None) -> str:
     if link:
         lines += ["", f"Answer here: {link}"]
     if notice.question_id:
-        lines += ["", f"Or: agiraph respond {notice.question_id} 'YOUR ANSWER'"]
+        lines += ["", f"Or: agiraph respond {abbreviated(notice.question_id)} 'YOUR ANSWER'"]
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from agiraph.client.calls import Calls
 from agiraph.client.connected import Connected
 from agiraph.client.patience import PAUSE_SECONDS
 from agiraph.client.streaming import End, open_stream
-from agiraph.client.wire import WHO, answer_of, away, request_of
+from agiraph.client.wire import WHO, answer_of, request_of
 from agiraph.models import Event
 
 
@@ -28,7 +28,7 @@ class AsyncClient(Connected[httpx.AsyncClient], Calls, AsyncCaller):
                 response = await self._http.send(request_of(self._http, call))
             except httpx.TransportError as error:
                 if waiting.is_over(error):
-                    raise away(self.url, error) from error
+                    raise self._away(error) from error
                 await asyncio.sleep(PAUSE_SECONDS)
                 self._look_for_the_door()
                 continue
@@ -36,6 +36,14 @@ class AsyncClient(Connected[httpx.AsyncClient], Calls, AsyncCaller):
                 continue
             self._patience.has_met = True
             return answer_of(call, response)
+
+    async def check(self, within_seconds: float) -> None:
+        """Raise NotReachable unless the gateway answers anything at all within so many seconds."""
+        try:
+            await self._http.get("/health", timeout=within_seconds)
+        except httpx.TransportError as error:
+            raise self._away(error) from error
+        self._patience.has_met = True
 
     async def follow_events(
         self,
@@ -70,7 +78,7 @@ class AsyncClient(Connected[httpx.AsyncClient], Calls, AsyncCaller):
                             yield told
             except httpx.TransportError as error:
                 if waiting.is_over(error):
-                    raise away(self.url, error) from error
+                    raise self._away(error) from error
             await asyncio.sleep(PAUSE_SECONDS)
             self._look_for_the_door()
 

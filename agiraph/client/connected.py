@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import httpx
 
 from agiraph.api.errors import NotReachable
-from agiraph.client.door import Door, is_supervised, read_cert, read_door
+from agiraph.client.door import Door, is_supervised, read_cert, read_door, why_unreachable
 from agiraph.client.patience import PATIENCE_SECONDS, Patience
 from agiraph.client.trust import trust_of
-from agiraph.client.wire import TIMEOUT_SECONDS, settings
+from agiraph.client.wire import TIMEOUT_SECONDS, away, settings
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
@@ -37,6 +37,7 @@ class Connected(Generic[Http]):
         """
         self.url = url.rstrip("/")
         trust = trust_of(self.url, cert)
+        self._home: Path | None = None
         self._door: Door = lambda: (self.url, token)
         self._patience = Patience(patience_seconds, lambda: True)
         self._trust = trust if isinstance(trust, ssl.SSLContext) else None
@@ -61,7 +62,12 @@ class Connected(Generic[Http]):
         )
         client._door = lambda: read_door(home)
         client._patience.is_expected = lambda: is_supervised(home)
+        client._home = home
         return client
+
+    def _away(self, error: httpx.TransportError) -> NotReachable:
+        """Return what it means that nothing came back."""
+        return away(self.url, error) if self._home is None else why_unreachable(self._home)
 
     def _look_for_the_door(self) -> bool:
         """Talk to where the gateway is now; return whether it has another token by now.

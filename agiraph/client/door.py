@@ -6,16 +6,17 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from agiraph.api.errors import NotReachable
+from agiraph.api.errors import GatewayAway, NotReachable
 from agiraph.storage.files import open_file, read_bytes
 from agiraph.storage.home import Home
+from agiraph.storage.room import has_room
 
 Door = Callable[[], tuple[str, str]]
 """Tells the API's URL and token as they are now. Raises NotReachable."""
 
 
 def read_door(home: Path) -> tuple[str, str]:
-    """Return (url, token) of the gateway that runs on `home`. Raises NotReachable.
+    """Return (url, token) of the gateway that runs on `home`. Raises NotReachable, GatewayAway.
 
     The token is handed out only if the process that wrote the address still lives: a port that
     was left behind may belong to a stranger by now.
@@ -26,10 +27,38 @@ def read_door(home: Path) -> tuple[str, str]:
         url, pid = str(address["url"]), int(address["pid"])
         token = read_bytes(files.system.token, anyones=True).decode("ascii").strip()
     except (OSError, ValueError, KeyError, TypeError):
-        raise NotReachable(f"no supervisor runs on home {home}") from None
+        raise why_unreachable(home) from None
     if not _lives(pid):
-        raise NotReachable(f"no supervisor runs on home {home} (its gateway, pid {pid}, is gone)")
+        raise why_unreachable(home)
     return url, token
+
+
+def why_unreachable(home: Path) -> NotReachable:
+    """Return the error that says why no gateway of this home answers: who holds it, what ended."""
+    if not is_supervised(home):
+        return NotReachable(f"no supervisor runs on home {home}")
+    full = "" if has_room(home) else "; its disk is full"
+    return GatewayAway(f"a supervisor runs on home {home}, but its gateway {_state(home)}{full}")
+
+
+def _state(home: Path) -> str:
+    """Return in words what is the matter with the gateway of a home that is held."""
+    try:
+        pid = int(json.loads(read_bytes(Home(home).human.address, anyones=True))["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "does not listen yet"
+    if not _lives(pid):
+        return f"(pid {pid}) has ended and is being restarted"
+    return f"(pid {pid}) {'is stopped' if _is_stopped(pid) else 'does not answer'}"
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal (SIGSTOP), where that can be seen."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # plain: /proc
+            return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+    except (OSError, IndexError):
+        return False
 
 
 def read_cert(home: Path) -> Path | None:

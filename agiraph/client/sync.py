@@ -11,7 +11,7 @@ from agiraph.client.call import Answer, Call, Caller, named, of_agent
 from agiraph.client.calls import Calls
 from agiraph.client.connected import Connected
 from agiraph.client.patience import PAUSE_SECONDS
-from agiraph.client.wire import WHO, answer_of, away, request_of
+from agiraph.client.wire import WHO, answer_of, request_of
 
 if TYPE_CHECKING:
     from agiraph.following import Follower
@@ -30,7 +30,7 @@ class Client(Connected[httpx.Client], Calls, Caller):
                 response = self._http.send(request_of(self._http, call))
             except httpx.TransportError as error:
                 if waiting.is_over(error):
-                    raise away(self.url, error) from error
+                    raise self._away(error) from error
                 time.sleep(PAUSE_SECONDS)
                 self._look_for_the_door()
                 continue
@@ -38,6 +38,14 @@ class Client(Connected[httpx.Client], Calls, Caller):
                 continue
             self._patience.has_met = True
             return answer_of(call, response)
+
+    def check(self, within_seconds: float) -> None:
+        """Raise NotReachable unless the gateway answers anything at all within so many seconds."""
+        try:
+            self._http.get("/health", timeout=within_seconds)
+        except httpx.TransportError as error:
+            raise self._away(error) from error
+        self._patience.has_met = True
 
     def follow_events(
         self,

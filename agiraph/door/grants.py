@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from agiraph.errors import InvalidInput
-from agiraph.money import Budget
 from agiraph.providers.registry import Preset
 from agiraph.record import Record
 
@@ -21,10 +20,7 @@ class Grant(Record):
     node_id: str
     model: str
     models: tuple[str, ...] = ()
-    budget_usd: float | None = None
-    budgets: tuple[Budget, ...] = ()
     trigger: str = ""
-    record: bool = False
     opened_at: float = 0.0
 
     @property

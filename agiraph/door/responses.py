@@ -19,8 +19,8 @@ from agiraph.door.wire import (
     tools_in,
 )
 from agiraph.errors import InvalidInput
-from agiraph.providers.base import RETRYABLE, FailureKind, ProviderError
-from agiraph.providers.responses_wire import usage_of
+from agiraph.providers.base import RETRYABLE, FailureKind, ProviderError, SoFar
+from agiraph.providers.responses_wire import Tally, usage_of
 from agiraph.providers.transcript import read_call, unique_calls
 from agiraph.turns import (
     AssistantTurn,
@@ -191,7 +191,7 @@ def _turns(items: list[JsonObject]) -> list[Turn]:
     turns: list[Turn] = []
     names: dict[str, str] = {}
     for item in items:
-        kind = item.get("type") or "message"
+        kind = str(item.get("type") or "message")
         if kind == "message" and not _is_system(item):
             _say(turns, str(item.get("role")), text_of(item.get("content")))
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
@@ -253,15 +253,21 @@ class _Hearing:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._answer: JsonObject | None = None
+        self._tally = Tally()
 
     def feed(self, event: JsonObject) -> str:
         """Take one event; return the text that it brought, "" if none."""
+        self._tally.feed(event)
         match event.get("type"):
             case "response.output_text.delta":
                 return str(event.get("delta") or "")
             case "response.completed" | "response.incomplete":
                 self._answer = event["response"]
         return ""
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
+        return self._tally.so_far()
 
     def response(self, request: ModelRequest) -> ModelResponse:
         """Return the whole answer; ProviderError if the stream ended before it was whole."""

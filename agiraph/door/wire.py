@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from agiraph.door.grants import Grant
 from agiraph.errors import InvalidInput
-from agiraph.providers.base import FailureKind
+from agiraph.providers.base import FailureKind, SoFar
 from agiraph.turns import (
     AssistantTurn,
     JsonObject,
@@ -40,6 +40,10 @@ class Hearing(Protocol):
 
     def response(self, request: ModelRequest) -> ModelResponse:
         """Return the whole answer; ProviderError if the stream ended before it was whole."""
+        ...
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
         ...
 
 
@@ -141,10 +145,7 @@ def request_of(
         entity=grant.entity,
         run_id=grant.run_id,
         node_id=grant.node_id,
-        budget_usd=grant.budget_usd,
-        budgets=grant.budgets,
         trigger=grant.trigger,
-        record=grant.record,
         **more,
     )
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agiraph.channels.variables import VARIABLE, variables_in
 from agiraph.errors import InvalidInput, Refused
-from agiraph.log import BLOT, SECRET_NAME
 from agiraph.mcp.settings import ServerConfig
+from agiraph.redaction import BLOT, SECRET_NAME
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST_SECRET = 6

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agiraph.channels.variables import VARIABLE
-from agiraph.log import BLOT
+from agiraph.redaction import BLOT
 
 SEPARATOR = "__"
 """Stands between a server's name and its tool's."""

@@ -17,6 +17,7 @@ import yaml
 
 from agiraph.errors import InvalidInput, OutOfScope, unknown
 from agiraph.storage.files import UnsafeFile, entries, files_below, read_part
+from agiraph.yaml_text import read_yaml
 
 Source = Literal["home", "input"]
 
@@ -162,8 +163,8 @@ def _front_matter(text: str) -> dict[str, object]:
     if ends is None:
         raise InvalidInput("its head has no closing line of three dashes")
     try:
-        values = yaml.safe_load("\n".join(lines[1:ends]))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        values = read_yaml("\n".join(lines[1:ends]))
+    except yaml.YAMLError as error:
         raise InvalidInput(f"its head is not YAML ({' '.join(str(error).split())[:120]})") from None
     if not isinstance(values, dict):
         raise InvalidInput("its head holds no `name:` and `description:` lines")

@@ -1,7 +1,7 @@
 """Door: how a worker opens the broker's HTTP door for the outside agent that it runs."""
 
 from agiraph.messages.body import Body
-from agiraph.money import Budget, Shortage
+from agiraph.money import Shortage
 
 
 class OpenDoor(Body):
@@ -10,7 +10,7 @@ class OpenDoor(Body):
     Answered by `door.opened` or `control.refused`. `model` is what a name that is none of ours gets
     (`claude-sonnet-5`, `any`); `models` may be asked for by their full names besides. A door that
     the worker had open before is closed; the same message again is answered by the same door.
-    `budget_usd`, `budgets`, `trigger` and `record` are those of a ModelRequest, for each call.
+    `trigger` is that of a ModelRequest, for each call.
     """
 
     TYPE = "door.open"
@@ -18,10 +18,7 @@ class OpenDoor(Body):
     node_id: str
     model: str
     models: tuple[str, ...] = ()
-    budget_usd: float | None = None
-    budgets: tuple[Budget, ...] = ()
     trigger: str = ""
-    record: bool = False
 
 
 class DoorOpened(Body):

@@ -103,8 +103,8 @@ class CheckModel(Body):
 class RaiseBudget(Body):
     """So much more may be spent of this budget. To the broker; `control.ok` when it stands.
 
-    An entity may raise what is its own agent's, once the human has allowed it; the human gateway
-    any. `cause` is the id of the human's word: asked again under it, it is the same raise.
+    The human gateway's alone. `cause` is the id of the question that the human answered: asked
+    again under it, it is the same raise.
     """
 
     TYPE = "model.raise"

@@ -33,7 +33,8 @@ class QuestionAnswered(Body):
 
     answered: `answer` is the human's, given by `by` over `via`. expired: nobody answered in time,
     `default` is what the asker said would hold then. withdrawn: it is no longer asked. `away` says
-    that the human is away and until when, '' if he is not.
+    that the human is away and until when, '' if he is not. `about` is what was asked for: an answer
+    about another deed than the asker's is none.
     """
 
     TYPE = "question.answered"
@@ -48,6 +49,7 @@ class QuestionAnswered(Body):
     question: str = ""
     kind: QuestionKind = "question"
     away: str = ""
+    about: Deed | None = None
 
 
 class WithdrawQuestion(Body):

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from agiraph.ids import derived_id
+from agiraph.ids import derived_id, short_derived_id
 
 AT = re.compile(r"^\s{0,3}@(?P<to>[\w.*-]+)(?P<asks>\s?\?)?\s*:\s?(?P<text>.*)$")
 TO = re.compile(r"^TO:\s*@?(?P<to>[\w.*-]+)(?P<asks>\s?\?)?\s*$", re.IGNORECASE)
@@ -44,8 +44,9 @@ def unsent(text: str, sent: Collection[str], *, is_settled: bool) -> list[Outgoi
     found = []
     for to, asks, words in _messages(text, is_settled):
         count[to, asks, words] += 1
-        key = derived_id(to, str(asks), words, str(count[to, asks, words]))
-        if key not in sent:
+        told = to, str(asks), words, str(count[to, asks, words])
+        key = derived_id(*told)
+        if key not in sent and short_derived_id(*told) not in sent:  # short: of older versions
             found.append(Outgoing(to, words, asks, key))
     return found
 

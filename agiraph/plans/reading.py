@@ -2,13 +2,17 @@
 
 import json
 import types
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import AliasChoices, BaseModel, ValidationError
 
 from agiraph.errors import InvalidInput
 from agiraph.plans.forms import CollaborationFile, Form, GraphFile
+from agiraph.yaml_text import read_yaml
+
+MOST_CHARACTERS: Final = 256 * 1024
+MOST_VALUES: Final = 20_000
 
 SomeForm = TypeVar("SomeForm", bound=Form)
 
@@ -26,6 +30,8 @@ def read_form(text: str, name: str) -> GraphFile | CollaborationFile:
 
 
 def _load(text: str, name: str) -> Any:
+    if len(text) > MOST_CHARACTERS:
+        raise InvalidInput(f"{name}: has {len(text)} characters ({MOST_CHARACTERS} are possible)")
     try:
         return json.loads(text)
     except RecursionError:
@@ -33,9 +39,7 @@ def _load(text: str, name: str) -> Any:
     except ValueError as json_error:
         is_json = text.lstrip()[:1] in ("{", "[")
         try:
-            return yaml.safe_load(text)
-        except RecursionError:
-            raise InvalidInput(f"{name}: is nested too deeply") from None
+            return read_yaml(text, MOST_CHARACTERS, MOST_VALUES)
         except yaml.YAMLError as error:
             if is_json:
                 raise InvalidInput(f"{name}: is not JSON ({json_error})") from None

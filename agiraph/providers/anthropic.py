@@ -7,7 +7,7 @@ bytes, because its typed `create` would check and encode a long transcript again
 from typing import TYPE_CHECKING
 
 from agiraph.providers.anthropic_wire import Answer, body_of
-from agiraph.providers.base import OnText
+from agiraph.providers.base import OnAnswer, OnText, unmetered
 from agiraph.providers.failures import explained
 from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
@@ -43,13 +43,17 @@ class AnthropicProvider:
             http_client=anthropic.DefaultAsyncHttpxClient(timeout=timeout, mounts=mounts_for(url)),
         )
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         model = request.model.partition("/")[2]
         with explained(self._name, model, self._url, self._key):
-            return await self._stream(request, model, on_text)
+            return await self._stream(request, model, on_text, on_answer)
 
-    async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
+    async def _stream(
+        self, request: ModelRequest, model: str, on_text: OnText, on_answer: OnAnswer
+    ) -> ModelResponse:
         answer = Answer()
         stream = await self._client.post(
             "/v1/messages",
@@ -58,6 +62,7 @@ class AnthropicProvider:
             stream=True,
             stream_cls=self._sdk.AsyncStream[object],
         )
+        on_answer(answer)
         async with stream:
             async for event in stream:
                 if isinstance(event, dict) and (text := answer.feed(event)):

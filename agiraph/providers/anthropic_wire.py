@@ -2,12 +2,17 @@
 
 Pure. Cache marks stand on the last tool, on the system text and at the end of the last two user
 messages, so the next call of a long loop reads all but its newest turns from the cache.
+
+With a budget for thinking (`thinking: {type: enabled}`) the API takes a chain of calls only if the
+first of its answers begins with its thinking. Where that is gone (another model made the call) the
+call is told in words. A model that thinks as it sees fit needs none.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agiraph.providers.base import ProviderError
+from agiraph.providers.base import ProviderError, SoFar
 from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.registry import Traits
 from agiraph.providers.transcript import (
@@ -31,12 +36,15 @@ from agiraph.turns import (
     Turn,
     Usage,
     UserTurn,
+    calls_in_words,
+    result_in_words,
 )
 
 JsonObject = dict[str, Any]
 
 API = "anthropic"
 THINKING = ("thinking", "redacted_thinking")
+STREAMED = ("text", "thinking", "partial_json", "data", "name")
 CACHE_MARK = {"type": "ephemeral"}
 MARKED = b',"cache_control":%b}' % as_json(CACHE_MARK)
 _GO_ON = as_json({"type": "text", "text": GO_ON})
@@ -66,7 +74,8 @@ def body_of(request: ModelRequest, model: str, traits: Traits, memo: Memo) -> by
     head = memo.head(
         request, lambda: head_of(_head(request, model, is_marked=is_marked), traits.extra)
     )
-    messages = _messages(request, memo, is_marked=is_marked)
+    told = _without_thinking(request) if must_think(traits) else frozenset[int]()
+    messages = _messages(request, memo, told, is_marked=is_marked)
     return body_with(head, messages, tail_of(tail, traits.extra))
 
 
@@ -97,13 +106,33 @@ class _Message:
         return b'{"role":"%b","content":[%b]}' % (self.role.encode(), content)
 
 
-def _messages(request: ModelRequest, memo: Memo, *, is_marked: bool) -> bytes:
+def must_think(traits: Traits) -> bool:
+    """Whether the API wants thinking at the beginning of each chain of calls."""
+    thinking = traits.extra.get("thinking")
+    return isinstance(thinking, dict) and thinking.get("type") == "enabled"
+
+
+def _without_thinking(request: ModelRequest) -> frozenset[int]:
+    """Return the places of the calls, and of their results, that have to be told in words."""
+    told: set[int] = set()
+    is_in_chain = is_told = False
+    for place, turn in enumerate(request.turns):
+        if isinstance(turn, AssistantTurn):
+            blocks = _answer(turn, request.model) if turn.tool_calls and not is_in_chain else []
+            is_told = bool(blocks) and blocks[0]["type"] not in THINKING
+            is_in_chain = bool(turn.tool_calls) and not is_told
+        if is_told and not isinstance(turn, UserTurn):
+            told.add(place)
+    return frozenset(told)
+
+
+def _messages(request: ModelRequest, memo: Memo, told: Container[int], *, is_marked: bool) -> bytes:
     """Return the turns as messages that begin and end with the user's and never are empty.
 
     The last two of the user's are marked, so they are not final; those before them are.
     """
     start, known = memo.beginning(request)
-    messages = _gathered(request, start)
+    messages = _gathered(request, start, told)
     # Two marks: the cache is looked up only 20 blocks back, and one turn may add more than that.
     marked = [number for number, message in enumerate(messages) if message.role == "user"][-2:]
     encoded = [
@@ -113,13 +142,19 @@ def _messages(request: ModelRequest, memo: Memo, *, is_marked: bool) -> bytes:
     return memo.joined(request, known, encoded, final, messages[final - 1].turns)
 
 
-def _gathered(request: ModelRequest, start: int) -> list[_Message]:
-    """Return the messages of the turns from `start` on, the user's neighbours made one."""
+def _gathered(request: ModelRequest, start: int, told: Container[int]) -> list[_Message]:
+    """Return the messages of the turns from `start` on, the user's neighbours made one.
+
+    The turns at the places in `told` are told in words.
+    """
     turns = request.turns
     messages: list[_Message] = []
     results: list[bytes] = []
     texts: list[bytes] = []
     for count, turn in enumerate(turns[start:], start + 1):
+        if count - 1 in told:
+            texts.append(as_json({"type": "text", "text": _in_words(turn)}))
+            continue
         blocks = list(map(as_json, _blocks(turn, request.model)))
         if not isinstance(turn, AssistantTurn):
             (results if isinstance(turn, ToolTurn) else texts).extend(blocks)
@@ -135,6 +170,16 @@ def _gathered(request: ModelRequest, start: int) -> list[_Message]:
         last = [*results, *texts] or [_GO_ON]
         messages.append(_Message("user", b",".join(last), len(turns)))
     return messages
+
+
+def _in_words(turn: Turn) -> str:
+    match turn:
+        case AssistantTurn():
+            return calls_in_words(turn)
+        case ToolTurn():
+            return result_in_words(turn)
+        case UserTurn():
+            return turn.content
 
 
 def _blocks(turn: Turn, model: str) -> list[JsonObject]:
@@ -186,6 +231,7 @@ class Answer:
         self._blocks: dict[int, JsonObject] = {}
         self._usage: JsonObject = {}
         self._stop: str | None = None
+        self._characters = 0
         self._is_whole = False
 
     def feed(self, event: JsonObject) -> str:
@@ -194,8 +240,10 @@ class Answer:
             case "message_start":
                 self._usage |= _counts(event["message"].get("usage"))
             case "content_block_start":
-                self._blocks[event["index"]] = {**event["content_block"], "json": ""}
-                return self._text(event["content_block"])
+                block = event["content_block"]
+                self._blocks[event["index"]] = {**block, "json": ""}
+                self._characters += sum(len(block.get(key) or "") for key in STREAMED)
+                return self._text(block)
             case "content_block_delta":
                 return self._grow(self._blocks[event["index"]], event["delta"])
             case "message_delta":
@@ -209,6 +257,7 @@ class Answer:
         return str(block["text"]) if block["type"] == "text" else ""
 
     def _grow(self, block: JsonObject, delta: JsonObject) -> str:
+        self._characters += sum(len(delta.get(key) or "") for key in STREAMED)
         match delta.get("type"):
             case "text_delta":
                 block["text"] += delta["text"]
@@ -235,6 +284,15 @@ class Answer:
             usage=self.usage(),
             model=request.model,
             provider_data=_kept(blocks, request.model),
+        )
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now; the input is counted at its beginning."""
+        return SoFar(
+            self.usage(),
+            self._characters,
+            has_begun=bool(self._usage),
+            is_counted=self._stop is not None,
         )
 
     def usage(self) -> Usage:

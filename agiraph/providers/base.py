@@ -1,11 +1,12 @@
 """The seam to models: a provider turns one ModelRequest into one ModelResponse, or says why not."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agiraph.errors import AgiraphError
 from agiraph.money import Shortage
-from agiraph.turns import ModelRequest, ModelResponse
+from agiraph.turns import ModelRequest, ModelResponse, Usage
 
 FailureKind = Literal[
     "bad_key", "unknown_model", "bad_request", "rate_limited", "overloaded", "unreachable",
@@ -18,6 +19,36 @@ RETRYABLE: frozenset[FailureKind] = frozenset(
 )
 
 OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """What an answer has taken until now, whether or not it will come to its end.
+
+    `usage` is what the service has counted yet, `characters` the size of all that it has streamed:
+    text, thinking and calls. `has_begun`: it has worked on the request; `is_counted`: `usage` is
+    the count of the whole.
+    """
+
+    usage: Usage
+    characters: int
+    has_begun: bool
+    is_counted: bool = False
+
+
+class Answering(Protocol):
+    """An answer that is coming in."""
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
+        ...
+
+
+OnAnswer = Callable[[Answering], None]
+
+
+def unmetered(_: Answering) -> None:
+    """Let nobody know of an answer that comes in."""
 
 
 class ProviderError(AgiraphError):
@@ -50,10 +81,13 @@ class ProviderError(AgiraphError):
 class Provider(Protocol):
     """One model service."""
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request, calling `on_text` with pieces of text as they come.
 
-        Raises ProviderError. Cancelling the task drops the call.
+        `on_answer` is handed the answer once the service has taken the request: what it takes is on
+        the bill also if it is cut off. Raises ProviderError. Cancelling the task drops the call.
         """
         ...
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.base import OnAnswer, OnText, ProviderError, SoFar, unmetered
 from agiraph.providers.failures import explain
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
 from agiraph.providers.service_errors import ServiceRefused, beginning_of
@@ -32,6 +32,10 @@ class Hearing(Protocol):
 
     def response(self, request: ModelRequest) -> ModelResponse:
         """Return the whole answer; ProviderError if it is not whole."""
+        ...
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
         ...
 
 
@@ -138,7 +142,9 @@ class Forwarding:
         self._sink = sink
         self._has_begun = False
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`. Raises BrokeOff once it has begun."""
         if self._has_begun:
             raise BrokeOff("unreachable", "the answer broke off and was not begun again")
@@ -147,6 +153,7 @@ class Forwarding:
         model = request.model.removeprefix("text:").partition("/")[2]
 
         async def take(response: "Response") -> None:
+            on_answer(hearing)
             await self._take(response, hearing)
 
         try:
@@ -222,6 +229,9 @@ class _Lenient:
             return
         for event in found:
             self.feed(event)
+
+    def so_far(self) -> SoFar:
+        return self._inner.so_far()
 
     def response(self, request: ModelRequest) -> ModelResponse:
         if self._is_lost:

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from agiraph.providers.base import OnText
+from agiraph.providers.base import OnAnswer, OnText, unmetered
 from agiraph.providers.failures import ToldError, explained
 from agiraph.providers.google_wire import Answer, body_of
 from agiraph.providers.memo import Memo
@@ -46,13 +46,17 @@ class GoogleProvider:
             mounts=mounts_for(url),
         )
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         model = request.model.partition("/")[2]
         with explained(self._name, model, self._url, self._key):
-            return await self._stream(request, model, on_text)
+            return await self._stream(request, model, on_text, on_answer)
 
-    async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
+    async def _stream(
+        self, request: ModelRequest, model: str, on_text: OnText, on_answer: OnAnswer
+    ) -> ModelResponse:
         answer = Answer()
         place = f"{self._url}/{VERSION}/models/{quote(model)}:streamGenerateContent?alt=sse"
         body = body_of(request, model, self._preset.of(model), self._memo)
@@ -60,6 +64,7 @@ class GoogleProvider:
             if response.status_code != 200:
                 await response.aread()
                 raise _refused(response)
+            on_answer(answer)
             async for line in response.aiter_lines():
                 if text := answer.feed(_chunk(line)):
                     on_text(text)

@@ -6,7 +6,7 @@ signature is missing or stands elsewhere: answers go back part by part, as they 
 
 from typing import Any
 
-from agiraph.providers.base import ProviderError
+from agiraph.providers.base import ProviderError, SoFar
 from agiraph.providers.failures import ToldError
 from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.registry import Traits
@@ -29,6 +29,7 @@ from agiraph.turns import (
     ToolTurn,
     Usage,
     UserTurn,
+    encoded_length,
 )
 
 JsonObject = dict[str, Any]
@@ -153,11 +154,14 @@ class Answer:
         self._usage: JsonObject = {}
         self._finish: str | None = None
         self._finish_text = ""
+        self._characters = 0
+        self._has_begun = False
 
     def feed(self, chunk: JsonObject) -> str:
         """Take one chunk; return the text that it brought, "" if none."""
         if isinstance(error := chunk.get("error"), dict):
             raise ToldError(error)
+        self._has_begun = self._has_begun or bool(chunk)
         self._usage |= chunk.get("usageMetadata") or {}
         feedback = chunk.get("promptFeedback") or {}
         self._finish = feedback.get("blockReason") or self._finish
@@ -170,6 +174,8 @@ class Answer:
         return "".join(map(self._take, parts))
 
     def _take(self, part: JsonObject) -> str:
+        call = part.get("functionCall") or {}
+        self._characters += len(str(part.get("text") or "")) + encoded_length(call)
         extra = {SIGNATURE: part[SIGNATURE]} if part.get(SIGNATURE) else {}
         if (call := part.get("functionCall")) is not None:
             self._lay({"call": len(self._calls)}, extra)
@@ -207,6 +213,12 @@ class Answer:
             model=request.model,
             provider_data=kept if is_signed else None,
         )
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now; each chunk counts what came before it."""
+        usage = self.usage()
+        is_counted = self._finish is not None and usage.tokens > 0
+        return SoFar(usage, self._characters, self._has_begun, is_counted)
 
     def usage(self) -> Usage:
         """Return the tokens counted so far; thoughts are answered tokens, too."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from agiraph.providers import openai_wire, responses_wire
-from agiraph.providers.base import OnText
+from agiraph.providers.base import OnAnswer, OnText, SoFar, unmetered
 from agiraph.providers.failures import explained
 from agiraph.providers.memo import Memo
 from agiraph.providers.network import CONNECT_SECONDS, mounts_for
@@ -33,6 +33,10 @@ class Answer(Protocol):
 
     def response(self, request: ModelRequest, /) -> ModelResponse:
         """Return the whole answer; ProviderError if the stream ended before it was whole."""
+        ...
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
         ...
 
 
@@ -74,13 +78,17 @@ class OpenAIProvider:
         self._sdk = openai
         self._client = _open(url, key, preset.headers, timeout_seconds)
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         model = request.model.partition("/")[2]
         with explained(self._name, model, self._url, self._key):
-            return await self._stream(request, model, on_text)
+            return await self._stream(request, model, on_text, on_answer)
 
-    async def _stream(self, request: ModelRequest, model: str, on_text: OnText) -> ModelResponse:
+    async def _stream(
+        self, request: ModelRequest, model: str, on_text: OnText, on_answer: OnAnswer
+    ) -> ModelResponse:
         answer = self._format.answer()
         stream = await self._client.post(
             self._format.path,
@@ -89,6 +97,7 @@ class OpenAIProvider:
             stream=True,
             stream_cls=self._sdk.AsyncStream[object],
         )
+        on_answer(answer)
         async with stream:
             async for event in stream:
                 if isinstance(event, dict) and (text := answer.feed(event)):

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from agiraph.providers.base import ProviderError
+from agiraph.providers.base import ProviderError, SoFar
 from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.reasoning import REASONING_FIELDS, Reasoning
 from agiraph.providers.registry import Traits
@@ -169,6 +169,18 @@ def _reasoning_of(turn: AssistantTurn, model: str) -> JsonObject:
     return {data.get("field", REASONING_FIELDS[0]): data["reasoning"]}
 
 
+def size_of(streamed: object) -> int:
+    """Return how many characters of text there are in a piece of an answer, at any depth."""
+    match streamed:
+        case str():
+            return len(streamed)
+        case dict():
+            return sum(map(size_of, streamed.values()))
+        case list():
+            return sum(map(size_of, streamed))
+    return 0
+
+
 @dataclass(slots=True)
 class _Call:
     id: str = ""
@@ -187,15 +199,19 @@ class Answer:
         self._usage: JsonObject = {}
         self._finish: str | None = None
         self._refused = False
+        self._characters = 0
+        self._has_begun = False
 
     def feed(self, chunk: JsonObject) -> str:
         """Take one chunk; return the text that it brought, "" if none."""
         self._usage = chunk.get("usage") or self._usage
         choices = chunk.get("choices") or ()
+        self._has_begun = self._has_begun or bool(choices or self._usage)
         if not choices:
             return ""
         self._finish = choices[0].get("finish_reason") or self._finish
         delta = choices[0].get("delta") or {}
+        self._characters += size_of(delta)
         self._reasoning.feed(delta)
         for number, piece in enumerate(delta.get("tool_calls") or ()):
             self._grow(piece, number)
@@ -244,6 +260,12 @@ class Answer:
             model=request.model,
             provider_data={"api": API, "model": request.model} | kept if kept else None,
         )
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now: most services count at the very end, some never."""
+        usage = self.usage()
+        is_counted = self._finish is not None and usage.tokens > 0
+        return SoFar(usage, self._characters, self._has_begun, is_counted)
 
     def usage(self) -> Usage:
         """Return the tokens counted so far; a service may also say what they cost."""

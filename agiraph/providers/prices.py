@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError
 
 from agiraph.config import Section, configs_folder
 from agiraph.errors import InvalidInput
+from agiraph.providers.base import SoFar
 from agiraph.providers.registry import DATE, read_table
 from agiraph.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
 
@@ -72,6 +73,25 @@ def guess_input_tokens(request: ModelRequest) -> int:
         size += len(tool.name) + len(tool.description) + encoded_length(tool.parameters)
     pieces = len(request.turns) + len(request.tools)
     return size // CHARACTERS_PER_TOKEN + TOKENS_PER_TURN * pieces
+
+
+def estimated_usage(request: ModelRequest, so_far: SoFar) -> Usage:
+    """Return what an answer that did not come to its end has taken, rather too much.
+
+    What the service has counted is kept; what it has not counted follows from the request and from
+    what was streamed.
+    """
+    counted = so_far.usage
+    if so_far.is_counted:
+        return counted
+    streamed = min(so_far.characters // CHARACTERS_PER_TOKEN + 1, request.max_tokens)
+    return counted.model_copy(
+        update={
+            "input_tokens": counted.input_tokens or guess_input_tokens(request),
+            "output_tokens": max(counted.output_tokens, streamed),
+            "is_estimate": True,
+        }
+    )
 
 
 def _size(turn: Turn) -> int:

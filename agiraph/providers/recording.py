@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from agiraph.errors import InvalidInput
-from agiraph.log import redact
 from agiraph.packing import TURN
 from agiraph.record import Record
+from agiraph.redaction import redact
 from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Turn
 
 VERSION = 1

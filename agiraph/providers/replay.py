@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agiraph.errors import InvalidInput
 from agiraph.packing import TURN
-from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.providers.likeness import (
     Piece,
     difference,
@@ -122,7 +122,9 @@ class ReplayProvider:
         """Know no recording yet."""
         self._plays: dict[tuple[str, str], Play] = {}
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer as the recording does. Raises ProviderError."""
         key = request.model, request.run_id
         if key not in self._plays:

@@ -7,7 +7,7 @@ model's reasoning with it: items whose content is sealed, sent back as they came
 import json
 from typing import Any
 
-from agiraph.providers.base import ProviderError
+from agiraph.providers.base import ProviderError, SoFar
 from agiraph.providers.failures import ToldError
 from agiraph.providers.memo import Memo, as_json, body_with
 from agiraph.providers.registry import Traits
@@ -44,6 +44,7 @@ INCOMPLETE: dict[str, StopReason] = {
     "max_output_tokens": "max_tokens",
     "content_filter": "refusal",
 }
+ENDS = ("response.completed", "response.incomplete", "response.failed")
 KEPT_OF_REASONING = ("type", "id", "summary", "content", "encrypted_content")
 
 
@@ -131,6 +132,39 @@ def _call(call: ToolCall) -> JsonObject:
     }
 
 
+class Tally:
+    """What an answer takes as it comes in, whoever reads the rest of it."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._characters = 0
+        self._has_begun = False
+        self._answer: JsonObject = {}
+
+    def feed(self, event: JsonObject) -> None:
+        """Take one event."""
+        kind = str(event.get("type"))
+        if kind.endswith(".delta"):
+            self._characters += len(str(event.get("delta") or ""))
+        elif kind == "response.output_item.done":
+            # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
+            sealed = (event.get("item") or {}).get("encrypted_content") or ""
+            self._characters += len(sealed) * 3 // 4
+        elif kind in ENDS:
+            self._answer = event.get("response") or {}
+        is_refused = kind == "response.failed" and not (self._characters or self.is_counted)
+        self._has_begun = kind.startswith("response.") and not is_refused
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the service has counted the whole."""
+        return bool(self._answer.get("usage"))
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now."""
+        return SoFar(usage_of(self._answer), self._characters, self._has_begun, self.is_counted)
+
+
 class Answer:
     """An answer as it comes in: feed it the stream's events, then ask for the response."""
 
@@ -138,9 +172,11 @@ class Answer:
         """Begin with nothing."""
         self._items: dict[int, JsonObject] = {}
         self._response: JsonObject | None = None
+        self._tally = Tally()
 
     def feed(self, event: JsonObject) -> str:
         """Take one event; return the text that it brought, "" if none."""
+        self._tally.feed(event)
         match event.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
                 return str(event["delta"])
@@ -190,6 +226,10 @@ class Answer:
         if any(part.get("type") == "refusal" for part in parts):
             return "refusal"
         return "tool_use" if has_calls else "end_turn"
+
+    def so_far(self) -> SoFar:
+        """Return what it has taken until now: the service counts at the very end."""
+        return self._tally.so_far()
 
     def usage(self) -> Usage:
         """Return the tokens that the service counted."""

@@ -19,7 +19,7 @@ from jinja2 import StrictUndefined, TemplateError, Undefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from agiraph.config import configs_folder
-from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.providers.playbook import REPLY_STEP, Playbook, Role, Step, load_playbook
 from agiraph.providers.script_state import (
     MARK,
@@ -58,7 +58,9 @@ class ScriptProvider:
         self._folder = playbooks_folder
         self._pages = Pages(playbooks_folder)
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer with the next step of the role that asks. Raises ProviderError."""
         name = request.model.removeprefix("script/")
         playbook = load_playbook(self._folder, name)

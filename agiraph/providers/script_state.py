@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from agiraph.ids import derived_id
+from agiraph.ids import short_derived_id
 from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, ToolTurn, Turn, UserTurn
 
 ASSIGNMENT = "# Assignment: "
@@ -135,7 +135,7 @@ def read_state(turns: Sequence[Turn], role: str) -> ScriptState:
 def call_id(request: ModelRequest, role: str, step: str, visit: int, index: int) -> str:
     """Return an id that is the same when the same question is asked again, and else unique."""
     place = (request.entity, request.run_id, request.node_id, str(len(request.turns)))
-    return f"{role}-{step}-{visit}-{index}-{derived_id(*place)}"
+    return f"{role}-{step}-{visit}-{index}-{short_derived_id(*place)}"
 
 
 def _start(turns: Sequence[Turn]) -> int:

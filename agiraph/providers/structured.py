@@ -7,7 +7,7 @@ are asked in words (`in_words`, `SchemaInWords`).
 import json
 from typing import Any
 
-from agiraph.providers.base import OnText, Provider
+from agiraph.providers.base import OnAnswer, OnText, Provider, unmetered
 from agiraph.turns import ModelRequest, ModelResponse, UserTurn
 
 JsonObject = dict[str, Any]
@@ -52,9 +52,11 @@ class SchemaInWords:
         """Ask `inner`."""
         self._inner = inner
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
-        return await self._inner.generate(in_words(request), on_text)
+        return await self._inner.generate(in_words(request), on_text, on_answer)
 
     async def close(self) -> None:
         """Let the inner provider go."""

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from agiraph.providers.base import OnText, Provider
+from agiraph.providers.base import OnAnswer, OnText, Provider, unmetered
 from agiraph.providers.structured import in_words
 from agiraph.providers.transcript import spoken, unique_calls
 from agiraph.providers.written_calls import OPENER, problem_of, read_calls
@@ -146,10 +146,12 @@ class TextTools:
         """Ask `inner`."""
         self._inner = inner
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         curtain = Curtain(on_text)
-        response = await self._inner.generate(as_text(request), curtain.hear)
+        response = await self._inner.generate(as_text(request), curtain.hear, on_answer)
         curtain.end()
         return from_text(response, request)
 

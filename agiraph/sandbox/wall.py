@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agiraph.config import SandboxConfig
 from agiraph.errors import Refused
-from agiraph.sandbox.bubblewrap import Inside, words_before
+from agiraph.sandbox.bubblewrap import Inside
 from agiraph.sandbox.mounts import Mount, is_real, mounts_of
 from agiraph.sandbox.probe import Found, probe
 from agiraph.sandbox.toolchain import toolchain
@@ -77,6 +77,31 @@ class Wall:
         )
         return [*before, *command]
 
+    def around_helper(
+        self,
+        command: Sequence[str],
+        *,
+        readable: Sequence[Path],
+        home: Path | None,
+        has_network: bool,
+    ) -> list[str]:
+        """Return the argv that runs a process of our own, which reads what strangers wrote.
+
+        It sees the program's own tools and `readable`, no file of anybody's; nothing of `home`.
+        Where no wall stands it runs without.
+        """
+        if not self.is_up:
+            return list(command)
+        inside = Inside(
+            toolchain=toolchain(os.pathsep.join((os.path.dirname(command[0]), os.defpath))),
+            around=tuple(readable),
+            home=home,
+            mounts=(),
+            cwd=Path("/tmp"),
+            has_network=has_network or not self.found.has_no_network,
+        )
+        return [*self.found.words_before(inside), *command]
+
     def words_before(
         self,
         scope: Scope,
@@ -109,7 +134,7 @@ class Wall:
             cwd=cwd or scope.cwd,
             has_network=network,
         )
-        return words_before(self.found.program, inside)
+        return self.found.words_before(inside)
 
     def _refuse_without(self) -> None:
         if not self.is_required:

@@ -12,6 +12,8 @@ put there to lead a process of ours elsewhere. Five rules hold for every path th
    folder is synced: readers see the old content or the new one, also after a power cut.
 5. A read has a bound.
 
+What finds the disk full raises OSError, or waits for room where that is wanted (`room.py`).
+
 What breaks a rule raises `UnsafeFile`, which is an OSError: who can do without the file treats it
 as one that cannot be read. Files that the person alone writes (settings, prompts, input) may be
 links and are opened plainly; each such place says so (`tests/openings.py`).
@@ -26,6 +28,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from agiraph.storage.room import patiently
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_SHOWN: Final = 1024 * 1024
@@ -177,6 +181,10 @@ def open_file(
 
     `anyones`: it may belong to another user (a person's input). Raises UnsafeFile, OSError.
     """
+    return patiently(lambda: _open(path, flags, mode, anyones))
+
+
+def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
     with folder_of(path, make=bool(flags & os.O_CREAT)) as folder:
         try:
             # Not O_TRUNC: it is cut only when it is known to be a file that we may write.
@@ -262,6 +270,10 @@ def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
     A link in its place is replaced, not followed; a folder is renamed to `{name}.folder-...`.
     Raises UnsafeFile if the way there is not safe, OSError.
     """
+    patiently(lambda: _replace(path, data, mode))
+
+
+def _replace(path: Path, data: bytes, mode: int) -> None:
     with new_file(path, mode) as fd:
         write_all(fd, data)
 
@@ -312,6 +324,10 @@ def is_part(name: str) -> bool:
 
 def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
     """Copy a file of a home into a new file in the place of `target`."""
+    patiently(lambda: _copy(source, target, mode))
+
+
+def _copy(source: Path, target: Path, mode: int) -> None:
     with _closing(open_file(source)) as fd, new_file(target, mode) as new:
         offset = 0
         while piece := os.pread(fd, 1 << 20, offset):
@@ -321,6 +337,10 @@ def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder and those above it, as far as they are missing; UnsafeFile, OSError."""
+    patiently(lambda: _make_folder(path, mode))
+
+
+def _make_folder(path: Path, mode: int) -> None:
     with folder_of(path, make=True) as above:
         try:
             os.mkdir(path.name, mode, dir_fd=above)

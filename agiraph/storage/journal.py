@@ -21,6 +21,7 @@ from typing import Any
 
 from agiraph.errors import Corrupt
 from agiraph.storage.files import open_file, read_descriptor, replace_bytes, sync_folder, write_all
+from agiraph.storage.room import patiently
 
 JsonObject = dict[str, Any]
 
@@ -133,13 +134,17 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 class Journal:
     """One open journal; `records` are those that stood in it (after `since`) when it was opened."""
 
-    def __init__(self, path: Path, since: Mark | None = None) -> None:
+    def __init__(
+        self, path: Path, since: Mark | None = None, *, if_damaged: JsonObject | None = None
+    ) -> None:
         """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
 
         With `since`, only what stands behind that mark is read; a mark that is not of this journal
-        is passed over, and `since` is then None.
+        is passed over, and `since` is then None. `if_damaged` is the record with which what is
+        whole before a damage is laid down, so that who opens it knows that its end was lost.
         """
         self.path = path
+        self._if_damaged = b"" if if_damaged is None else encode_record(if_damaged)
         self._fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             is_new = os.fstat(self._fd).st_size == 0
@@ -163,7 +168,8 @@ class Journal:
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
         except Damaged as damage:
-            raise _set_aside(self.path, read_descriptor(self._fd), damage) from None
+            data = read_descriptor(self._fd)
+            raise _set_aside(self.path, data, damage, self._if_damaged) from None
         if since.offset == 0:
             _refuse_if_told(self.records)
         if whole < len(data):
@@ -178,12 +184,14 @@ class Journal:
         return Mark(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
-        """Write records in one piece and wait until they are on disk; return how many now stand."""
+        """Write records in one piece and wait until they are on disk; return how many now stand.
+
+        On a full disk this waits for room, or raises OSError (`agiraph.storage.room`).
+        """
         if not records:
             return self.count
         data = b"".join(encode_record(record) for record in records)
-        _append(self._fd, data)
-        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        patiently(lambda: _append(self._fd, data))
         self.count += len(records)
         self._offset += len(data)
         self._last = _last_of(data)
@@ -222,8 +230,11 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
         raise Corrupt(str(records[0][REFUSAL]))
 
 
-def _set_aside(path: Path, data: bytes, damage: Damaged) -> Corrupt:
-    """Move a damaged journal aside and leave a note that refuses; return what to raise."""
+def _set_aside(path: Path, data: bytes, damage: Damaged, closing: bytes) -> Corrupt:
+    """Move a damaged journal aside and leave a note that refuses; return what to raise.
+
+    `closing` is the line that ends what is whole before the damage.
+    """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = path.with_name(f"{path.name}.corrupt-{stamp}")
     good = path.with_name(f"{path.name}.good-{stamp}")
@@ -232,17 +243,18 @@ def _set_aside(path: Path, data: bytes, damage: Damaged) -> Corrupt:
         f"what is whole before the damage is {good.name}. "
         f"To go on with that, and without what came after it: mv {good} {path}"
     )
-    replace_bytes(good, data[: damage.offset])
+    replace_bytes(good, data[: damage.offset] + closing)
     replace_bytes(aside, data)
     replace_bytes(path, encode_record({REFUSAL: text}))
     return Corrupt(text)
 
 
 def _append(fd: int, data: bytes) -> None:
-    """Write everything or put the file back as it was, so a full disk leaves no torn middle."""
+    """Put everything on disk, or the file back as it was: a full disk leaves no torn middle."""
     before = os.fstat(fd).st_size
     try:
         write_all(fd, data)
+        os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
     except OSError:
         os.ftruncate(fd, before)
         raise

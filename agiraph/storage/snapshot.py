@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from agiraph.errors import Corrupt
 from agiraph.storage.files import read_bytes, replace_bytes
 from agiraph.storage.journal import JsonObject, Mark, encode_record, split_records
+from agiraph.storage.room import waiting
 
 S = TypeVar("S")
 
@@ -71,7 +72,8 @@ class Snapshots(Generic[S]):
             return
         data = self._adapter.dump_json(state)
         self._count = mark.count
-        with suppress(OSError):  # a shortcut that cannot be written is no reason to stop
+        # A shortcut that cannot be written is no reason to stop, nor to wait.
+        with suppress(OSError), waiting(None):
             replace_bytes(self.path, encode_record(self._about(mark, data)) + data)
 
     def _about(self, mark: Mark, state: bytes) -> JsonObject:

@@ -13,13 +13,16 @@ nothing, not even `signal` or `json` (enum and re alone take longer than all the
 
 Its stdin is a lifeline that its entity holds. When that ends, the entity is dead: the command has
 `ORPHAN_SECONDS` to end by itself, so one that was done but for the telling is known to be done.
-After them it is killed and no outcome is left. So no command outlives its entity by more.
+After them it is killed and no outcome is left. So no command outlives its entity by more. While the
+disk is full the outcome waits for room, as long as there is an entity that waits for it.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
+import errno
 import os
 import resource
 import select
+import sys
 import time
 
 # As a module, not as a script, for a script would be compiled anew at every start.
@@ -32,8 +35,11 @@ PIPE_CHUNK = 65536
 DRAIN_READS = 64
 KILL_ROUNDS = 20
 NO_SHELL = 127
+FULL = (errno.ENOSPC, errno.EDQUOT)
+PAUSE_SECONDS = 0.2
 LIFELINE = 0
 OVERDUE, ORPHANED = "overdue", "orphaned"
+LANDLOCK = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sandbox", "landlock.py")
 HAS_PROC = os.path.isdir("/proc/self")
 
 
@@ -101,6 +107,7 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
             _signal.signal(number, _signal.SIG_DFL)
         if not os.read(gate, 1):
             os._exit(NO_SHELL)  # the runner is gone
+        words = _scoped(words)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # plain: /dev/null
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -114,6 +121,16 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
         os.write(2, f"{words[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(NO_SHELL)
+
+
+def _scoped(words: list[str]) -> list[str]:
+    """Do what the words for landlock.py would, if they begin so: it saves an interpreter."""
+    if words[3:4] != [LANDLOCK]:
+        return words
+    sys.path.append(os.path.dirname(LANDLOCK))
+    import landlock  # type: ignore[import-not-found]  # not all commands need it
+
+    return words[4:] if landlock.scope() else words
 
 
 def _limit(what: int, value: int) -> None:
@@ -249,9 +266,20 @@ def _leave_outcome(folder: str, kept: Kept, exit_code: str) -> None:
 def write(path: str, data: bytes, *, is_durable: bool = False) -> None:
     """Write a file whole, in one step; whatever stands in its place is replaced, not opened.
 
-    Not by `agiraph.storage.files`, which a bare interpreter has no time to import. The folder is
-    one that no command writes in.
+    On a full disk this waits for room, as long as there is an entity that waits for this. Not by
+    `agiraph.storage.files`, which a bare interpreter has no time to import. The folder is one that
+    no command writes in.
     """
+    while True:
+        try:
+            _write_now(path, data, is_durable)
+            return
+        except OSError as error:
+            if error.errno not in FULL or select.select([LIFELINE], [], [], PAUSE_SECONDS)[0]:
+                raise
+
+
+def _write_now(path: str, data: bytes, is_durable: bool) -> None:
     part = f"{path}.part"
     try:
         os.unlink(part)  # plain: a bare interpreter
@@ -259,11 +287,13 @@ def write(path: str, data: bytes, *, is_durable: bool = False) -> None:
         pass
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(part, flags, 0o600)  # plain: a bare interpreter
-    while data:
-        data = data[os.write(fd, data) :]
-    if is_durable:
-        os.fsync(fd)
-    os.close(fd)
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+        if is_durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
     os.rename(part, path)  # plain: a bare interpreter
 
 

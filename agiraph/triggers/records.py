@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agiraph.ids import AgentId, derived_id
+from agiraph.ids import AgentId, short_derived_id
 from agiraph.record import Record
 from agiraph.turns import JsonObject
 
@@ -22,7 +22,7 @@ ENDED: frozenset[TriggerStatus] = frozenset({"done", "cancelled"})
 
 def trigger_id(message: bytes) -> str:
     """Return the id of the trigger that a message asks for: the same message, the same trigger."""
-    return f"t-{derived_id(message.hex())}"
+    return f"t-{short_derived_id(message.hex())}"
 
 
 class Scheduled(Record):

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from agiraph.storage.room import has_room
 from cli.checkup.check import Check, Patient, listed, other_home
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -192,6 +193,8 @@ def check_disk(patient: Patient) -> Check:
     """There is room for journals and files."""
     free = shutil.disk_usage(patient.standing).free
     detail = f"{free / 1e9:.1f} GB free"
+    if not has_room(patient.standing):
+        detail = f"the disk is full ({free} bytes free): processes wait until there is room"
     if free < FULL_DISK:
         return Check("disk", "fail", detail, f"free some space, or {other_home()}")
     if free < LOW_DISK:

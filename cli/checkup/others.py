@@ -13,12 +13,14 @@ def check_sandbox(patient: Patient) -> Check:
     wall = standing_wall(config)
     if wall.is_up:
         network = "the network" if config.network else "no network"
-        detail = f"commands run behind {wall.found.program}, with {network}"
+        detail = f"commands run behind {wall.found.program}, with {network}; so are pages read"
+        if config.network and not wall.found.can_scope:
+            detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
         return Check("sandbox", "ok", f"{detail} (mode {config.mode})")
     if wall.is_required:
         detail = f"required, but there is none, so commands are refused: {wall.why_down}"
         return Check("sandbox", "fail", detail, _mending(wall))
-    detail = f"none, so commands see what you see: {wall.why_down}"
+    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_down}"
     return Check("sandbox", "warn", detail, _mending(wall))
 
 

@@ -241,11 +241,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         first = (_pieces(reply.text) or [""])[0]
-        gated = reply.text_gate is not None and first
+        gated = reply.text_gate is not None and first and reply.stall_after is None
         for count, (name, data) in enumerate(events):
             if count == reply.cut_after:
                 self.close_connection = True
                 return
+            if count == reply.stall_after and reply.text_gate is not None:
+                self.wfile.flush()
+                reply.text_gate.wait(GATE_SECONDS)
             text = data if isinstance(data, str) else json.dumps(data)
             self._chunk((f"event: {name}\n" if name else "") + f"data: {text}\n\n")
             if gated and json.dumps(first) in text and reply.text_gate is not None:

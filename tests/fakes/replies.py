@@ -42,7 +42,9 @@ class Reply:
     `gate` holds the answer back until the test sets it; `text_gate` holds it after the first piece
     of text, so that a test can catch a model in mid-sentence. `status` other than 200 answers with
     that HTTP error and `error` as (type, message); `cut_after` drops the connection after so many
-    events of the stream. `usage` is canonical: input_tokens counts the cached ones too.
+    events of the stream, `stall_after` sends no more of them until `text_gate` is set. `usage` is
+    canonical: input_tokens counts the cached ones too; without `is_counted` a stream of Chat
+    Completions does not tell it, as some services do not.
     """
 
     text: str | None = None
@@ -56,6 +58,8 @@ class Reply:
     error: tuple[str, str] = ("api_error", "the fake model fails as it was told")
     retry_after: str | None = None
     cut_after: int | None = None
+    stall_after: int | None = None
+    is_counted: bool = True
 
     def stop(self) -> StopReason:
         """Return why the model stopped."""

@@ -10,6 +10,9 @@ from tests.fakes.replies import Reply, SeenRequest
 JsonObject = dict[str, Any]
 Sse = tuple[str | None, JsonObject | str]
 
+SIGNATURE = "sig"
+THINKING = ("thinking", "redacted_thinking")
+
 
 class BadBody(ValueError):
     """The request breaks a rule of the real API; the server answers 400 with this text."""
@@ -37,6 +40,7 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
             raise BadBody(f"tool_use ids {sorted(open_calls)} answered by {sorted(given)}")
         open_calls = set()
         turns.extend(_user(blocks, names))
+    _check_thinking(body)
     if open_calls:
         raise BadBody(f"tool_use ids without tool_result: {sorted(open_calls)}")
     if not turns or body["messages"][0]["role"] != "user":
@@ -51,6 +55,32 @@ def read(body: JsonObject, headers: Mapping[str, str], number: int) -> SeenReque
         body=body,
         number=number,
     )
+
+
+def _check_thinking(body: JsonObject) -> None:
+    """Refuse thinking that was changed and, with a budget for it, calls that have lost theirs.
+
+    A chain of calls and results is one turn of the model's; texts beside the results do not end it.
+    """
+    must_think = (body.get("thinking") or {}).get("type") == "enabled"
+    is_in_chain = False
+    for number, message in enumerate(body["messages"]):
+        blocks = message["content"]
+        if isinstance(blocks, str) or message["role"] != "assistant":
+            continue
+        for block in blocks:
+            if block["type"] == "thinking" and block.get("signature") != SIGNATURE:
+                raise BadBody(f"messages.{number}: Invalid `signature` in `thinking` block")
+        has_calls = any(block["type"] == "tool_use" for block in blocks)
+        first = blocks[0]["type"]
+        if must_think and has_calls and not is_in_chain and first not in THINKING:
+            raise BadBody(
+                f"messages.{number}.content.0.type: Expected `thinking` or `redacted_thinking`, "
+                f"but found `{first}`. When `thinking` is enabled, a final `assistant` message "
+                "must start with a thinking block (preceding the lastmost set of `tool_use` and "
+                "`tool_result` blocks)."
+            )
+        is_in_chain = has_calls
 
 
 def _assistant(blocks: list[JsonObject]) -> AssistantTurn:
@@ -95,7 +125,7 @@ def whole(reply: Reply, seen: SeenRequest, usage: Usage, ids: list[str]) -> Json
     """Return the answer to a request without streaming."""
     content: list[JsonObject] = []
     if reply.thinking:
-        content.append({"type": "thinking", "thinking": reply.thinking, "signature": "sig"})
+        content.append({"type": "thinking", "thinking": reply.thinking, "signature": SIGNATURE})
     if reply.text:
         content.append({"type": "text", "text": reply.text})
     for made, id in zip(reply.calls, ids, strict=True):
@@ -131,7 +161,7 @@ def events(
             index,
             {"type": "thinking", "thinking": "", "signature": ""},
             {"type": "thinking_delta", "thinking": reply.thinking},
-            {"type": "signature_delta", "signature": "sig"},
+            {"type": "signature_delta", "signature": SIGNATURE},
         )
         index += 1
     if pieces:

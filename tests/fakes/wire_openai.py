@@ -130,7 +130,8 @@ def events(
         for part in (made.json[:half], made.json[half:]):
             yield delta(tool_calls=[{"index": index, "function": {"arguments": part}}])
     yield delta(finish=_finish(reply))
-    if seen.body.get("stream_options", {}).get("include_usage"):
+    wants_count = seen.body.get("stream_options", {}).get("include_usage")
+    if wants_count and reply.is_counted:
         yield None, _chunk(seen, "chat.completion.chunk", []) | {"usage": _usage(usage)}
     yield None, "[DONE]"
 

@@ -18,6 +18,8 @@ CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 OUTPUTS = {"function_call_output", "custom_tool_call_output"}
 INCOMPLETE = {"max_tokens": "max_output_tokens"}
 SEAL = "sealed:"
+THOUGHT_ID = "fc_rs_"
+"""How the id of a call begins that came after reasoning: under it the service knows the two."""
 
 error = wire_openai.error
 
@@ -75,6 +77,13 @@ def _answered(
                 raise BadBody(f"Item with id '{item.get('id')}' not found (store is false).")
             if following is None:
                 raise BadBody("Item of type 'reasoning' without its required following item.")
+    has_reasoning = any(item.get("type") == "reasoning" for item in items)
+    for item in items:
+        if str(item.get("id")).startswith(THOUGHT_ID) and not has_reasoning:
+            raise BadBody(
+                f"Item '{item['id']}' of type '{item['type']}' was provided without its required "
+                "'reasoning' item."
+            )
     texts = [_text(item["content"]) for item in items if item.get("type", "message") == "message"]
     made = [_call(item) for item in items if item.get("type") in CALLS]
     items.clear()
@@ -121,8 +130,10 @@ def _items(reply: Reply, seen: SeenRequest, ids: list[str]) -> list[JsonObject]:
             {"type": "message", "id": f"msg_{seen.number}", "role": "assistant"}
             | {"status": "completed", "content": [_part(reply, reply.text)]}
         )
-    items += [_call_item(made, id, seen) for made, id in zip(reply.calls, ids, strict=True)]
-    return items
+    made = [_call_item(made, id, seen) for made, id in zip(reply.calls, ids, strict=True)]
+    if reply.thinking:
+        made = [item | {"id": f"{THOUGHT_ID}{item['call_id']}"} for item in made]
+    return items + made
 
 
 def _part(reply: Reply, text: str) -> JsonObject:

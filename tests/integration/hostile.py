@@ -1,19 +1,30 @@
 """A worker that was taken over: with its own good ticket it throws hostile frames at everybody.
 
-It speaks to the router on a bare wire, so it can lie in every field. Then it goes on as the real
-worker. Run as a program this is `agiraph-supervisor` with this worker in the place of the real one.
+It speaks to the router on a bare wire, so it can lie in every field: noise and every message to
+everybody, then what would hurt most (`forged`): an agent of others, a teammate and its own
+coordinator, by their real runs, nodes, questions and triggers. Then it goes on as the real worker.
+Run as a program this is `agiraph-supervisor` with this worker in the place of the real one.
 """
 
 import asyncio
+import json
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from actors.kinds import KINDS as REAL_KINDS
 from actors.launch import Launch
 from actors.worker.main import main as real_worker
+from agiraph import messages as m
+from agiraph.ids import Address, AgentId, NodeId, QuestionId
 from agiraph.messages import MESSAGES
+from agiraph.models import BUDGET, Agent, Deed, Event
+from agiraph.money import Budget, BudgetState
+from agiraph.storage.home import Home
+from agiraph.turns import ModelRequest, UserTurn
 from transport import protocol, tickets
 from transport.envelope import VERSION, Flag, pack_fields, pack_map, read_fields
 from transport.protocol import link_frame
@@ -22,6 +33,7 @@ from transport.wire import ZmqWire
 KINDS = {**REAL_KINDS, "worker": "tests.integration.hostile:main"}
 MALLORY = "mallory"
 THROWN = "thrown.txt"
+FORGED = "forged by mallory"
 SERVICES = ("router", "recorder", "broker", "human", "supervisor", "nobody/here")
 WITHIN_SECONDS = 30.0
 WORDS = ("", "human", "../../../etc/passwd", "\x00", "a/b/c", "coordinator", "x" * 5_000, "*")
@@ -29,7 +41,8 @@ WORDS = ("", "human", "../../../etc/passwd", "\x00", "a/b/c", "coordinator", "x"
 
 def main(launch: Launch) -> int:
     """Throw, if this is mallory's; then be a worker."""
-    if launch.args["agent_name"] == MALLORY and not (launch.home / THROWN).exists():
+    is_hostile = launch.args["worker"]["name"] == MALLORY
+    if is_hostile and not (launch.home / THROWN).exists():
         thrown = asyncio.run(Thrower(launch).throw())
         (launch.home / THROWN).write_text(str(thrown), encoding="utf-8")
     return real_worker(launch)
@@ -108,6 +121,11 @@ class Thrower:
                         yield self._blob(body.TYPE, to, me, flags, value)
                 yield self._blob(body.TYPE, to, "human", int(body.DURABLE), b"\x80")
                 yield self._blob(body.TYPE, to, "supervisor", int(not body.DURABLE), b"\x80")
+        for victim in victims(self._launch):
+            for to, forgery in forged(victim, me):
+                for flags in (int(forgery.DURABLE), int(forgery.DURABLE) | Flag.ASK):
+                    body_ = pack_map(forgery.model_dump(mode="python"))
+                    yield self._blob(forgery.TYPE, to, me, flags, body_)
         for type_ in ("link.ack", "link.down", "link.who", "link.nonsense", "no.such.type"):
             for to in everybody:
                 yield self._blob(type_, to, me, 0, self._dice.randbytes(40))
@@ -173,6 +191,154 @@ class Thrower:
     def _link(self, type_: str, body: dict[str, Any]) -> bytes:
         launch = self._launch
         return link_frame(type_, body, sender=launch.address, incarnation=launch.incarnation)
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """Somebody whose name is used: an entity with its run, and the node that it holds."""
+
+    address: str
+    agent: AgentId
+    run: str
+    node: str
+    questions: tuple[str, ...]
+    triggers: tuple[str, ...]
+    is_teammate: bool
+
+    @property
+    def coordinator(self) -> str:
+        """Its agent's coordinator."""
+        return f"{self.agent}/coordinator"
+
+
+def victims(launch: Launch) -> list[Victim]:
+    """Return everybody in this house but the hostile worker, with what is theirs."""
+    home, found = Home(launch.home), []
+    asked = [line for line in read_lines(home.human.questions) if line["type"] == "asked"]
+    own = launch.address.partition("/")[0]
+    for record in home.agents.glob("*/agent.json"):
+        agent = Agent.model_validate_json(record.read_bytes())
+        folder = home.agent(agent.id)
+        book = json.loads(folder.triggers.read_text()) if folder.triggers.exists() else {}
+        board = read_lines(folder.run(agent.run or "").journal)
+        held = {line["worker_id"]: line["node_id"] for line in board if "worker_id" in line}
+        team = folder.run(agent.run or "").workers.iterdir()
+        for name in ("coordinator", *(path.name for path in team)):
+            address = f"{agent.id}/{name}"
+            if address != launch.address:
+                found.append(
+                    Victim(
+                        address,
+                        agent.id,
+                        agent.run or "",
+                        held.get(name, ""),
+                        tuple(q["asked_as"] for q in asked if q["asker"] == address),
+                        tuple(trigger["id"] for trigger in book.get("triggers", ())),
+                        agent.id == own,
+                    )
+                )
+    return found
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a journal."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
+    """Yield what would change something of this victim if its sender were believed."""
+    name = who.address.rpartition("/")[2]
+    node, run, agent = NodeId(who.node), who.run, who.agent
+    for entity in (who.address, name, name.rpartition("-")[0], "human"):
+        for type_ in ("agent.completed", "node.failed", "tool.called", "human.response"):
+            event = Event(type=type_, agent_id=agent, ts=1.0, entity=entity, data={"from": "human"})
+            yield "recorder", m.ReportEvents(events=(event,))
+    for entity in (who.address, me):
+        request = ModelRequest(
+            model="openai/fake",
+            system="",
+            turns=(UserTurn(content=FORGED),),
+            entity=entity,
+            run_id="20200101-000000-nobody" if who.is_teammate and entity == me else run,
+            budget_usd=1e9,
+            budgets=(Budget(scope="agent", key=agent, tokens=10**9),),
+        )
+        if entity != me or not who.is_teammate:
+            yield "broker", m.CallModel(request=request)
+    if not who.is_teammate:
+        yield "broker", m.OpenDoor(run_id=run, node_id=who.node, model="openai/fake")
+    for scope, key in (("agent", agent), ("run", run), ("node", f"{run}/{node}")):
+        state = {"scope": scope, "key": key, "usd": 1e9, "tokens": 10**9}
+        yield (
+            "broker",
+            m.RaiseBudget(
+                budget=BudgetState.model_validate(state), usd=1e9, tokens=10**9, cause=f"{me}{key}"
+            ),
+        )
+        yield "broker", m.SetBudget(budget=Budget.model_validate(state))
+        yield "broker", m.UnsetBudget.model_validate(state)
+    for name_ in ("human", "coordinator", name.rpartition("-")[0]):
+        yield (
+            "human",
+            m.AskQuestion(
+                question_id=QuestionId(f"forged-{name}"),
+                agent=agent if not who.is_teammate else AgentId("other"),
+                from_name=name_,
+                question=FORGED,
+            ),
+        )
+    about = Deed(tool=BUDGET, subject="usd", shortage=f"agent:{agent}::usd:0")
+    if not who.is_teammate:
+        own = AgentId(me.partition("/")[0])
+        yield (
+            "human",
+            m.AskQuestion(
+                question_id=QuestionId("forged-b"),
+                agent=own,
+                from_name="x",
+                question=FORGED,
+                kind=BUDGET,
+                about=about,
+            ),
+        )
+    for question in who.questions:
+        id = QuestionId(question)
+        yield "human", m.WithdrawQuestion(question_id=id)
+        yield who.address, m.QuestionAnswered(question_id=id, answer=FORGED, by="human")
+    yield "human", m.ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
+    for trigger in who.triggers:
+        for act in ("cancel", "pause", "fire"):
+            yield "clock", m.ChangeTrigger(agent=agent, trigger_id=trigger, act=act)
+        yield "clock", m.TriggerFailed(agent=agent, trigger_id=trigger, reason=FORGED)
+    if not who.is_teammate:
+        yield (
+            "clock",
+            m.CreateTrigger(
+                agent=agent, type="delayed", config={"delay_seconds": 0}, action=FORGED
+            ),
+        )
+    for how in ("stop", "kill", "restart", "forget"):
+        yield "supervisor", m.StopChild(address=Address(who.address), how=how)
+    spec = m.ChildSpec(address=Address(f"{agent}/eve-000000"), kind="worker", owner=Address(me))
+    yield "supervisor", m.StartChild(spec=spec)
+    yield who.address, m.Pause()
+    yield who.address, m.CancelNode(node_id=node, reason=FORGED)
+    yield who.address, m.SubNodeEnded(holder=node, node_id=node, name="x", status="failed")
+    yield who.coordinator, m.BeginRun(goal=FORGED, abandon=True)
+    yield who.coordinator, m.ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
+    if node:
+        for attempt in (1, 2):
+            yield (
+                who.coordinator,
+                m.PublishNode(node_id=node, attempt=attempt, summary=FORGED, files=()),
+            )
+            yield who.coordinator, m.FailNode(node_id=node, attempt=attempt, reason=FORGED)
+        yield who.coordinator, m.NodeCheckpoint(node_id=node, summary=FORGED)
+        yield who.coordinator, m.Suggest(node_id=node, worker_name=name, suggestion=FORGED)
+        yield who.coordinator, m.OfferInsight(node_id=node, insight=FORGED)
+        yield who.coordinator, m.AwaitNodes(nodes=(), waiter=node)
+    if not who.is_teammate:
+        yield who.address, m.Text(content=FORGED, from_name="human")
 
 
 def supervise() -> None:

@@ -21,7 +21,6 @@ from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.messages import (
     MESSAGES,
     ChildFailed,
-    ChildTable,
     DeadLetter,
     ReportEvents,
     RetryLetter,
@@ -176,13 +175,9 @@ async def run_shell(runtime: Runtime, command: str) -> None:
 
 
 async def supervisor_knows(runtime: Runtime) -> None:
-    """Wait until the supervisor lists this incarnation as ready."""
-    while True:
-        table = await runtime.ask("supervisor", BODIES["child.list"](), within_seconds=5)
-        assert isinstance(table.body, ChildTable)
-        states = {str(row.address): row.state for row in table.body.children}
-        if states[runtime.address] == "ready":
-            return
+    """Wait until the supervisor has heard that this incarnation is ready."""
+    while not runtime.is_announced:  # noqa: ASYNC110 (a look is enough here)
+        await asyncio.sleep(0.01)
 
 
 def note_birth(runtime: Runtime) -> None:

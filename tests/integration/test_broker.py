@@ -30,6 +30,7 @@ from agiraph.messages import (
     ReportEvents,
     UsageTable,
 )
+from tests.fakes.accounts import begin_run
 from tests.fakes.forked import forking
 from tests.fakes.model_server import (
     FakeModelServer,
@@ -60,6 +61,7 @@ class House:
 
     def __init__(self, folder: Path, server: FakeModelServer) -> None:
         self.home = folder / "home"
+        begin_run(self.home)
         self.server = server
         self.key = secrets.token_bytes(32)
         self._sockets = tempfile.TemporaryDirectory(prefix="agi-")
@@ -166,7 +168,7 @@ def test_a_call_goes_all_the_way_and_is_counted(
     house: House, server: FakeModelServer, model: str
 ) -> None:
     server.brain = Script({"ada": [calls(call("bash", command="ls"), text="Looking at it.")]})
-    (house.home).mkdir()
+    house.home.mkdir(exist_ok=True)
     (house.home / "prices.yaml").write_text(f"{model}: {{input: 3, output: 15}}\n")
 
     async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
@@ -179,7 +181,7 @@ def test_a_call_goes_all_the_way_and_is_counted(
         assert isinstance(heard.body, ModelDelta)
         assert heard.body.call == id
         assert "Looking at it.".startswith(heard.body.text)
-        usage = (await ada.ask(BROKER, AskUsage(run_id="run-1"))).body
+        usage = (await ada.ask(BROKER, AskUsage(run_id="run-1", agent="shop-1"))).body
         assert isinstance(usage, UsageTable)
         assert usage.total == got.body.response.usage
         assert usage.total.cost_usd is not None
@@ -249,13 +251,13 @@ def test_a_killed_broker_comes_back_and_the_call_is_made_again(
 def test_what_was_spent_is_still_known_after_a_kill(house: House) -> None:
     async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
         await ada.ask(BROKER, CallModel(request=ask(model="anthropic/fake")))
-        before = (await ada.ask(BROKER, AskUsage())).body
+        before = (await ada.ask(BROKER, AskUsage(agent="shop-1"))).body
         assert house.broker is not None
         house.broker.kill()
         await asyncio.to_thread(house.broker.join, 10)
         house.start_broker(incarnation=2)
         await house.wait_until_ready(supervisor)
-        after = (await ada.ask(BROKER, AskUsage())).body
+        after = (await ada.ask(BROKER, AskUsage(agent="shop-1"))).body
         assert isinstance(after, UsageTable)
         assert after.total.tokens > 0
         assert after == before
@@ -303,7 +305,7 @@ def test_a_stop_signal_ends_it_in_order_even_in_mid_call(
 
 
 def test_a_broken_table_in_the_home_is_refused_at_start(house: House) -> None:
-    house.home.mkdir()
+    house.home.mkdir(exist_ok=True)
     (house.home / "providers.yaml").write_text("lab: {api: grpc}")
     broker = house.start_broker()
     broker.join(30)

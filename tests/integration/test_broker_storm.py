@@ -11,9 +11,10 @@ import pytest
 
 from agiraph.ids import BROKER
 from agiraph.messages import AskUsage, CallModel, ModelAnswer, ModelFailed, UsageTable
-from agiraph.money import Budget
+from agiraph.money import RunTerms
 from agiraph.providers.prices import guess_input_tokens
 from agiraph.turns import ModelRequest, Usage
+from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, rate_limited, say
 from tests.integration.test_broker import House, play
 from tests.unit.providers.requests import ask
@@ -62,7 +63,6 @@ def test_nobody_fails_in_a_storm_and_a_budget_is_kept_to_the_call(house: House) 
     taken = Usage(input_tokens=guess_input_tokens(request_of(0)), output_tokens=ANSWER)
     storm = Storm(taken)
     house.server.brain = storm
-    budget = Budget(scope="run", key="run-2", tokens=PAID_FOR * taken.tokens)
 
     async def scene(supervisor: Endpoint, ada: Endpoint) -> None:
         workers = [await house.join(f"shop-1/worker-{n}") for n in range(WORKERS)]
@@ -78,14 +78,15 @@ def test_nobody_fails_in_a_storm_and_a_budget_is_kept_to_the_call(house: House) 
         answers = await all_call(1)
         assert [type(answer) for answer in answers] == [ModelAnswer] * WORKERS
         assert storm.refused > WORKERS
-        answers = await all_call(1, run_id="run-2", budgets=(budget,))
+        begin_run(house.home, "run-2", terms=RunTerms(tokens=PAID_FOR * taken.tokens))
+        answers = await all_call(1, run_id="run-2")
         failed = [answer for answer in answers if isinstance(answer, ModelFailed)]
         assert {failure.kind for failure in failed} == {"out_of_budget"}
         assert len(failed) == WORKERS - PAID_FOR
         assert storm.answered == WORKERS + PAID_FOR
-        told = (await ada.ask(BROKER, AskUsage(run_id="run-2"))).body
+        told = (await ada.ask(BROKER, AskUsage(run_id="run-2", agent="shop-1"))).body
         assert isinstance(told, UsageTable)
-        assert told.total.tokens == budget.tokens, "not a token more, and not one less"
+        assert told.total.tokens == PAID_FOR * taken.tokens, "not a token more, and not one less"
         [state] = told.budgets
         assert state.spent_tokens == state.tokens
         for worker in workers:

@@ -22,6 +22,7 @@ from agiraph.messages import (
     RefusedReply,
     UsageTable,
 )
+from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,
@@ -53,7 +54,7 @@ def server() -> Iterator[FakeModelServer]:
 def house(server: FakeModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One broker for all tests of this file."""
     built = House(tmp_path_factory.mktemp("door"), server)
-    built.home.mkdir()
+    built.home.mkdir(exist_ok=True)
     (built.home / "prices.yaml").write_text(
         "anthropic/fake: {input: 3, output: 15}\nopenai/fake: {input: 3, output: 15}\n"
     )
@@ -89,7 +90,7 @@ class Worker:
         await self.openai.close()
 
     async def spent(self) -> UsageTable:
-        body = (await self.endpoint.ask(BROKER, AskUsage(run_id=self.run))).body
+        body = (await self.endpoint.ask(BROKER, AskUsage(run_id=self.run, agent="shop-1"))).body
         assert isinstance(body, UsageTable)
         return body
 
@@ -104,12 +105,13 @@ COUNT = iter(range(1000))
 
 @asynccontextmanager
 async def worker(
-    house: House, model: str = "anthropic/fake", **asked: Any
+    house: House, model: str = "anthropic/fake", budget_usd: float | None = None, **asked: Any
 ) -> AsyncIterator[Worker]:
-    """A worker that has opened a door for `model`."""
+    """A worker that has opened a door for `model`, in a run with this budget."""
     async with asyncio.timeout(DEADLINE):
         number = next(COUNT)
         run = f"run-{number}"
+        begin_run(house.home, run, budget_usd=budget_usd)
         endpoint = await house.join(f"shop-1/ada-{number}")
         try:
             opened = await ask_door(endpoint, run_id=run, node_id="n1", model=model, **asked)
@@ -519,10 +521,13 @@ def test_a_body_that_is_too_large_is_refused(house: House) -> None:
 def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None:
     async def scene() -> None:
         ada = await house.join("shop-1/nobody")
+        begin_run(house.home, "r")
         common = {"run_id": "r", "node_id": "n"}
         for model in ("nope/x", "moonshot/kimi", "script/nope"):
             refused = await ask_door(ada, model=model, **common)
             assert isinstance(refused, RefusedReply), refused
+        of_others = await ask_door(ada, model="anthropic/fake", run_id="run-of-bank", node_id="n")
+        assert isinstance(of_others, RefusedReply), "a run that is not its agent's"
         ada.abort()
 
     play(scene())
@@ -531,7 +536,7 @@ def test_a_model_that_cannot_be_called_opens_no_door(house: House) -> None:
 def test_the_same_message_opens_the_same_door_and_another_one_replaces_it(house: House) -> None:
     async def scene() -> None:
         async with worker(house) as ada:
-            body = OpenDoor(run_id="r", node_id="n", model="anthropic/fake")
+            body = OpenDoor(run_id=ada.run, node_id="n", model="anthropic/fake")
             id = message_id()
             first = (await ada.endpoint.ask(BROKER, body, id=id)).body
             again = (await ada.endpoint.ask(BROKER, body, id=id)).body

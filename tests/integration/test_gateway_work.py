@@ -221,7 +221,8 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
     shortage = Shortage(budget=state.model_copy(update={"sets": 0}), unit="tokens", needs=1)
     about = Deed(tool=BUDGET, subject="tokens", shortage=shortage.identity)
     ask(world, "b-1", about=about)
-    ask(world, "b-2", about=Deed(tool=BUDGET, subject="usd"))
+    of_agent = f"agent:{AGENT}::usd:0"
+    ask(world, "b-2", about=Deed(tool=BUDGET, subject="usd", shortage=of_agent))
     assert client.set_budget("survey", tokens=9, trigger="minutes") == shown
     assert client.set_budget("survey", usd="none", tokens=2, period="day").key == made.id
     client.remove_budget("survey", period="day", trigger=made.id)

@@ -1,9 +1,17 @@
-"""A worker that was taken over throws frames at every actor: none crashes, none is believed."""
+"""A worker that was taken over throws frames at every actor: none crashes, none is believed.
 
+Its victims are real: another agent, a teammate and its own coordinator, each with questions,
+triggers, budgets, files and events, of which nothing may be another afterwards.
+"""
+
+import contextlib
 import json
+import sqlite3
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,14 +19,15 @@ from actors.supervisor.table import fold
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
 from tests.fakes.model_server import Reply, SeenRequest, call
-from tests.integration.hostile import MALLORY, THROWN
+from tests.integration.hostile import FORGED, MALLORY, THROWN
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject
 from tests.scenarios.place import Place, one_worker, whole_lines
 
 RUN = ("--model", "openai/fake", "--json", "--name")
 SPEAKERS = ("runtime", "board", "human")
-ENTITIES = ("ada", "coordinator", "human")
+ENTITIES = ("coordinator", "human", "clock")
+OTHERS = "others"
 
 
 class HostilePlace(Place):
@@ -37,50 +46,109 @@ def place(tmp_path: Path) -> Iterator[HostilePlace]:
         place.close()
 
 
-def lead(seen: SeenRequest) -> Reply:
-    """Play both coordinators: each has one worker."""
-    step = one_worker("mal" if f"You are {MALLORY}," in seen.system else "ada")[seen.step]
-    return step(seen) if callable(step) else step
+def leads(gate: threading.Event) -> Callable[[SeenRequest], Reply]:
+    """Play both coordinators: ada works for one, bob and later mallory for the other."""
+    spawn = call("spawn_worker", name=MALLORY)
+    others = [
+        *one_worker("bob")[:2],
+        Reply(calls=spawn.calls, gate=gate),
+        call("create_work_node", name="deed", task="Be bad", worker=MALLORY),
+        *one_worker("bob")[2:],
+    ]
+
+    def lead(seen: SeenRequest) -> Reply:
+        step = (others if f"You are {OTHERS}," in seen.system else one_worker("ada"))[seen.step]
+        return step(seen) if callable(step) else step
+
+    return lead
 
 
 def test_nobody_crashes_and_nobody_believes_a_worker_that_was_taken_over(
     place: HostilePlace,
 ) -> None:
-    gate = threading.Event()
-    write = call("write_file", path="facts.md", content="one fact")
+    gate, ask = threading.Event(), call("ask_human", question="Which one?")
     place.plays(
-        coordinator=lead,
-        ada=[
-            Reply(calls=write.calls, gate=gate),
-            call("ask_human", question="Which one?"),
-            call("publish", summary="found"),
-        ],
-        mal=[call("write_file", path="x.md", content="x"), call("publish", summary="nothing")],
+        coordinator=leads(gate),
+        ada=[call("write_file", path="facts.md", content="one"), ask, call("publish", summary="f")],
+        bob=[call("write_file", path="facts.md", content="two"), ask, call("publish", summary="f")],
+        mallory=[call("write_file", path="x.md", content="x"), call("publish", summary="nothing")],
     )
-    victim = place.start("run", "Find a fact", *RUN, "victim")
-    place.server.wait_for(lambda seen: seen.is_for("ada"))
-    attacker = place.start("run", "Be bad", *RUN, MALLORY)
-    thrown = place.home / THROWN
-    until(thrown.exists, "everything was thrown")
-    assert int(thrown.read_text(encoding="utf-8")) > 1_000
-    _, errors = attacker.communicate(timeout=60)
-    assert attacker.returncode == 0, errors
+    runs = [place.start("run", "Find a fact", *RUN, name) for name in ("victim", OTHERS)]
+    victim, others = place.agent("victim"), place.agent(OTHERS)
 
+    def asked() -> dict[str, JsonObject] | None:
+        rows = {row["agent"]: row for row in place.json("questions")}
+        return rows if {victim.name, others.name} <= set(rows) else None
+
+    questions = until(asked, "the questions of ada and bob")
+    for agent in (victim, others):
+        place.json("triggers", agent.name, "add", "Look again", "--every", "2h")
+        place.json("budget", agent.name, "--tokens", "5m")
+    before = at_rest(place, victim, others)
     gate.set()
-    agent = place.agent("victim")
+    thrown = place.home / THROWN
+    count = until(lambda: thrown.read_text() if thrown.exists() else "", "everything was thrown")
+    assert int(count) > 1_000
+    after = at_rest(place, victim, others)
+    for what, was in before.items():
+        assert after[what] == was, what
 
-    def asked() -> list[JsonObject]:
-        return [row for row in place.json("questions") if row["agent"] == agent.name]
-
-    (question,) = until(asked, "the victim's question")
-    assert question["question"] == "Which one?"
-    assert place.command("respond", question["id"], "the first").returncode == 0
-    out, errors = victim.communicate(timeout=60)
-    assert json.loads(out)["status"] == "completed", errors
+    for agent in (victim, others):
+        assert questions[agent.name]["question"] == "Which one?"
+        done = place.command("respond", questions[agent.name]["id"], "the first")
+        assert done.returncode == 0, done.stderr
+    for run in runs:
+        out, errors = run.communicate(timeout=60)
+        assert json.loads(out)["status"] == "completed", errors
     assert "Traceback" not in place.traces()
     again = {address: count for address, count in begun(place.home).items() if count > 1}
     assert not again, "somebody had to begin again"
-    assert_untouched(agent)
+    for agent, names in ((victim, {"ada"}), (others, {"bob", MALLORY})):
+        assert_untouched(agent, names)
+
+
+def at_rest(place: Place, victim: Path, others: Path) -> dict[str, Any]:
+    """Return what belongs to everybody but mallory, once nobody has mail to look at."""
+
+    def found() -> dict[str, Any] | None:
+        mail = {row["address"]: row["mailbox"] for row in place.json("ps")}
+        if any(count for address, count in mail.items() if MALLORY not in address):
+            return None
+        first = belongings(place, victim, others)
+        return first if belongings(place, victim, others) == first else None
+
+    return until(found, "nobody has mail")
+
+
+def belongings(place: Place, victim: Path, others: Path) -> dict[str, Any]:
+    """Return what belongs to everybody but mallory."""
+    found: dict[str, Any] = {f"victim: {path}": path.read_bytes() for path in files(victim)}
+    bobs = [*others.glob("runs/*/workers/bob-*"), *others.glob("runs/*/nodes/*bob*")]
+    its = [path for folder in bobs for path in files(folder)] + [others / "triggers.json"]
+    found |= {f"teammates: {path}": path.read_bytes() for path in its}
+    found["questions"] = {
+        row["id"]: row for row in place.json("questions") if MALLORY not in str(row["from"])
+    }
+    found["processes"] = {
+        row["address"]: row["pid"]
+        for row in place.json("ps")
+        if not row["address"].startswith(("console/", f"{others.name}/{MALLORY}"))
+        and row["kind"] in ("coordinator", "worker")
+    }
+    events = whole_lines(others / "events.jsonl")
+    found["events of bob"] = [one for one in events if "bob" in one["entity"]]
+    with contextlib.closing(sqlite3.connect(place.home / "system" / "usage.db")) as db:
+        calls = db.execute("SELECT entity, run_id, input_tokens, trigger_id FROM calls").fetchall()
+        its_lead = (f"{others.name}/coordinator", f"{others.name}/{MALLORY}")
+        found["calls"] = [row for row in calls if not row[0].startswith(its_lead)]
+        found["budgets"] = db.execute("SELECT * FROM budgets ORDER BY key").fetchall()
+        found["raises"] = db.execute("SELECT * FROM raises").fetchall()
+    return found
+
+
+def files(folder: Path) -> list[Path]:
+    """Return every file below a folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def begun(home: Path) -> dict[str, int]:
@@ -88,20 +156,21 @@ def begun(home: Path) -> dict[str, int]:
     return dict(fold(read_journal(Home(home).system.children)).incarnations)
 
 
-def assert_untouched(agent: Path) -> None:
+def assert_untouched(agent: Path, workers: set[str]) -> None:
     """Nothing that was thrown is in the minds, on the board or in the messages of this agent."""
     for path in agent.rglob("conversation.jsonl"):
         heard = [record for record in whole_lines(path) if record["kind"] == "heard"]
         assert {record["from_name"] for record in heard} <= {*SPEAKERS}, heard
         assert not [record for record in heard if record["from_name"] == "human"]
     events = whole_lines(agent / "events.jsonl")
-    assert {event["entity"].split("/")[-1].split("-")[0] for event in events} <= {*ENTITIES}, events
+    told_by = {event["entity"].split("/")[-1].split("-")[0] for event in events}
+    assert told_by <= {*ENTITIES, *workers}, told_by
     records = whole_lines(next(agent.glob("runs/*/journal.jsonl")))
-    assert [kind(record) for record in records if kind(record).startswith("node.c")] == [
-        "node.created",
-        "node.completed",
-    ]
-    assert not [record for record in records if kind(record).endswith(("failed", "cancelled"))]
+    kinds = Counter(kind(record) for record in records)
+    assert kinds["node.created"] == kinds["node.completed"] == len(workers)
+    assert not [one for one in kinds if one.endswith(("failed", "cancelled"))]
+    for path in files(agent):
+        assert FORGED.encode() not in path.read_bytes(), path
 
 
 def kind(record: JsonObject) -> str:

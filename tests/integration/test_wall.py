@@ -5,17 +5,22 @@ Skipped where bubblewrap is not installed or the kernel forbids it.
 
 import asyncio
 import os
+import secrets
+import shlex
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
+from actors.supervisor.house import socket_url
 from agiraph.config import load_config
 from agiraph.sandbox.probe import probe
 from agiraph.sandbox.wall import standing_wall
 from agiraph.scopes.scope import Scope
+from agiraph.storage.home import Home
 from agiraph.tools.command import Finished, Limits, run_command
 from tests.unit.scopes.house import OTHER, House, build
 from tests.unit.tools.desk import Desk
@@ -25,15 +30,33 @@ pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox
 SECRET = "sk-agiraph-never-seen"
 
 
+TOOLS = os.pathsep.join((os.path.dirname(sys.executable), os.defpath))
+REACH = """
+import socket, sys
+own = socket.socket(socket.AF_UNIX)
+own.bind(f"\\0{sys.argv[1]}-own")
+own.listen()
+for name, told in ((f"{sys.argv[1]}-own", "its own"), (sys.argv[1], "the machine's")):
+    socket.socket(socket.AF_UNIX).connect(f"\\0{name}")
+    print(told, flush=True)
+"""
+
+
 @pytest.fixture
 def house(tmp_path: Path) -> House:
     return build(tmp_path.resolve() / "home")
 
 
-def inside(scope: Scope, command: str, folder: Path, has_network: bool | None = None) -> Finished:
+def inside(
+    scope: Scope,
+    command: str,
+    folder: Path,
+    has_network: bool | None = None,
+    path: str = os.defpath,
+) -> Finished:
     """Run a command as `bash` does."""
     before = standing_wall(load_config().sandbox).words_before(
-        scope, path=os.defpath, has_network=has_network
+        scope, path=path, has_network=has_network
     )
     finished = asyncio.run(
         run_command(
@@ -133,6 +156,45 @@ def test_without_the_network_not_even_this_machine_answers(house: House, tmp_pat
         assert "reached" in inside(house.worker(), command, tmp_path / "call").output
         finished = inside(house.worker(), command, tmp_path / "call", has_network=False)
         assert "reached" not in finished.output
+
+
+@pytest.mark.skipif(not FOUND.can_scope, reason="Landlock here knows no scopes")
+def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
+    house: House, tmp_path: Path
+) -> None:
+    """D-Bus and X11 listen there; neither way to run something behind the wall reaches them."""
+    name = f"agiraph-test-{secrets.token_hex(8)}"
+    argv = [sys.executable, "-c", REACH, name]
+    wall = standing_wall(load_config().sandbox)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0{name}")
+        server.listen()
+        bare = subprocess.run(argv, capture_output=True, text=True, check=False)
+        agent = subprocess.run(
+            wall.around(argv, house.worker(), path=TOOLS),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        bash = inside(house.worker(), shlex.join(argv), tmp_path / "call", path=TOOLS)
+    assert bare.stdout == "its own\nthe machine's\n", bare.stderr
+    for said in (agent.stdout + agent.stderr, bash.output):
+        assert said.startswith("its own\n"), said
+        assert "the machine's" not in said
+        assert "Operation not permitted" in said
+
+
+def test_the_routers_socket_is_a_file_that_no_command_sees(house: House, tmp_path: Path) -> None:
+    url = socket_url(Home(tmp_path / "home"))
+    assert url.startswith("ipc:///"), "no abstract socket: that would be reached by its name"
+    path = Path(url.removeprefix("ipc://"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.touch()
+        look = f"test -e {path} && echo seen; echo looked"
+        assert inside(house.worker(), look, tmp_path / "call").output == "looked\n"
+    finally:
+        path.unlink()
 
 
 def test_a_coordinator_writes_its_run_and_leaves_journals_alone(

@@ -1,10 +1,7 @@
 """Bad input through the command line: one clear line, the right exit code, nothing half done."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -336,28 +333,3 @@ def shout(place: Place) -> None:
             dealer.send(frame)
             dealer.send_multipart([b"supervisor", frame])
             dealer.send_multipart([frame, frame, frame])
-
-
-@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounts a small disk")
-def test_a_full_disk_ends_the_run_with_a_clear_error(place: Place, tmp_path: Path) -> None:
-    home = tmp_path / "small"
-    home.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(home)], check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip("mounting is not allowed here")
-    fill = call("bash", command="head -c 2000000 /dev/zero > big")
-    place.plays(coordinator=one_worker("hal"), hal=[fill, call("bash", command="true"), DONE])
-    try:
-        done = place.command("run", "x", *MODEL, "--home", str(home))
-        assert done.returncode == 1, done.stderr
-        assert "Traceback" not in done.stderr
-        assert "no space left on device" in done.stderr.splitlines()[-1].lower()
-        logs = home / "system" / "logs"
-        for journal in (path for path in home.rglob("*.jsonl") if logs not in path.parents):
-            assert journal.read_bytes()[-1:] in (b"\n", b""), f"{journal} is torn"
-            read_journal(journal)
-        until(lambda: not processes_of(home), "all processes have ended")
-    finally:
-        subprocess.run(["umount", str(home)], check=True)

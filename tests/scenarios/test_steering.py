@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 
 from agiraph.agent.loop import INTERRUPTED_CALL
+from agiraph.ids import abbreviated
 from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, words_of
@@ -183,7 +184,7 @@ def test_an_answer_to_a_call_that_was_interrupted_is_a_message(place: Place) -> 
     gate.set()
     assert answered.returncode == 0, answered.stderr
     seen = place.server.wait_for(of("gus", 3))
-    assert f"(answer to your question {question['id']}: Which year?) 2026" in seen.said
+    assert f"(answer to your question {abbreviated(question['id'])}: Which year?) 2026" in seen.said
     await_end(agent)
     place.command("stop", "impatient")
 

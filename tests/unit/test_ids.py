@@ -26,7 +26,24 @@ def test_a_slug_is_always_a_safe_file_name(text: str) -> None:
 def test_derived_ids_follow_from_their_parts() -> None:
     assert ids.derived_id("run", "cause") == ids.derived_id("run", "cause")
     assert ids.derived_id("run", "cause") != ids.derived_id("runc", "ause")
-    assert len(ids.derived_id("a")) == len(ids.short_id()) == 6
+    assert len(ids.derived_id("a")) == 2 * 16, "128 bits: nothing else has it by chance"
+    assert len(ids.short_derived_id("a")) == len(ids.short_id()) == 6
+
+
+def test_a_long_id_is_shown_by_its_first_digits() -> None:
+    long = "a-" + "0123456789abcdef" * 2
+    assert ids.abbreviated(long) == "a-01234567"
+    assert ids.abbreviated(f"{long}-2") == "a-01234567"
+    assert [ids.abbreviated(one) for one in ("a-3fa9c1", "x")] == ["a-3fa9c1", "x"]
+    assert ids.ids_meant("a-0123", [long, "a-3fa9c1"]) == [long]
+    assert ids.ids_meant("a-012", [long]) == [], "so few digits are a slip"
+    assert ids.ids_meant(long, [long, f"{long}-2"]) == [long]
+
+
+def test_a_position_of_another_epoch_is_another_place() -> None:
+    one, other = ids.new_epoch(), ids.new_epoch()
+    assert len({ids.step_place(epoch, 7) for epoch in (one, other, "")}) == 3
+    assert [ids.is_of_old(f"{ids.step_place(epoch, 7)}.0") for epoch in (one, "")] == [False, True]
 
 
 def test_a_step_that_runs_again_sends_the_same_ids() -> None:

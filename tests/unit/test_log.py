@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from agiraph.log import BLOT, OURS, logger, redact, set_up_logging
+from agiraph.log import OURS, logger, set_up_logging
+from agiraph.redaction import BLOT, redact
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,9 @@
 """Logs in the home: bounded, found by entity, narrowed, followed as their files turn."""
 
+import errno
+import json
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from agiraph.log import _Formatter, logger, set_up_logging
 from agiraph.log_file import LogFile, log_files
 from agiraph.logbook import Tail, Wanted, logs_of, past
 from agiraph.storage.home import Home
+from agiraph.storage.room import waiting
 from cli.main import agiraph
 
 LIMIT = 400
@@ -143,3 +147,28 @@ def test_the_command_merges_logs_by_time_and_narrows_them(ada: Writer) -> None:
     assert len(shown("--since", "1h")) == 3
     assert shown("--since", "2999-01-01T00:00") == []
     assert '"event": "two"' in shown("broker", "--json")[0]
+
+
+def test_half_a_line_on_a_full_disk_is_taken_back_and_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, real = Writer(tmp_path, "broker"), os.write
+    writer.say("first")
+    whole = writer.path.read_bytes()
+    waits: list[bool] = []
+    with monkeypatch.context() as patch, waiting(waits.append):
+        patch.setattr("agiraph.log_file.os.write", lambda fd, data: real(fd, data[:5]))
+        writer.say("second")
+        assert writer.path.read_bytes() == whole
+
+        def full(fd: int, data: bytes) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patch.setattr("agiraph.log_file.os.write", full)
+        writer.say("third")
+    writer.say("fourth")
+    assert [line["event"] for line in map(json.loads, writer.path.read_text().splitlines())] == [
+        "first",
+        "fourth",
+    ]
+    assert waits == [], "a log waits for nothing"

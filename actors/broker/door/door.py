@@ -5,6 +5,7 @@ import importlib
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from actors.broker.accounts import Accounts
 from actors.broker.calls import Calls
 from actors.broker.door.exchange import Exchange, OnFailure, Report
 from actors.broker.door.gate import Gate, Inside
@@ -16,6 +17,8 @@ from agiraph.clock import Clock
 from agiraph.config import Config
 from agiraph.door.grants import Grant, model_for
 from agiraph.door.wire import Wire, asked_model
+from agiraph.errors import Refused
+from agiraph.ids import agent_of
 from agiraph.log import Logger
 from agiraph.messages import DoorOpened, OpenDoor
 from agiraph.providers.prices import guess_input_tokens
@@ -35,16 +38,18 @@ class Door(Inside):
         config: Config,
         services: Services,
         calls: Calls,
+        accounts: Accounts,
         table: DoorTable,
         report: Report,
         on_failure: OnFailure,
         clock: Clock,
         log: Logger,
     ) -> None:
-        """Let in whom `table` knows, and make their calls with `calls`."""
+        """Let in whom `table` knows; make their calls with `calls`, on the terms of `accounts`."""
         self._config = config.door
         self._services = services
         self._calls = calls
+        self._accounts = accounts
         self._table = table
         self._report = report
         self._on_failure = on_failure
@@ -67,7 +72,12 @@ class Door(Inside):
     async def open(
         self, entity: str, incarnation: int, message: bytes, asked: OpenDoor
     ) -> DoorOpened:
-        """Open a door for an entity; Refused if its model cannot be called, or nothing listens."""
+        """Open a door for an entity.
+
+        Refused if its model cannot be called, its run is not its agent's, or nothing listens.
+        """
+        if not self._accounts.has_run(agent_of(entity) or "", asked.run_id):
+            raise Refused(f"run '{asked.run_id}' is none of {entity}'s agent")
         grant = Grant(
             entity=entity,
             incarnation=incarnation,
@@ -76,10 +86,7 @@ class Door(Inside):
             node_id=asked.node_id,
             model=str(self._services.check(asked.model)),
             models=tuple(str(self._services.check(model)) for model in asked.models),
-            budget_usd=asked.budget_usd,
-            budgets=asked.budgets,
             trigger=asked.trigger,
-            record=asked.record,
             opened_at=self._clock.now(),
         )
         server = await self.listen()
@@ -152,7 +159,7 @@ class Door(Inside):
             )
             await visit.reply.failure(wire.failure("rate_limited", said, retry_after=1))
             return
-        request = self._request(wire, grant, body)
+        request = self._accounts.billed(self._request(wire, grant, body))
         exchange = Exchange(
             calls=self._calls,
             upstream=self._upstream,

@@ -30,6 +30,7 @@ class AuditFile:
 
     def __init__(self, path: Path, most_bytes: int, files: int) -> None:
         """Write to `path`; begin a new file beyond `most_bytes`, keep `files` of them in all."""
+        self.folder = path.parent
         self._path = path
         self._most_bytes = most_bytes
         self._files = files

@@ -6,6 +6,7 @@ from pathlib import Path
 from actors.human.access.private import read_private, write_private
 
 TOKEN_BYTES = 32
+TOKEN_MARK = "agt_"
 
 
 def load_token(path: Path) -> str:
@@ -18,6 +19,6 @@ def load_token(path: Path) -> str:
 
 def renew_token(path: Path) -> str:
     """Write a new token in the old one's place and return it."""
-    token = secrets.token_urlsafe(TOKEN_BYTES)
+    token = TOKEN_MARK + secrets.token_urlsafe(TOKEN_BYTES)
     write_private(path, token + "\n")
     return token

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from actors.human.access.book import Book, Login, Session, Token, caller_of
 from actors.human.access.callers import Caller
-from actors.human.access.home_token import load_token, renew_token
+from actors.human.access.home_token import TOKEN_MARK, load_token, renew_token
 from actors.human.access.private import read_private, write_private
 from agiraph.api import ApiError
 from agiraph.api.access import HOME_TOKEN, NewToken, Scope
@@ -23,7 +23,9 @@ from agiraph.clock import Clock
 from agiraph.storage.files import move, status_of
 from agiraph.storage.home import Home
 
-TOKEN_MARK: Final = "agt_"
+LOGIN_MARK: Final = "agl_"
+SESSION_MARK: Final = "ags_"
+"""What a secret begins with, so that a log in which one stands can blot it out."""
 """How a named token begins, so that people and scanners know one when they see it."""
 
 SHORTEST_SECRET: Final = 32
@@ -160,7 +162,7 @@ class Keys:
         self, scope: Scope, by: str, within_seconds: float, session_seconds: float
     ) -> tuple[Login, str]:
         """Make a one-time link; return it and its code, which is nowhere else."""
-        code = secrets.token_urlsafe(32)
+        code = LOGIN_MARK + secrets.token_urlsafe(32)
         login = Login(
             digest=digest_of(code),
             scope=scope,
@@ -173,7 +175,7 @@ class Keys:
 
     def enter(self, code: str, browser: str) -> tuple[Session, str]:
         """Turn a link's code into a session; return it and its secret. ApiError 403."""
-        secret, id = secrets.token_urlsafe(32), secrets.token_hex(4)
+        secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
         now = self._clock.now()
         self._write(self.book.entered(digest_of(code), id, digest_of(secret), browser, now))
         return self.book.session(id), secret

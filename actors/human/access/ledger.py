@@ -13,10 +13,12 @@ from typing import Any, Final
 from actors.human.access.audit import AuditFile
 from actors.human.access.callers import STRANGER, Caller
 from actors.human.access.keys import SHORTEST_SECRET, Keys
-from actors.human.access.scopes import OPEN_PREFIXES
+from actors.human.access.scopes import OPEN_PREFIXES, READS
+from actors.human.problems import no_room
 from agiraph.api import ApiError
 from agiraph.clock import Clock
-from agiraph.log import BLOT, redact
+from agiraph.redaction import BLOT, redact
+from agiraph.storage.room import has_room, is_full_disk
 
 LONGEST_REASON: Final = 300
 LONGEST_PATH: Final = 500
@@ -55,10 +57,18 @@ class Ledger:
         return Call(method, path, client, self._clock.monotonic())
 
     def begun(self, call: Call) -> None:
-        """Write that a call begins; ApiError 503 if that cannot be written: then it must not."""
+        """Write that a call begins; ApiError 503 if that cannot be written: then it must not.
+
+        Nothing new begins on a full disk (ApiError 507) but what only reads.
+        """
+        only_reads = call.method in READS
         try:
+            if not (only_reads or has_room(self._file.folder)):
+                raise no_room(self._file.folder.parent)
             self._file.write(self._line(call) | {"status": None})
         except OSError as error:
+            if only_reads and is_full_disk(error):
+                return
             raise ApiError(503, f"the audit cannot be written ({error.strerror})") from error
 
     def ended(self, call: Call, status: int, reason: str = "") -> None:

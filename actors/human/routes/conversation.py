@@ -97,7 +97,8 @@ async def respond(
     agent: Named, body: Respond, door: Door, cause: Caused, caller: Calling
 ) -> QuestionView:
     """Answer an agent's question, by default its only open one."""
-    question_id = body.question_id or only_open_question(door, agent, cause)
+    named = body.question_id
+    question_id = door.questions.meant(named) if named else only_open_question(door, agent, cause)
     by = _answerer(caller, door, question_id, body.by)
     answered = answer(door, question_id, body.response, by=by, via=body.via, cause=cause)
     return question_view(answered, agent.name)
@@ -118,7 +119,8 @@ async def questions(door: Door, status: QuestionStatus | None = None) -> list[Qu
 async def respond_to(
     question_id: str, body: Answer, door: Door, cause: Caused, caller: Calling
 ) -> QuestionView:
-    """Answer one question by its id."""
+    """Answer one question by its id, or by how that begins."""
+    question_id = door.questions.meant(question_id)
     by = _answerer(caller, door, question_id, body.by)
     question = answer(door, question_id, body.answer, by=by, via=body.via, cause=cause)
     agent = door.agents.get(question.agent)

@@ -12,7 +12,7 @@ from agiraph.agent.inbox import Incoming
 from agiraph.agent.records import Heard, OutsideSent
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.errors import Refused
-from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id
+from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_id
 from agiraph.models import Assignment
 from agiraph.outside.exchange import CHECKPOINT, OUTBOX, Exchange
 from agiraph.outside.outbox import Outgoing, unsent
@@ -109,7 +109,8 @@ class Bridge:
         if seen is None or not (has_ended or self._is_settled(CHECKPOINT, seen.stamp)):
             return
         key = f"checkpoint.{derived_id(seen.text)}"
-        if key not in self._worker.transcript.outside.sent:
+        formerly = f"checkpoint.{short_derived_id(seen.text)}"
+        if self._worker.transcript.outside.sent.isdisjoint((key, formerly)):
             await self._bench.checkpoint(f"{key}.{self._key}", seen.text.strip()[:4000])
             self._record(key, COORDINATOR_NAME)
 

@@ -16,7 +16,7 @@ async def open_door(worker: Hand, assignment: Assignment) -> Door:
     body = OpenDoor(
         node_id=node.id,
         model=worker.args.worker.model or worker.args.model,
-        **billing(worker.args.run, worker.args.budget_usd, worker.args.terms, node.trigger),
+        **billing(worker.args.run, worker.args.terms, node.trigger),
     )
     received = await ask_until_answered(worker.runtime, BROKER, body)
     if not isinstance(received.body, DoorOpened):
@@ -25,7 +25,7 @@ async def open_door(worker: Hand, assignment: Assignment) -> Door:
     return Door(received.body.url, received.body.token)
 
 
-async def close_door(worker: Hand, door: Door, key: str) -> None:
+async def close_door(worker: Hand, door: Door) -> None:
     """Let nobody in by this door any more."""
-    message = derived_message_id(worker.runtime.address, f"door.{key}")
+    message = derived_message_id(worker.runtime.address, f"door.{door.token}")
     await worker.runtime.send(BROKER, CloseDoor(token=door.token), id=message)

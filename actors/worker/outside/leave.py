@@ -22,7 +22,7 @@ class Leave:
     async def refusal_of(self, asked: AskedLeave) -> str:
         """Return '' if it may be done, else why not; however long that takes to be known."""
         worker = self._worker
-        key = f"leave.{self._key}.{worker.transcript.outside.starts}.{asked.request}"
+        key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{asked.request}"
         call = ToolCall(id=key, name=asked.tool, arguments=asked.arguments)
         async with self._one_at_a_time:
             asking = worker.clearance(OpenCall(call, key))

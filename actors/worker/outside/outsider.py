@@ -62,11 +62,10 @@ class OutsideWork:
         self._talk = talk
         self._bench = bench
         self._assignment: Assignment = worker.transcript.assignment
-        self._key = f"{self._assignment.node.id}.{self._assignment.attempt}"
         self._home = worker.node_home(self._assignment.node)
         self._exchange = Exchange(self._home.scratch)
         self._bridge = Bridge(worker, talk, bench, self._exchange, self._assignment)
-        self._leave = Leave(worker, self._key)
+        self._leave = Leave(worker, f"{self._assignment.node.id}.{self._assignment.attempt}")
         self._agent = self._known_agent()
         self._wall = standing_wall(worker.runtime.config.sandbox)
         self._door: Door | None = None
@@ -81,7 +80,7 @@ class OutsideWork:
         finally:
             await self._leave.withdraw_all()
             if self._door is not None:
-                await close_door(self._worker, self._door, f"{self._key}.{self._outside.starts}")
+                await close_door(self._worker, self._door)
 
     @property
     def _outside(self) -> Outsider:
@@ -280,7 +279,7 @@ class OutsideWork:
         now = self._worker.runtime.clock.now
         try:
             summary = headline(result)
-            key = outside_key(self._assignment, self._outside.starts)
+            key = outside_key(self._assignment, self._outside.began_at)
             await self._bench.publish(key, summary, "", "")
         except Refused as error:
             problem = f"what it left was refused: {error}"

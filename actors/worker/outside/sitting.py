@@ -176,7 +176,7 @@ class Sitting:
         """Let the consoles that listen hear what it is writing."""
         if self._streamed:
             address = self._worker.runtime.address
-            place = f"outside.{self._worker.transcript.position}"
+            place = f"outside.{self._worker.transcript.place}"
             call = derived_message_id(address, place)
             heard = Overheard(entity=address, call=call, text=self._streamed)
             self._worker.runtime.post(BROKER, heard)
@@ -188,7 +188,7 @@ class Sitting:
         model = said.model or self._job.agent.name
         record = Said(text=said.text, model=model, ts=self._clock.now())
         self._conversation.append(record)
-        telling = answered(record, self._worker.transcript.position)
+        telling = answered(record, self._worker.transcript.place)
         self._worker.report(*telling.told)
 
     def _tool_began(self, began: ToolBegan) -> None:
@@ -212,7 +212,7 @@ class Sitting:
 
     def _key_of(self, id: str) -> str:
         outside = self._worker.transcript.outside
-        return f"outside.{outside.starts}.{id}"
+        return f"outside.{outside.began_at}.{id}"
 
     def _turn_ended(self) -> None:
         """Let it go once it has done what it was told, unless there is more to tell it."""
@@ -323,7 +323,7 @@ class Sitting:
             "session": self._job.session if self._job.takes_up else "",
             "pid": self._process.pid,
         }
-        self._worker.report("outside.started", about, f"{outside.starts}")
+        self._worker.report("outside.started", about, outside.began_at)
         self._worker.show("busy", self._job.agent.name)
 
 

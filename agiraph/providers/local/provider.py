@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agiraph.errors import InvalidInput
-from agiraph.providers.base import OnText, ProviderError
+from agiraph.providers.base import OnAnswer, OnText, ProviderError, unmetered
 from agiraph.providers.failures import explain
 from agiraph.providers.local.process import LocalProcess, Place
 from agiraph.providers.local.shapes import answer_schema, plain
@@ -69,12 +69,15 @@ class LocalProvider:
             )
         return self._processes[file]
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Answer one request; see `Provider.generate`."""
         model = request.model.removeprefix("text:").partition("/")[2]
         async with self.process(model).used() as place:
             try:
-                answer = await self._asked(place, _body(request), on_text, bool(request.tools))
+                hear = None if request.tools else on_text
+                answer = await self._asked(place, _body(request), hear, on_answer)
                 response = answer.response(request)
             except ProviderError:
                 raise
@@ -88,18 +91,20 @@ class LocalProvider:
         return read
 
     async def _asked(
-        self, place: Place, body: JsonObject, on_text: OnText, is_shaped: bool
+        self, place: Place, body: JsonObject, on_text: OnText | None, on_answer: OnAnswer
     ) -> Answer:
+        """Return the answer; `on_text` is None where its text is a shape that holds the calls."""
         answer, cutter = Answer(), EventCutter()
         url = f"{place.url}/v1/chat/completions"
         headers = {"authorization": f"Bearer {place.key}"}
         async with self._client.stream("POST", url, json=body, headers=headers) as stream:
             if stream.status_code >= 400:
                 raise ServiceRefused(stream, await beginning_of(stream))
+            on_answer(answer)
             async for piece in stream.aiter_raw():
                 for event in cutter.feed(piece):
                     text = answer.feed(event.data) if event.data is not None else ""
-                    if text and not is_shaped:
+                    if text and on_text is not None:
                         on_text(text)
         return answer
 

@@ -1,7 +1,10 @@
 """Who is blamed for a process's death: the message or the step it was at, if it was its own."""
 
 import asyncio
+import errno
 from pathlib import Path
+
+import pytest
 
 from actors.attempts import Attempts, Note, died_again, file_name, read_note
 from actors.supervisor.causes import own_fault
@@ -46,17 +49,17 @@ def test_what_is_done_is_not_blamed(tmp_path: Path) -> None:
 
 
 def test_a_step_without_progress_is_stuck_after_three_own_deaths(tmp_path: Path) -> None:
-    assert not life(tmp_path).is_stuck_at(7)
-    assert not life(tmp_path, "boom").is_stuck_at(7)
-    assert not life(tmp_path, "boom").is_stuck_at(8)
-    assert not life(tmp_path, "boom").is_stuck_at(8)
-    assert life(tmp_path, "boom").is_stuck_at(8)
+    assert not life(tmp_path).is_stuck_at("7")
+    assert not life(tmp_path, "boom").is_stuck_at("7")
+    assert not life(tmp_path, "boom").is_stuck_at("8")
+    assert not life(tmp_path, "boom").is_stuck_at("8")
+    assert life(tmp_path, "boom").is_stuck_at("8")
 
 
 def test_a_torn_file_counts_nothing(tmp_path: Path) -> None:
     (tmp_path / "shop.ada.json").write_text("{")
     (tmp_path / "shop.ada.taking").write_bytes(b"short")
-    assert not life(tmp_path, "boom").is_stuck_at(1)
+    assert not life(tmp_path, "boom").is_stuck_at("1")
 
 
 def test_own_faults_are_told_from_kills_and_orderly_ends() -> None:
@@ -147,3 +150,18 @@ def test_a_suspect_waits_until_nobody_else_is_handled(tmp_path: Path) -> None:
         attempts.close()
 
     asyncio.run(story())
+
+
+def test_a_full_disk_keeps_nobody_from_taking_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = life(tmp_path)
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("actors.attempts.os.pwrite", full)
+    attempts.begin(POISON)
+    attempts.doing("busy")
+    attempts.done(POISON)
+    attempts.close()

@@ -10,9 +10,10 @@ import pytest
 from actors.supervisor.house import make_folders, make_private, socket_url
 from actors.supervisor.lock import HomeIsHeld, HomeLock
 from actors.supervisor.requests import check_start
+from agiraph.authorization import refusal
 from agiraph.errors import Refused
-from agiraph.ids import Address
-from agiraph.messages import ChildSpec
+from agiraph.ids import SUPERVISOR, Address
+from agiraph.messages import ChildSpec, StartChild
 from agiraph.storage.home import Home
 
 
@@ -82,9 +83,11 @@ class OneDesk:
 )
 def test_who_may_start_whom(sender: str, address: str, is_allowed: bool) -> None:
     desk: Any = OneDesk()
-    spec = ChildSpec(address=Address(address), kind="worker")
+    spec = ChildSpec(address=Address(address), kind="worker", owner=Address(sender))
+    told = refusal(sender, SUPERVISOR, StartChild(spec=spec))
     if is_allowed:
-        check_start(desk, sender, spec)
-    else:
+        assert told is None
+        check_start(desk, spec)
+    elif told is None:
         with pytest.raises(Refused):
-            check_start(desk, sender, spec)
+            check_start(desk, spec)

@@ -1,6 +1,7 @@
 """A keeper and what may happen in an order that nobody expects."""
 
 import asyncio
+import errno
 from pathlib import Path
 
 import pytest
@@ -98,5 +99,48 @@ def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
         async with asyncio.timeout(5):
             await house.parked.wait()
         assert house.lives == 2
+
+    asyncio.run(story())
+
+
+def test_a_child_waits_until_its_incarnation_can_be_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.supervisor.keeper.LONGEST_WAIT_FOR_ROOM", 0.001)
+
+    class OnFullDisk(Busy):
+        full_for = 3
+
+        def __init__(self, home: Path) -> None:
+            super().__init__(home)
+            self.backs_off = asyncio.Event()
+
+        def changed(self, keeper: Keeper, cause: str | None) -> None:
+            if keeper.state == "backing_off":
+                self.backs_off.set()
+
+        def allot(self, address: str) -> int:
+            if self.full_for:
+                self.full_for -= 1
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().allot(address)
+
+    async def story() -> None:
+        house = OnFullDisk(tmp_path)
+        await house.keeper.start()
+        async with asyncio.timeout(5):
+            assert await house.keeper.wait_ready()
+        assert house.lives == 1
+        assert house.keeper.restarts == 0
+        house.ended.set_result(Exit(code=77))
+
+        never = OnFullDisk(tmp_path)
+        never.full_for = 10**6
+        starting = asyncio.create_task(never.keeper.start())
+        await asyncio.wait_for(never.backs_off.wait(), 5)
+        assert "no space is left" in (never.keeper.cause or "")
+        await never.keeper.stop()
+        assert await starting is None
+        assert never.lives == 0
 
     asyncio.run(story())

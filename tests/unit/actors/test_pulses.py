@@ -73,3 +73,11 @@ def test_who_has_ended_is_not_watched() -> None:
     pulses.ended("shop/ada")
     assert not pulses.beat("shop/ada", 1)
     assert looks(pulses, 2, 60, "router") == []
+
+
+def test_one_that_is_forgiven_is_neither_suspect_nor_hung_before_it_is_silent_again() -> None:
+    pulses = watching("shop/ada")
+    assert looks(pulses, 2, 14, "router") == [Suspect("shop/ada", 1, 10)]
+    pulses.forgive("shop/ada")
+    assert looks(pulses, 14, 22, "router") == []
+    assert looks(pulses, 22, 44, "router") == [Suspect("shop/ada", 1, 10), Hung("shop/ada", 1, 30)]

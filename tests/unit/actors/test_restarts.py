@@ -163,3 +163,12 @@ def test_an_end_is_told_in_words() -> None:
     assert Exit(signal=15).describe() == "killed by SIGTERM"
     assert Exit(signal=63).describe() == "killed by signal 63"
     assert Exit(code=3, hint="boom").describe() == "exit code 3: boom"
+
+
+def test_want_of_room_on_the_disk_is_nobodys_fault_however_long_it_lasts() -> None:
+    history = History(restarts=(99.0,), start_failures=1)
+    for was_ready in (True, False):
+        verdict = after(PERMANENT, history, Exit(code=74), 100, was_ready)
+        assert isinstance(verdict, Restart)
+        assert verdict.history == history
+        assert 0 < verdict.delay_seconds <= 2

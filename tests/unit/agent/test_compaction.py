@@ -1,8 +1,9 @@
 """Compaction: what a conversation that begins anew tells, and in what it begins anew."""
 
 from agiraph.agent.compaction import Belongings, Section, Shortened, shorten
+from agiraph.agent.records import CallFinished, Said
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import AssistantTurn, ToolTurn, Usage, UserTurn
+from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Usage, UserTurn
 from tests.unit.agent.conversations import anew, are_whole, flushed, heard, worked
 
 TASK = "# Assignment: facts"
@@ -68,6 +69,19 @@ def test_a_last_result_that_is_too_long_is_cut_and_keeps_its_call() -> None:
     assert "90008 bytes, cut here" in result.content
     assert result.content.startswith("begin")
     assert result.content.endswith("end")
+
+
+def test_a_last_result_that_is_too_long_is_told_in_words_where_its_call_has_thoughts() -> None:
+    transcript = begun()
+    call = ToolCall(id="c1", name="bash", arguments={"command": "cat big"})
+    thoughts = {"api": "anthropic", "thinking": [{"type": "thinking", "signature": "s"}]}
+    transcript.apply(Said(tool_calls=(call,), provider_data=thoughts, ts=0))
+    content = "begin" + "x" * 90_000 + "end"
+    transcript.apply(CallFinished(call_id="c1", name="bash", content=content, ts=0))
+    _, told = short(transcript).turns
+    assert isinstance(told, UserTurn)
+    assert 'bash {"command": "cat big"}\n[Result of bash]: begin' in told.content
+    assert told.content.endswith("end")
 
 
 def test_of_too_many_words_of_the_human_the_newest_are_kept() -> None:

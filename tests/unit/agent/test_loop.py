@@ -30,7 +30,7 @@ def test_calls_are_answered_in_order_and_the_model_is_asked_again(tmp_path: Path
             "tool: noted y",
             "assistant: done",
         ]
-        assert stage.tools.ran == ["2.0:x", "2.1:y"]
+        assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
 
     run(scene())
 
@@ -66,7 +66,7 @@ def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
         stage.conversation.append(Said(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
         stage.conversation.append(CallStarted(call_id="a", name="peek", ts=0.0))
         await stage.loop.run()
-        assert stage.tools.ran == ["2.0:x"]
+        assert stage.tools.ran == ["e-2.0:x"]
 
     run(scene())
 
@@ -86,7 +86,7 @@ def test_a_call_that_left_its_outcome_is_not_run_again_after_a_crash(tmp_path: P
         await stage.loop.run()
         assert stage.tools.ran == []
         assert stage.contents()[2:] == ["tool: noted before", "assistant: done"]
-        assert stage.tools.forgotten == ["2.0"], "only once the result is recorded"
+        assert stage.tools.forgotten == ["e-2.0"], "only once the result is recorded"
 
     run(scene())
 
@@ -250,7 +250,7 @@ def test_a_call_starts_in_the_append_that_brings_it_about(tmp_path: Path) -> Non
             ["tool.finished"],
             ["said"],
         ]
-        assert stage.tools.ran == ["2.0:x", "2.1:y"]
+        assert stage.tools.ran == ["e-2.0:x", "e-2.1:y"]
 
     run(scene())
 
@@ -265,7 +265,7 @@ def test_another_models_answer_is_announced_in_the_append_that_brings_it(tmp_pat
         made = appends(stage)
         await stage.loop.run()
         assert made == [["heard", "said", "tool.started"], ["tool.finished"], ["heard", "said"]]
-        assert stage.tools.ran == ["3.0:x"], "the call's key is the place of its answer"
+        assert stage.tools.ran == ["e-3.0:x"], "the call's key is the place of its answer"
         assert "openai/x answers, in place of anthropic/y" in stage.contents()[1]
 
     run(scene())
@@ -302,7 +302,7 @@ def test_a_call_of_an_answer_that_came_in_a_pause_starts_when_it_is_over(tmp_pat
         assert (made, stage.tools.ran) == ([["said"]], [])
         stage.gate.open()
         await running
-        assert stage.tools.ran == ["2.0:x"]
+        assert stage.tools.ran == ["e-2.0:x"]
 
     run(scene())
 

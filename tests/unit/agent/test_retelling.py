@@ -52,13 +52,13 @@ def test_the_last_step_is_told_again_with_the_keys_it_had(tmp_path: Path) -> Non
     conversation = opened(tmp_path)
     conversation.append(heard(), said("x", "y"))
     steps = [one.key for one in conversation.transcript.open_calls]
-    assert steps == ["2.0", "2.1"]
+    assert steps == ["e-2.0", "e-2.1"]
     conversation.append(started("x"), finished("x"), started("y"))
     assert keys(conversation) == [
-        ("model.answered", "2"),
-        ("tool.called", "2.0"),
-        ("tool.result", "2.0"),
-        ("tool.called", "2.1"),
+        ("model.answered", "e-2"),
+        ("tool.called", "e-2.0"),
+        ("tool.result", "e-2.0"),
+        ("tool.called", "e-2.1"),
     ]
 
 
@@ -70,15 +70,15 @@ def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
         Compacted(turns=(), cause="full", tokens_before=9, tokens_after=3, ts=6.0),
     )
     warned, compacted = told_again(conversation.lately(TOLD_AGAIN))
-    assert (warned.type, warned.key, warned.data["count"]) == ("tool.loop", "2", 3)
-    assert (compacted.type, compacted.key) == ("memory.compacted", "3")
+    assert (warned.type, warned.key, warned.data["count"]) == ("tool.loop", "e-2", 3)
+    assert (compacted.type, compacted.key) == ("memory.compacted", "e-3")
 
 
 def test_an_absence_is_no_step_and_moves_no_key(tmp_path: Path) -> None:
     conversation = opened(tmp_path)
     conversation.append(heard(), Noted(what="away", ts=2.0), said("x"))
     conversation.append(Noted(what="away", ts=900.0))
-    assert keys(conversation) == [("model.answered", "2")]
+    assert keys(conversation) == [("model.answered", "e-2")]
     conversation.close()
     assert opened(tmp_path).transcript.position == 2
 
@@ -97,7 +97,7 @@ def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:
         conversation.append(heard("x" * 1000), said())
     told = keys(conversation)
     assert 0 < len(told) <= TOLD_AGAIN
-    assert told[-1] == ("model.answered", "600")
+    assert told[-1] == ("model.answered", "e-600")
 
 
 def test_an_event_that_is_told_again_says_when_it_was(tmp_path: Path) -> None:
@@ -110,4 +110,4 @@ def test_an_event_that_is_told_again_says_when_it_was(tmp_path: Path) -> None:
         return Event(type=type, agent_id=AgentId("a"), ts=99.0, data=cast(Any, data), key=key)
 
     tell_again(runtime, conversation, event_of)
-    assert [(one.type, one.ts, one.key) for one in reported] == [("model.answered", 2.0, "2")]
+    assert [(one.type, one.ts, one.key) for one in reported] == [("model.answered", 2.0, "e-2")]

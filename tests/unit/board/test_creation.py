@@ -6,7 +6,7 @@ from agiraph.board.board import Board
 from agiraph.board.commands import CreateNode, FinishRun, StartRun
 from agiraph.board.decide import decide
 from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.ids import RunId, derived_id
+from agiraph.ids import RunId, short_derived_id
 from tests.unit.board.desk import Desk
 
 
@@ -24,7 +24,7 @@ def test_the_same_cause_creates_one_node() -> None:
     assert desk.do(CreateNode("c1", "Look at it")) == []
     found = desk.board.node_by_cause("c1")
     assert found is not None
-    assert found.id == derived_id("r1", "c1")
+    assert found.id == short_derived_id("r1", "c1")
     assert desk.board.node_by_cause("c2") is None
 
 
@@ -149,7 +149,7 @@ def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     def three_values(*parts: str) -> str:
         return "aaaaaa" if len(parts) == 2 else f"aaaaa{parts[2]}"
 
-    monkeypatch.setattr("agiraph.board.names.derived_id", three_values)
+    monkeypatch.setattr("agiraph.board.names.short_derived_id", three_values)
     desk = Desk()
     desk.node("one")
     desk.node("two")

@@ -5,7 +5,7 @@ import pytest
 from agiraph.board.commands import FinishRun, LoseWorker, RetireWorker, SpawnWorker
 from agiraph.board.names import find_worker
 from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.ids import derived_id
+from agiraph.ids import short_derived_id
 from tests.unit.board.desk import Desk
 
 
@@ -14,7 +14,7 @@ def test_a_worker_is_called_by_name_and_known_by_id() -> None:
     desk.do(SpawnWorker("w1", "Ada Byron", role="analyst", model="x/y"))
     worker = desk.board.worker_by_cause("w1")
     assert worker is not None
-    assert worker.id == f"ada-byron-{derived_id('r1', 'w1')}"
+    assert worker.id == f"ada-byron-{short_derived_id('r1', 'w1')}"
     for named in ("Ada Byron", "ada byron", worker.id):
         assert find_worker(desk.board, named) == worker
 

@@ -9,7 +9,7 @@ from actors.broker.ledger import Ledger
 from actors.broker.services import Services
 from agiraph.clock import Clock, SystemClock
 from agiraph.config import Config, load_config
-from agiraph.providers.base import OnText, Provider
+from agiraph.providers.base import OnAnswer, OnText, Provider, unmetered
 from agiraph.providers.prices import Price
 from agiraph.providers.registry import ModelName, load_presets
 from agiraph.turns import ModelRequest, ModelResponse, Usage
@@ -43,7 +43,9 @@ class StubProvider:
         self.cancelled = asyncio.Event()
         self.is_closed = False
 
-    async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
         """Do the next thing."""
         self.requests.append(request)
         one = self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]

@@ -1,10 +1,14 @@
 """The ledger: what was spent stays on disk and adds up by entity and run."""
 
+import asyncio
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.broker.ledger import Ledger, Spent
+from agiraph.storage.room import waiting
 from agiraph.turns import Usage, UsageBy
 
 
@@ -77,3 +81,45 @@ def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
         assert told("day", run="r1") == [("", "1970-01-01", 1, 10), ("", "1970-01-02", 1, 20)]
         assert ledger.rows("day")[0].seconds == 0.5
         assert told("day", run="r9") == []
+
+
+class FullUntil(sqlite3.Connection):
+    """A database that has no room for a while: its commits roll everything back."""
+
+    full_for = 0
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if sql == "COMMIT" and self.full_for:
+            self.full_for -= 1
+            super().execute("ROLLBACK")
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return super().execute(sql, *values)
+
+
+def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = sqlite3.connect
+    monkeypatch.setattr(
+        "actors.broker.ledger.sqlite3.connect",
+        lambda path, **more: real(path, factory=FullUntil, **more),
+    )
+    monkeypatch.setattr("actors.broker.ledger.LONGEST_PAUSE_SECONDS", 0.001)
+    told: list[bool] = []
+
+    async def story() -> None:
+        with Ledger(tmp_path / "usage.db") as ledger, waiting(told.append):
+            assert isinstance(ledger._db, FullUntil)
+            ledger._db.full_for = 3
+            ledger.note(spent("a/ada"))
+            ledger.note(spent("a/bob"))
+            await ledger.kept()
+            assert ledger.spent_usd("r1") == pytest.approx(0.5)
+
+    asyncio.run(story())
+    with Ledger(tmp_path / "usage.db") as again:
+        assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
+        assert [row.calls for row in again.rows("entity")] == [1, 1]
+    assert told == [True, False]

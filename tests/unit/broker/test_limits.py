@@ -4,7 +4,8 @@ import sqlite3
 from pathlib import Path
 
 from actors.broker.ledger import Ledger, Spent
-from actors.broker.limits import Limits, is_of
+from actors.broker.limits import Limits
+from agiraph.authorization import owns_budget
 from agiraph.clock import SystemClock
 from agiraph.config import BudgetsConfig, load_config
 from agiraph.money import Budget, Shortage, is_outdated
@@ -122,9 +123,11 @@ def test_an_agents_own_budgets_are_known(tmp_path: Path) -> None:
     with Ledger(tmp_path / "usage.db") as ledger:
         limits = ledger.limits(settings(agent_usd=1), StandingClock(0))
         [state] = limits.of(ask())
-    assert is_of(state, "shop-1")
-    assert not is_of(state, "shop-2")
-    assert not is_of(state, None)
+    assert owns_budget("shop-1", state, has_run=lambda run: False)
+    assert not owns_budget("shop-2", state, has_run=lambda run: True)
+    run = state.model_copy(update={"scope": "run", "key": "run-1"})
+    assert owns_budget("shop-1", run, has_run=lambda run: run == "run-1")
+    assert not owns_budget("shop-1", run, has_run=lambda run: run == "run-2")
 
 
 def test_a_budget_set_by_a_person_voids_its_raises_and_leaves_the_other_unit(
@@ -179,3 +182,20 @@ def test_budgets_are_told_of_those_that_are_asked_for(tmp_path: Path) -> None:
             ("shop-1/t-9", 1, False),
             ("shop-1/t-1", 2, True),
         ]
+
+
+def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_path: Path) -> None:
+    def shortage(name: str) -> str:
+        with Ledger(tmp_path / name) as ledger:
+            limits = ledger.limits(settings(run_usd=1.0), SystemClock())
+            [state] = limits.of(ask())
+            return Shortage(budget=state, unit="usd", needs=1).identity
+
+    first = shortage("one.db")
+    assert shortage("one.db") == first, "it is the same after a restart"
+    (tmp_path / "one.db").unlink()
+    again = shortage("one.db")
+    assert again != first, "what was answered about a lost ledger raises nothing in this one"
+    with Ledger(tmp_path / "old.db") as old:
+        spend(old, 0.5, 1.0)
+    assert shortage("old.db") == "run:run-1::usd:0"

@@ -39,7 +39,7 @@ from agiraph.api import (
 )
 from agiraph.event_filter import EventFilter
 from agiraph.event_types import types_meant
-from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId, ids_meant
 from agiraph.models import Event
 from agiraph.turns import Usage, UsageBy, UsageRow
 from cli.main import agiraph
@@ -214,7 +214,7 @@ class FakeClient:
 
     def answer(self, question_id: str, response: str, *, via: str | None = None) -> QuestionView:
         for number, found in enumerate(self.asked):
-            if found.id == question_id:
+            if ids_meant(question_id, [found.id]):
                 if found.status == "answered":
                     raise ApiError(409, "answered before by anna")
                 changes = {"status": "answered", "answer": response}

@@ -90,6 +90,16 @@ def test_a_ready_answer_is_given_by_its_number() -> None:
     assert client.did == [("answer", "q-1", "SQLite")]
 
 
+def test_a_question_is_shown_and_named_by_how_its_id_begins() -> None:
+    long = f"q-3f9c1d0a{'0' * 24}"
+    client = FakeClient(asked=[question(long, options=("PostgreSQL", "SQLite"))])
+    shown = command(client, "questions").stdout
+    assert "q-3f9c1d0a " in shown
+    assert long not in shown
+    command(client, "respond", "q-3f9c", "2")
+    assert client.did == [("answer", "q-3f9c", "SQLite")]
+
+
 def test_a_number_is_itself_where_there_is_nothing_to_choose_from() -> None:
     client = FakeClient(asked=[question()])
     command(client, "respond", "q-1", "2026")

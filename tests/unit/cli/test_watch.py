@@ -2,6 +2,7 @@
 
 import io
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ def watch(client: FakeClient, screen: Screen) -> Ending:
         can_prompt=True,
         answer_command="agiraph respond {question} 'your answer'",
         still_possible=lambda: None,
+        home=Path("."),
     ).until_the_end(time.monotonic(), None)
 
 

@@ -233,11 +233,6 @@ def test_a_message_that_comes_twice_makes_one_trigger(tmp_path: Path) -> None:
     ("body", "sender", "told"),
     [
         (CreateTrigger(agent=ADA, type="hourly", action="x"), "human", "unknown trigger type"),
-        (
-            CreateTrigger(agent=ADA, type="delayed", action="x"),
-            "bob-2/coordinator",
-            "may not touch",
-        ),
         (CreateTrigger(agent=AgentId("x"), type="delayed", action="x"), "human", "no agent 'x'"),
         (CreateTrigger(agent=AgentId("../x"), type="delayed", action="x"), "human", "no agent"),
         (ChangeTrigger(agent=ADA, trigger_id="t-1", act="fire"), "human", "unknown trigger 't-1'"),
@@ -250,6 +245,33 @@ def test_what_cannot_be_done_is_refused_with_a_reason(
         answer = await house.ask(body, sender)
         assert isinstance(answer, RefusedReply)
         assert told in answer.reason
+
+    living(tmp_path, story)
+
+
+def test_a_worker_changes_what_it_has_made_and_nothing_else(tmp_path: Path) -> None:
+    mallory = "ada-1/mallory-7f3c1a"
+
+    def new(by: str) -> CreateTrigger:
+        config = {"interval_seconds": 60}
+        return CreateTrigger(agent=ADA, type="heartbeat", config=config, action="x", created_by=by)
+
+    async def story(house: House) -> None:
+        makers = {
+            "coordinator": COORDINATOR,
+            "bob": "ada-1/bob-1c2d3e",
+            "human": "human",
+            "mallory": mallory,
+        }
+        for by, sender in makers.items():
+            made = await house.ask(new(by), sender)
+            assert isinstance(made, TriggerState)
+            change = ChangeTrigger(agent=ADA, trigger_id=made.trigger["id"], act="cancel")
+            answer = await house.ask(change, mallory)
+            assert isinstance(answer, TriggerState if sender == mallory else RefusedReply)
+        named = await house.ask(new("coordinator"), mallory)
+        assert isinstance(named, TriggerState)
+        assert named.trigger["created_by"] == mallory, "it cannot say that another one made it"
 
     living(tmp_path, story)
 

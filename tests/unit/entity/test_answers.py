@@ -9,9 +9,11 @@ from agiraph.messages import QuestionAnswered
 ID = QuestionId("q-1")
 
 
-def arrived(message: str, done: list[str]) -> Arrived:
+YES = QuestionAnswered(question_id=ID, answer="yes", by="human")
+
+
+def arrived(message: str, done: list[str], answered: QuestionAnswered = YES) -> Arrived:
     """Return an answer that notes in `done` when it is said to be recorded."""
-    answered = QuestionAnswered(question_id=ID, answer="yes", by="human")
     return Arrived(answered, message, lambda: done.append(message))
 
 
@@ -22,7 +24,7 @@ def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
         first = await answers.take(ID)
         waiting = asyncio.create_task(answers.take(ID))
         await asyncio.sleep(0)
-        assert answers.is_awaited(ID)
+        assert answers.is_awaited(YES)
         answers.put(arrived("late", []))
         return [first.message, (await waiting).message]
 
@@ -50,7 +52,7 @@ def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
         waiting.cancel()
         await asyncio.wait({waiting})
         assert answers.was_left(ID)
-        assert not answers.is_awaited(ID)
+        assert not answers.is_awaited(YES)
         again = asyncio.create_task(answers.take(ID))
         await asyncio.sleep(0)
         assert not answers.was_left(ID)

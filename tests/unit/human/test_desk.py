@@ -8,7 +8,9 @@ import pytest
 from actors.human.desk import attend, handle
 from actors.human.gateway import Gateway, open_gateway
 from agiraph.ids import AgentId, QuestionId
-from agiraph.messages import AskQuestion, ChildFailed, Ok, Text
+from agiraph.messages import AskQuestion, ChildFailed, Ok, RaiseBudget, Text
+from agiraph.models import BUDGET, Deed
+from tests.fakes.accounts import begin_run
 from tests.fakes.line import FakeLine, arrived
 from transport.endpoint import Received
 from transport.errors import LinkDown
@@ -86,3 +88,30 @@ def test_what_nobody_here_takes_is_told_to_the_log_and_put_away(line: FakeLine) 
     asyncio.run(handle(gateway, arrived(Ok(), "a-1/ada-1")))
     assert "control.ok" in line.log.lines[0]
     gateway.close()
+
+
+def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
+    line: FakeLine,
+) -> None:
+    begin_run(line.home.path, "run-1", "a-1")
+    begin_run(line.home.path, "run-2", "b-2")
+    line.answers[RaiseBudget] = lambda body: Ok()
+
+    def wanted(id: str, run: str) -> AskQuestion:
+        about = Deed(tool=BUDGET, subject="usd", shortage=f"run:{run}::usd:0")
+        return ASK.model_copy(update={"question_id": id, "kind": BUDGET, "about": about})
+
+    async def scene(gateway: Gateway) -> None:
+        for id, run in (("q-own", "run-1"), ("q-others", "run-2"), ("q-none", "../run-1")):
+            await handle(gateway, arrived(wanted(id, run), "a-1/ada-1"))
+        assert [question.id for question in gateway.questions.all()] == ["q-own"]
+        gateway.questions.answer("q-own", "raise by $5.00", "human", 2000.0)
+        delivering = asyncio.create_task(gateway.postman.run())
+        gateway.postman.ring()
+        await line.until(lambda: bool(line.sent_to("a-1/ada-1")))
+        delivering.cancel()
+
+    asyncio.run(scene(opened(line)))
+    [(to, order)] = [(to, body) for to, body in line.asked if isinstance(body, RaiseBudget)]
+    assert (to, order.usd, order.cause) == ("broker", 5.0, "q-own")
+    assert (order.budget.scope, order.budget.key) == ("run", "run-1")

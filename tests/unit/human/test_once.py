@@ -1,6 +1,7 @@
 """Calls with an Idempotency-Key: carried out once, answered the same, through deaths."""
 
 import asyncio
+import errno
 from pathlib import Path
 
 import pytest
@@ -159,4 +160,46 @@ def test_a_call_that_died_is_made_again_with_the_same_cause(tmp_path: Path) -> N
 def test_a_key_that_is_none_is_refused(keys: Repeats, key: str) -> None:
     once = Once(Endpoint(), keys, SystemClock())
     assert asyncio.run(call(once, key=key))[0] == 422
+    keys.close()
+
+
+def test_what_a_full_disk_cut_off_is_carried_out_again_under_its_cause(keys: Repeats) -> None:
+    endpoint = Endpoint(status=507)
+    once = Once(endpoint, keys, SystemClock())
+
+    async def scenario() -> None:
+        calling = asyncio.create_task(call(once))
+        await endpoint.called.wait()
+        endpoint.status = 201
+        status, _, _ = await calling
+        assert status == 201
+
+    asyncio.run(scenario())
+    assert len(endpoint.causes) == 2
+    first, again = endpoint.causes
+    assert first is not None
+    assert again is not None
+    assert first.id == again.id
+    keys.close()
+
+
+def test_without_room_for_its_key_a_call_is_refused_and_not_begun(
+    keys: Repeats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = Endpoint()
+    once = Once(endpoint, keys, SystemClock())
+
+    def full(fd: int, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def scenario() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("agiraph.storage.journal.write_all", full)
+            status, body, _ = await call(once)
+        assert status == 507
+        assert b"disk is full" in body
+        assert endpoint.causes == []
+        assert (await call(once))[0] == 201
+
+    asyncio.run(scenario())
     keys.close()

@@ -9,6 +9,7 @@ from agiraph.api import ApiError
 from agiraph.errors import Corrupt
 from agiraph.ids import AgentId, QuestionId
 from agiraph.messages import AskQuestion
+from agiraph.models import Deed
 
 
 def body(id: str = "q1", agent: str = "shop-1") -> AskQuestion:
@@ -97,3 +98,58 @@ def test_a_record_that_cannot_have_been_written_is_told_with_its_place(path: Pat
     path.write_text('{"type":"answered","id":"q9","answer":"x","by":"h","at":1}\n')
     with pytest.raises(Corrupt, match="record 1"):
         Questions(path)
+
+
+def approval(command: str, digest: str = "") -> AskQuestion:
+    about = Deed(tool="bash", subject=command, digest=digest)
+    return body().model_copy(update={"kind": "approval", "about": about, "question": "May I?"})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (approval("ls -l"), approval("rm -rf /")),
+        (approval("ls -l", "d1"), approval("ls -l", "d2")),
+        (body(), approval("ls -l")),
+        (body(), body().model_copy(update={"question": "Which other?"})),
+    ],
+)
+def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
+    path: Path, first: AskQuestion, second: AskQuestion
+) -> None:
+    book = Questions(path)
+    book.ask(first, "shop-1/ada-1", "01", 1.0)
+    book.answer("q1", "allow once", "human", 2.0)
+    book = reopened(book, path)
+    other = book.ask(second, "shop-1/ada-1", "02", 3.0)
+    assert other is not None
+    assert (other.id, other.status) == ("q1-2", "open")
+    assert book.undelivered()[0].undelivered == ("01",)
+    book.close()
+
+
+def test_a_deed_from_before_there_were_digests_is_known_again(path: Path) -> None:
+    book = Questions(path)
+    book.ask(approval("ls -l"), "shop-1/ada-1", "01", 1.0)
+    assert book.ask(approval("ls -l", "d1"), "shop-1/ada-1", "02", 2.0) is None
+    book.close()
+
+
+def test_a_question_is_named_by_how_its_id_begins(path: Path) -> None:
+    book = Questions(path)
+    long, other = "q-3f9c1d0a" + "0" * 24, "q-3f9c1d0b" + "0" * 24
+    for number, id in enumerate((long, other, "q-3f9c1d")):
+        asker = body(id).model_copy(update={"question": f"Number {number}?"})
+        book.ask(asker, "shop-1/ada-1", f"0{number}", 1.0)
+    assert book.meant(long) == book.meant("q-3f9c1d0a") == long
+    assert book.meant("q-3f9c1d") == "q-3f9c1d", "an id of older versions is itself"
+    with pytest.raises(ApiError, match="several questions") as refused:
+        book.meant("q-3f9c1d0")
+    assert refused.value.status == 409
+    assert long in str(refused.value)
+    assert other in str(refused.value)
+    for unknown in ("q-3f9", "a-3f9c1d0a", "q-"):
+        with pytest.raises(ApiError, match="q-3f9c1d0a, q-3f9c1d0b") as refused:
+            book.meant(unknown)
+        assert refused.value.status == 404
+    book.close()

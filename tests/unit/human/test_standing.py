@@ -76,3 +76,17 @@ def test_an_approval_that_was_taken_back_is_asked_again(path: Path) -> None:
     with pytest.raises(ApiError, match="unknown approval 'a2'"):
         revoke(book, "a2", 5.0)
     book.close()
+
+
+def test_an_approval_is_taken_back_by_how_its_id_begins(path: Path) -> None:
+    book = Questions(path)
+    ids = [f"a-3f9c1d0{digit}{'0' * 24}" for digit in "ab"]
+    for id in ids:
+        asked(book, id, subject=id)
+        book.answer(id, "allow always", "Eve", 2.0, "cli")
+    with pytest.raises(ApiError, match="several approvals") as refused:
+        revoke(book, "a-3f9c1d0", 3.0)
+    assert refused.value.status == 409
+    assert revoke(book, "a-3f9c1d0b", 3.0).id == ids[1]
+    assert [case.question.id for case in standing(book)] == ids[:1]
+    book.close()

@@ -103,3 +103,38 @@ def test_a_stream_without_its_end_is_no_answer() -> None:
 
 def test_unknown_events_are_passed_over() -> None:
     assert Answer().feed({"type": "something_new", "data": 1}) == ""
+
+
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+
+
+def test_with_a_budget_for_thinking_a_call_without_its_own_is_told_in_words() -> None:
+    model = "anthropic/fake"
+    first, result = round_of(1)
+    assert isinstance(first, AssistantTurn)
+    thought = {"api": "anthropic", "model": model, "thinking": [THOUGHT]}
+    own = first.model_copy(update={"provider_data": thought})
+    foreign = (UserTurn(content="Begin."), first, result, own, result, *round_of(2))
+    body = anthropic_body(ask(*foreign), "fake", extra=BUDGET)
+    told, answer, *_ = body["messages"]
+    assert [block["type"] for block in told["content"]] == ["text"] * 3
+    assert 'bash {"command": "ls"}' in told["content"][1]["text"]
+    assert told["content"][2]["text"] == "[Result of bash]: a b"
+    assert [block["type"] for block in answer["content"]] == ["thinking", "text", "tool_use"]
+    kinds = [[b["type"] for b in m["content"]] for m in body["messages"][2:]]
+    assert kinds == [["tool_result"], ["text", "tool_use"], ["tool_result"]], "one chain of calls"
+    wire_anthropic.read(body, {}, 0)
+    as_it_likes = anthropic_body(ask(*foreign), "fake")["messages"]
+    assert as_it_likes[1]["content"][-1]["type"] == "tool_use"
+
+
+def test_the_fake_refuses_what_lost_its_thinking_or_had_it_changed() -> None:
+    body = anthropic_body(ask(UserTurn(content="Begin."), *round_of(1)), "fake")
+    with pytest.raises(wire_anthropic.BadBody, match="Expected `thinking`"):
+        wire_anthropic.read(body | BUDGET, {}, 0)
+    body["messages"][1]["content"].insert(0, THOUGHT)
+    wire_anthropic.read(body | BUDGET, {}, 0)
+    body["messages"][1]["content"][0] = THOUGHT | {"signature": "other"}
+    with pytest.raises(wire_anthropic.BadBody, match="Invalid `signature`"):
+        wire_anthropic.read(body, {}, 0)

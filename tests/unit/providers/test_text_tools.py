@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.providers.base import OnText
+from agiraph.providers.base import OnAnswer, OnText, unmetered
 from agiraph.providers.registry import load_presets, parse_model
 from agiraph.providers.text_tools import Curtain, TextTools, as_text, from_text
 from agiraph.turns import (
@@ -107,7 +107,9 @@ def test_what_we_write_we_can_read(arguments: dict[str, str | int]) -> None:
 
 def test_a_provider_is_asked_without_tools_and_answers_with_calls() -> None:
     class Parrot:
-        async def generate(self, request: ModelRequest, on_text: OnText) -> ModelResponse:
+        async def generate(
+            self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+        ) -> ModelResponse:
             assert request.tools == ()
             text = 'Ok. <tool_call>{"name": "wait"}</tool_call>'
             on_text(text)

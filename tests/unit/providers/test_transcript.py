@@ -35,7 +35,10 @@ def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
             ToolCall(id=f"{draw(texts)}:{number}.{n}", name=draw(texts), arguments={"a": n})
             for n in range(draw(st.integers(0, 3)))
         )
-        thought = {"api": "anthropic", "thinking": [{"type": "thinking", "thinking": "hm"}]}
+        thought = {
+            "api": "anthropic",
+            "thinking": [{"type": "thinking", "thinking": "hm", "signature": "sig"}],
+        }
         turns.append(
             AssistantTurn(
                 text=draw(st.none() | texts),

@@ -1,6 +1,9 @@
 """A backlog drops the oldest expendable frame, and nothing else."""
 
-from transport.backlog import Backlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transport.backlog import MOST_KEPT_BYTES, MOST_KEPT_FRAMES, Backlog
 
 
 def drain(backlog: Backlog) -> list[bytes]:
@@ -38,3 +41,44 @@ def test_bytes_are_bounded_too_and_what_matters_is_kept_beyond() -> None:
     backlog.push(b"dddd", True)
     backlog.clear()
     assert not backlog
+
+
+FRAMES = st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.booleans()), max_size=60)
+
+
+@given(FRAMES, st.integers(1, 8), st.integers(1, 12))
+def test_what_is_left_is_in_order_and_the_youngest(
+    frames: list[tuple[int, bool, bool]], most: int, most_bytes: int
+) -> None:
+    """A plain list that is searched for the oldest expendable frame does the same."""
+    backlog, plain = Backlog(most, most_bytes), list[tuple[bytes, bool]]()
+    for number, (size, is_expendable, is_read) in enumerate(frames):
+        blob = bytes([number]) * size
+        backlog.push(blob, is_expendable)
+        plain.append((blob, is_expendable))
+        while len(plain) > most or sum(len(one) for one, _ in plain) > most_bytes:
+            oldest = next((at for at, one in enumerate(plain) if one[1]), None)
+            if oldest is None:
+                break
+            del plain[oldest]
+        if is_read and plain:
+            assert tuple(backlog.pop()) == plain.pop(0)
+        assert len(backlog) == len(plain)
+    assert drain(backlog) == [blob for blob, _ in plain]
+
+
+def test_more_than_a_reader_can_have_before_it_is_hopeless() -> None:
+    backlog = Backlog()
+    for _ in range(MOST_KEPT_FRAMES):
+        backlog.push(b"x", False)
+        backlog.push(b"x", True)
+    assert not backlog.is_hopeless
+    backlog.push(b"x", False)
+    assert backlog.is_hopeless
+    backlog.clear()
+    assert not backlog.is_hopeless
+    large = bytes(MOST_KEPT_BYTES // 2 + 1)
+    backlog.push(large, False)
+    assert not backlog.is_hopeless
+    backlog.push(large, False)
+    assert backlog.is_hopeless

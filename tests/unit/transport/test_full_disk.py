@@ -55,7 +55,7 @@ def test_a_batch_that_cannot_be_written_is_refused_and_not_delivered() -> None:
     bodies = {header.type: body for _, header, body in frames}
     assert bodies[protocol.ACK]["ids"] == [known], "what stands already stays accepted"
     assert bodies[protocol.NACK]["id"] == lost
-    assert bodies[protocol.NACK]["reason"] == "mailbox_full"
+    assert bodies[protocol.NACK]["reason"] == "not_stored"
     disk.is_full = False
     hall.say("ada", "bob", flags=DURABLE, id=lost)
     assert ("bob#1", "text") in kinds(hall.settle()), "the same message may be sent again"

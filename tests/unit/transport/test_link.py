@@ -8,6 +8,7 @@ from transport.link import (
     GREET_AGAIN,
     HEARTBEAT_EVERY,
     SILENCE,
+    STORE_AGAIN,
     Accepted,
     Arrived,
     Ended,
@@ -52,9 +53,9 @@ def sent(link: Link) -> list[str]:
     return found
 
 
-def welcomed(epoch: bytes = b"one") -> Link:
+def welcomed(epoch: bytes = b"one", *, raises_when_full: bool = False) -> Link:
     """Return a link that is up."""
-    link = Link("ada", 1, bytes(32), 1)
+    link = Link("ada", 1, bytes(32), 1, raises_when_full=raises_when_full)
     link.connected(0.0)
     assert sent(link) == [protocol.HELLO]
     assert hear(link, protocol.WELCOME, {"epoch": epoch}) == [Welcomed(epoch, lost=False)]
@@ -223,3 +224,32 @@ def test_noise_is_counted() -> None:
     for blob in (b"", b"noise", link_frame(protocol.ACK, {}), link_frame(protocol.DOWN, {"x": 1})):
         assert list(link.arrived(blob, 0.0)) == []
     assert link.malformed == 4
+
+
+def test_what_the_router_could_not_store_is_sent_again_with_all_behind_it() -> None:
+    link = welcomed()
+    submit(link, 1)
+    submit(link, 2)
+    assert sent(link) == ["1", "2"]
+    nack = {"id": ident(1), "reason": "not_stored", "detail": "full"}
+    assert hear(link, protocol.NACK, nack, now=1.0) == []
+    submit(link, 3, now=1.0)
+    assert sent(link) == [], "it would overtake the first"
+    link.tick(1.1, 0.0)
+    assert sent(link) == []
+    link.tick(1.0 + STORE_AGAIN, 0.0)
+    assert sent(link) == ["1", "2", "3"]
+    ack = {"ids": [ident(1), ident(2), ident(3)], "stage": protocol.ACCEPTED}
+    assert hear(link, protocol.ACK, ack, now=2.0) == [Accepted(ident(n)) for n in (1, 2, 3)]
+    submit(link, 4, now=2.0)
+    assert sent(link) == ["4"]
+
+
+def test_who_does_not_wait_for_room_is_refused() -> None:
+    link = welcomed(raises_when_full=True)
+    submit(link, 1)
+    nack = {"id": ident(1), "reason": "not_stored", "detail": "full"}
+    assert hear(link, protocol.NACK, nack) == [
+        Refused(ident(1), "not_stored", "full", protocol.ROUTER)
+    ]
+    assert not link.unaccepted

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,8 @@ import zmq
 from actors.launch import Launch
 from actors.router import BAD_CONFIG, main
 from transport import protocol, tickets
-from transport.envelope import read_header
+from transport.backlog import MOST_KEPT_FRAMES
+from transport.envelope import body_of, read_header, read_map
 from transport.errors import BindRefused
 from transport.mailboxes import MemoryMailboxes
 from transport.protocol import link_frame
@@ -23,15 +24,15 @@ from transport.router import Router
 KEY = b"k" * 32
 
 
-def make_router(url: str) -> Router:
+def make_router(url: str, log: Callable[[str], None] = print) -> Router:
     """Return a router that is not bound."""
-    return Router(url, KEY, MemoryMailboxes())
+    return Router(url, KEY, MemoryMailboxes(), log=log)
 
 
 @contextmanager
-def running(url: str) -> Iterator[Router]:
+def running(url: str, log: Callable[[str], None] = print) -> Iterator[Router]:
     """Run a router in a thread."""
-    router = make_router(url)
+    router = make_router(url, log)
     router.bind()
     thread = threading.Thread(target=router.run)
     thread.start()
@@ -133,6 +134,31 @@ def test_a_peer_that_does_not_read_loses_passing_messages_and_blocks_nobody(
         assert read_header(ada.recv()).type == protocol.ALIVE
         assert any(backlog.dropped for backlog in router._backlogs.values())
         assert read_header(bob.recv()).type == "test.flood"
+
+
+def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_path: Path) -> None:
+    url, said = f"ipc://{tmp_path}/run/bus", list[str]()
+    refused = link_frame("no.such", {}, to=protocol.ROUTER, sender="ada", incarnation=1)
+    with running(url, said.append) as router, peer(url) as ada, peer(url) as bob:
+        for socket, address in ((ada, "ada"), (bob, "bob")):
+            socket.send(hello(address))
+            assert read_header(socket.recv()).type == protocol.WELCOME
+        for _ in range(MOST_KEPT_FRAMES + 20_000):
+            ada.send(refused)
+        down = bob.recv()
+        assert read_header(down).type == protocol.DOWN
+        assert read_map(body_of(down))["address"] == "ada"
+        beat = link_frame(protocol.HEARTBEAT, {"lag": 0.0}, sender="bob", incarnation=1)
+        bob.send(beat)
+        assert read_header(bob.recv()).type == protocol.ALIVE
+        while read_header(ada.recv()).type != protocol.WHO:
+            pass  # what it was refused before it was cut off
+        ada.send(hello("ada"))
+        while read_header(ada.recv()).type != protocol.WELCOME:
+            pass
+        assert router.switch.present == {"ada": 1, "bob": 1}
+    [line] = said
+    assert line.startswith("ada#1 does not read: it is cut off")
 
 
 def test_the_process_refuses_to_route_without_a_key(

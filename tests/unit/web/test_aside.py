@@ -3,12 +3,20 @@
 import asyncio
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
+import psutil
 import pytest
 
-from actors.web.aside import Aside
+from actors.web.aside import Aside, own_code
+from agiraph.config import load_config
 from agiraph.errors import Refused
+from agiraph.sandbox.probe import probe
+from agiraph.sandbox.wall import Wall
 
 PAGE = {
     "do": "page",
@@ -18,9 +26,28 @@ PAGE = {
 }
 
 
-def play(scene: Callable[[Aside], Awaitable[None]], **environ: str) -> None:
+FOUND = probe()
+BEHIND = pytest.mark.skipif(not FOUND.works, reason=f"no sandbox here: {FOUND.why}")
+LOOK = """
+import os, socket, sys
+secret, port, home = sys.argv[1:]
+def seen(what):
+    try:
+        what()
+    except OSError:
+        return False
+    return True
+print(seen(lambda: open(secret)), seen(lambda: os.listdir(home)),
+      seen(lambda: socket.create_connection(("127.0.0.1", int(port)), 5)),
+      len([name for name in os.listdir("/proc") if name.isdigit()]) < 4)
+"""
+
+
+def play(
+    scene: Callable[[Aside], Awaitable[None]], wall: Wall | None = None, **environ: str
+) -> None:
     async def go() -> None:
-        aside = Aside({"PATH": os.environ["PATH"], **environ}, memory_mb=1024)
+        aside = Aside({"PATH": os.environ["PATH"], **environ}, wall, memory_mb=1024)
         try:
             async with asyncio.timeout(60):
                 await scene(aside)
@@ -40,6 +67,43 @@ def test_a_page_is_read_in_a_process_that_sees_no_key() -> None:
             assert b"secret" not in file.read()
 
     play(scene, BRAVE_API_KEY="secret")
+
+
+@BEHIND
+def test_behind_the_sandbox_pages_are_read_without_a_network(tmp_path: Path) -> None:
+    async def scene(aside: Aside) -> None:
+        assert (await aside.ask(PAGE, 30))["title"] == "T"
+        assert aside.pid is not None
+        reader = psutil.Process(aside.pid).children(recursive=True)[-1]
+        for name in ("net", "pid", "mnt"):
+            assert os.readlink(f"/proc/{reader.pid}/ns/{name}") != os.readlink(
+                f"/proc/self/ns/{name}"
+            )
+        await aside.close()
+        psutil.wait_procs([reader], timeout=30)
+        assert not reader.is_running()
+        assert (await aside.ask(PAGE, 30))["markdown"] == "some words"
+
+    play(scene, Wall(load_config().sandbox, FOUND))
+
+
+@BEHIND
+def test_a_reader_that_was_taken_over_sees_no_file_and_reaches_nobody(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("a key")
+    wall = Wall(load_config().sandbox, FOUND)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        words = [str(secret), str(server.getsockname()[1]), str(tmp_path)]
+        argv = [sys.executable, "-c", LOOK, *words]
+        done = [
+            subprocess.run(one, capture_output=True, text=True, timeout=60, check=True).stdout
+            for one in (
+                argv,
+                wall.around_helper(argv, readable=own_code(), home=tmp_path, has_network=False),
+            )
+        ]
+    assert done[0].split()[:3] == ["True"] * 3
+    assert done[1].split() == ["False"] * 3 + ["True"]
 
 
 def test_questions_wait_for_each_other_and_one_process_answers_them() -> None:

@@ -1,0 +1,257 @@
+"""What a service bills is in the ledger and in the budgets: of every attempt, however it ended.
+
+The broker's own way of a call, against a service that speaks the wire formats to the real SDKs.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.broker.calls import Calls, Retry
+from actors.broker.ledger import Ledger
+from actors.broker.services import Services
+from agiraph.clock import SystemClock
+from agiraph.providers.base import Answering, OnAnswer, OnText, Provider, ProviderError, unmetered
+from agiraph.providers.prices import Price, guess_input_tokens
+from agiraph.providers.registry import ModelName, load_presets
+from agiraph.turns import ModelRequest, ModelResponse, Usage
+from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut, say
+from tests.unit.broker.stubs import quick_config
+from tests.unit.providers.requests import ask
+
+APIS = ("anthropic", "openai", "openai-responses", "google")
+THOUGHT = "Let me think about it. " * 100
+COMMAND = "echo " + "x" * 3000
+COUNTED = Usage(input_tokens=4321, output_tokens=9)
+LONGEST = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+WITHIN = 20.0
+
+EVENTS = {
+    ("anthropic", "thinking"): 4,
+    ("anthropic", "calls"): 5,
+    ("openai", "thinking"): 2,
+    ("openai", "calls"): 3,
+    ("openai-responses", "thinking"): 5,
+    ("openai-responses", "calls"): 4,
+    ("google", "thinking"): 1,
+    ("google", "calls"): 1,
+}
+"""After how many events of the stream some thinking, or some of a call, has come."""
+
+
+class Watched:
+    """A provider of whose answer a test can see how far it has come."""
+
+    def __init__(self, inner: Provider) -> None:
+        self.inner = inner
+        self.answer: Answering | None = None
+
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
+        def hear(answer: Answering) -> None:
+            self.answer = answer
+            on_answer(answer)
+
+        return await self.inner.generate(request, on_text, hear)
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+class WatchedServices(Services):
+    """Services whose providers are watched."""
+
+    watched: Watched | None = None
+
+    async def provider(self, name: ModelName) -> Provider:
+        self.watched = Watched(await super().provider(name))
+        return self.watched
+
+    async def until_streamed(self) -> None:
+        """Wait until something of the answer has come in that is no text."""
+        ends_at = time.monotonic() + WITHIN
+        while not (
+            self.watched and self.watched.answer and self.watched.answer.so_far().characters
+        ):
+            assert time.monotonic() < ends_at
+            await asyncio.sleep(0.005)
+
+
+class House:
+    """The broker's way of a call, its ledger and the service that it asks."""
+
+    def __init__(self, folder: Path, server: FakeModelServer, **broker: float) -> None:
+        config = quick_config(**broker)
+        self.ledger = Ledger(folder / "usage.db")
+        self.file = folder / "usage.db"
+        self.server = server
+        self.services = WatchedServices(config, load_presets(), server.env())
+        prices = {f"{api}/fake": Price(input=1, output=10) for api in APIS}
+        self.calls = Calls(config, self.services, prices, self.ledger, SystemClock())
+        self.retries: list[Retry] = []
+
+    async def answer(self, request: ModelRequest) -> ModelResponse:
+        return await self.calls.answer(request, lambda text: None, self.retries.append)
+
+    def failure(self, request: ModelRequest) -> ProviderError:
+        async def main() -> ProviderError:
+            try:
+                with pytest.raises(ProviderError) as caught:
+                    await self.answer(request)
+                return caught.value
+            finally:
+                await self.services.close()
+
+        return asyncio.run(main())
+
+    def interrupted(self, request: ModelRequest) -> None:
+        """Make a call and drop it once something has come in."""
+
+        async def main() -> None:
+            task = asyncio.create_task(self.answer(request))
+            await self.services.until_streamed()
+            task.cancel()
+            await asyncio.wait([task])
+            await self.services.close()
+
+        asyncio.run(main())
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return outcome, tokens in, tokens out, dollars and whether it is an estimate."""
+        with sqlite3.connect(self.file) as db:
+            columns = "outcome, input_tokens, output_tokens, cost_usd, is_estimate"
+            return db.execute(f"SELECT {columns} FROM calls ORDER BY id").fetchall()
+
+
+@pytest.fixture(params=APIS)
+def api(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeModelServer]:
+    with FakeModelServer(lambda seen: say("fine")) as running:
+        yield running
+
+
+def reply_with(what: str) -> Reply:
+    return Reply(thinking=THOUGHT) if what == "thinking" else call("bash", command=COMMAND)
+
+
+def size_of(what: str) -> int:
+    """Return how many characters have come by then, at least, whatever the format."""
+    return len(THOUGHT) if what == "thinking" else len(COMMAND) // 2
+
+
+def check_estimate(house: House, api: str, what: str, outcome: str) -> None:
+    [(ended, tokens_in, tokens_out, cost, is_estimate)] = house.rows()
+    assert ended == outcome
+    if api == "anthropic":
+        assert tokens_in == COUNTED.input_tokens, "it was counted as the stream began"
+    else:
+        assert tokens_in == guess_input_tokens(ask(model=f"{api}/fake"))
+    assert tokens_out >= size_of(what) // 4
+    assert cost == pytest.approx((tokens_in + 10 * tokens_out) / 1e6)
+    assert is_estimate
+    assert house.ledger.by_entity()["shop-1/ada"].is_estimate
+
+
+@pytest.mark.parametrize("what", ["thinking", "calls"])
+def test_a_connection_that_drops_before_the_first_text_is_paid_for(
+    tmp_path: Path, server: FakeModelServer, api: str, what: str
+) -> None:
+    reply = replace(reply_with(what), usage=COUNTED)
+    server.brain = lambda seen: cut(reply, EVENTS[api, what])
+    house = House(tmp_path, server, attempts=1)
+    with house.ledger:
+        house.failure(ask(model=f"{api}/fake"))
+        check_estimate(house, api, what, "failed")
+
+
+@pytest.mark.parametrize("what", ["thinking", "calls"])
+def test_a_call_that_is_interrupted_before_its_first_text_is_paid_for(
+    tmp_path: Path, server: FakeModelServer, api: str, what: str
+) -> None:
+    reply = replace(reply_with(what), usage=COUNTED, stall_after=EVENTS[api, what])
+    house = House(tmp_path, server)
+    with house.ledger:
+        held = replace(reply, text_gate=(gate := threading.Event()))
+        server.brain = lambda seen: held
+        house.interrupted(ask(model=f"{api}/fake"))
+        gate.set()
+        check_estimate(house, api, what, "cancelled")
+
+
+def test_a_call_that_takes_too_long_is_paid_for(
+    tmp_path: Path, server: FakeModelServer, api: str
+) -> None:
+    reply = replace(reply_with("thinking"), usage=COUNTED, stall_after=EVENTS[api, "thinking"])
+    house = House(tmp_path, server, attempts=1, timeout_seconds=2.0)
+    with house.ledger:
+        held = replace(reply, text_gate=(gate := threading.Event()))
+        server.brain = lambda seen: held
+        assert house.failure(ask(model=f"{api}/fake")).kind == "timed_out"
+        gate.set()
+        check_estimate(house, api, "thinking", "failed")
+
+
+def test_a_service_that_counts_nothing_is_estimated(
+    tmp_path: Path, server: FakeModelServer
+) -> None:
+    server.brain = lambda seen: Reply(text="word " * 300, is_counted=False)
+    house = House(tmp_path, server)
+
+    async def main() -> Usage:
+        response = await house.answer(ask(model="openai/fake"))
+        await house.services.close()
+        return response.usage
+
+    with house.ledger:
+        usage = asyncio.run(main())
+        assert usage.is_estimate
+        assert usage.output_tokens >= 1500 // 4
+        assert house.ledger.by_entity() == {"shop-1/ada": usage}
+
+
+def test_what_a_service_refused_costs_nothing(
+    tmp_path: Path, server: FakeModelServer, api: str
+) -> None:
+    server.brain = lambda seen: Reply(status=500)
+    house = House(tmp_path, server, attempts=2)
+    with house.ledger:
+        house.failure(ask(model=f"{api}/fake"))
+        assert house.rows() == []
+
+
+def test_each_attempt_is_reserved_and_charged(
+    tmp_path: Path, server: FakeModelServer, api: str
+) -> None:
+    """A service that breaks off again and again, right after it has answered all it may."""
+    asked: list[int] = []
+
+    def breaks_off(seen: SeenRequest) -> Reply:
+        settings = {**seen.body, **seen.body.get("generationConfig", {})}
+        longest = next(settings[key] for key in (*LONGEST, "maxOutputTokens") if key in settings)
+        asked.append(longest)
+        return cut(Reply(thinking="abc" * longest), EVENTS[api, "thinking"])
+
+    server.brain = breaks_off
+    house = House(tmp_path, server, attempts=6)
+    with house.ledger:
+        error = house.failure(ask(model=f"{api}/fake", budget_usd=0.2, max_tokens=15_000))
+        spent = house.ledger.spent_usd("run-1")
+        rows = house.rows()
+    assert error.kind == "out_of_budget"
+    assert error.shortage is not None
+    assert len(asked) == len(rows) == 2, "the second had what the first had left"
+    assert asked[1] < asked[0] == 15_000
+    assert 0.19 < spent <= 0.2 + 1e-3
+    assert [retry.kind for retry in house.retries] == ["unreachable"] * 2

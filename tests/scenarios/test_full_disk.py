@@ -1,0 +1,173 @@
+"""A disk that fills up while a team works: what is new is refused, the rest waits, nothing is lost.
+
+The home lies on a file system of 24 MB. No process ends, and when there is room again everything
+goes on by itself.
+"""
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from agiraph.storage.room import WAITS
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call
+from tests.fakes.small_disk import SmallDisk, small_disk
+from tests.integration.house import until
+from tests.scenarios.house import JsonObject, processes_of
+from tests.scenarios.place import Place, one_worker, placed
+
+LINES = 8
+SETTINGS = """\
+run:
+  park_after_seconds: 0
+supervisor:
+  beat_seconds: 0.2
+  suspect_seconds: 2
+  hung_seconds: 4
+"""
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
+    with small_disk(tmp_path_factory.mktemp("small")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def full_place(disk: SmallDisk) -> Iterator[Place]:
+    home = disk.path / "home"
+    home.mkdir()
+    (home / "agiraph.yaml").write_text(SETTINGS)
+    with placed(home) as made:
+        yield made
+
+
+def scribe(disk: SmallDisk) -> list[Reply | Brain]:
+    """Return the steps of a worker that writes a line a step; in the third, the disk fills up."""
+
+    def third(seen: SeenRequest) -> Reply:
+        disk.fill()
+        return append(3)
+
+    def append(number: int) -> Reply:
+        # What a command of the model's own cannot write is for the model to see to.
+        return call("bash", command=f"until echo {number} >> lines.txt; do sleep 0.1; done")
+
+    steps: list[Reply | Brain] = [append(number) for number in range(1, LINES + 1)]
+    steps[2] = third
+    return [*steps, call("publish", summary="all lines stand")]
+
+
+def who_waits(place: Place) -> list[str]:
+    rows: list[JsonObject] = place.json("ps")
+    return [row["address"] for row in rows if row["doing"] == WAITS]
+
+
+def test_a_disk_that_fills_up_stops_nobody_for_good(full_place: Place, disk: SmallDisk) -> None:
+    place = full_place
+    hire, assign, wait, finish = one_worker("ada")
+    # What the human says ends a wait too, so there are two.
+    place.plays(coordinator=[hire, assign, wait, wait, finish], ada=scribe(disk))
+    before: list[JsonObject] = []
+
+    def meanwhile() -> None:
+        until(lambda: who_waits(place), "somebody waits for room")
+        before.extend(place.json("ps"))
+        refused = place.command("send", "slow", "never")
+        assert refused.returncode == 1, refused.stderr
+        assert "is full" in refused.stderr
+        assert "Traceback" not in refused.stderr
+        told = place.command("ps")
+        assert told.returncode == 0
+        assert "is full" in told.stderr
+        checked = place.command("doctor")
+        assert "is full" in checked.stdout
+        disk.free()
+        until(lambda: not who_waits(place), "everybody goes on")
+        sent = place.command("send", "slow", "there is room")
+        assert sent.returncode == 0, sent.stderr
+
+    outcome = place.lead("Write lines", "--name", "slow", meanwhile=meanwhile)
+    assert outcome.result["status"] == "completed"
+    assert "is full" in outcome.progress
+    lines = outcome.published("ada-facts")["lines.txt"].split()
+    assert lines == [str(number) for number in range(1, LINES + 1)]
+    assert len(outcome.completions()) == 1
+    assert outcome.types().count("agent.completed") == 1
+    seqs = [event["seq"] for event in outcome.events()]
+    assert seqs == list(range(1, len(seqs) + 1))
+    heard = Counter(event["data"]["content"] for event in outcome.events("message.sent"))
+    assert heard["there is room"] == 1
+    assert heard["never"] == 0
+    after = {row["address"]: row["incarnation"] for row in place.json("ps")}
+    ended = [row for row in before if after.get(row["address"], 0) != row["incarnation"]]
+    assert not [row for row in ended if "/" not in row["address"]], "no service has ended"
+    assert not outcome.events("child.crashed")
+
+
+def test_a_run_with_its_own_supervisor_says_that_it_waits_and_goes_on(
+    full_place: Place, disk: SmallDisk
+) -> None:
+    place, home = full_place, disk.path / "own"
+    fill = call("bash", command="head -c 30000000 /dev/zero > big")
+    done = call("publish", summary="done")
+    place.plays(coordinator=one_worker("hal"), hal=[fill, call("bash", command="true"), done])
+    process = place.start("run", "x", "--model", "openai/fake", "--home", str(home))
+    assert process.stderr is not None
+    said: list[str] = []
+    for line in process.stderr:
+        said.append(line)
+        if "is full" in line:
+            break
+    [big] = home.glob("agents/*/runs/*/nodes/*/scratch/big")
+    big.write_text("small")
+    _, rest = process.communicate(timeout=60)
+    assert process.wait() == 0, "".join(said) + rest
+    assert "the team goes on" in rest
+    assert not processes_of(home)
+
+
+def test_nothing_is_begun_on_a_disk_that_is_full_already(
+    full_place: Place, disk: SmallDisk
+) -> None:
+    home = disk.path / "late"
+    disk.fill()
+    try:
+        done = full_place.process("run", "x", "--model", "openai/fake", "--home", str(home))
+    finally:
+        disk.free()
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "no space left on device" in done.stderr.splitlines()[-1].lower()
+    assert not processes_of(home)
+
+
+def test_who_is_killed_while_the_disk_is_full_comes_back_when_there_is_room(
+    full_place: Place, disk: SmallDisk
+) -> None:
+    place = full_place
+    before = {row["address"]: row for row in place.json("ps")}
+    killed = ("recorder", "router", "broker")
+    disk.fill()
+    try:
+        for address in killed:
+            os.kill(before[address]["pid"], signal.SIGKILL)
+        for address in killed:
+            until(lambda at=address: not psutil.pid_exists(before[at]["pid"]), f"{address} ended")  # type: ignore[misc]
+    finally:
+        disk.free()
+
+    def after() -> dict[str, JsonObject]:
+        listed = place.command("ps", "--json")
+        rows = json.loads(listed.stdout) if listed.returncode == 0 else []
+        return {row["address"]: row for row in rows}
+
+    for address in killed:
+        until(lambda at=address: after().get(at, {}).get("state") == "ready", f"{address} is back")  # type: ignore[misc]
+    found = after()
+    assert all(found[at]["incarnation"] > before[at]["incarnation"] for at in killed)
+    assert found["supervisor"]["pid"] == before["supervisor"]["pid"]

@@ -1,0 +1,134 @@
+"""Epochs: what a step is called, also where a journal lost its end and counts on."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.records import CallFinished, CallStarted, Heard, Noted, Said
+from agiraph.agent.retelling import TOLD_AGAIN, told_again
+from agiraph.errors import Corrupt
+from agiraph.ids import new_epoch
+from agiraph.turns import ToolCall
+
+LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
+REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
+HEARD = Heard(content="Go on", from_name="runtime", ts=1.0)
+
+
+@pytest.fixture(autouse=True)
+def epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let epochs be random, as they are."""
+    monkeypatch.setattr("agiraph.agent.conversation.new_epoch", new_epoch)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "conversation.jsonl"
+
+
+def said(call: ToolCall) -> Said:
+    return Said(tool_calls=(call,), model="a/b", ts=2.0)
+
+
+def done(conversation: Conversation) -> None:
+    conversation.append(
+        CallStarted(call_id="c1", name="bash", ts=3.0),
+        CallFinished(call_id="c1", name="bash", content="out", ts=4.0),
+    )
+
+
+def keys_of(conversation: Conversation) -> list[str]:
+    return [opened.key for opened in conversation.transcript.open_calls]
+
+
+def damaged_after(path: Path, records: int) -> None:
+    """Let a bit of the record behind so many records be another one."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[records] = lines[records].replace(b'"kind":"', b'"kinb":"', 1)
+    path.write_bytes(b"".join(lines))
+
+
+def restore(path: Path) -> None:
+    """Do what the note says: go on with what is whole."""
+    with pytest.raises(Corrupt, match="mv "):
+        Conversation(path)
+    [good] = path.parent.glob("*.good-*")
+    shutil.move(good, path)
+
+
+def test_a_position_that_comes_again_after_a_loss_is_another_step(path: Path) -> None:
+    lost = Conversation(path)
+    lost.append(HEARD, HEARD, said(LIST))
+    keys = keys_of(lost)
+    done(lost)
+    lost.close()
+    damaged_after(path, 3)
+    restore(path)
+    again = Conversation(path)
+    assert again.transcript.position == 2
+    again.append(said(REMOVE))
+    assert again.transcript.position == 3
+    assert set(keys_of(again)).isdisjoint(keys)
+    again.close()
+
+
+def test_a_step_begun_before_the_loss_keeps_its_key_also_through_a_restart(path: Path) -> None:
+    lost = Conversation(path)
+    lost.append(HEARD, said(LIST))
+    keys, place = keys_of(lost), lost.transcript.place
+    done(lost)
+    lost.close()
+    damaged_after(path, 3)
+    restore(path)
+    for _ in range(2):
+        again = Conversation(path)
+        assert (keys_of(again), again.transcript.place) == (keys, place)
+        again.close()
+
+
+def test_what_was_restored_twice_from_the_same_file_has_two_epochs(path: Path) -> None:
+    lost = Conversation(path)
+    lost.append(HEARD, HEARD)
+    lost.close()
+    damaged_after(path, 2)
+    restore(path)
+    kept = path.read_bytes()
+    places = set()
+    for _ in range(2):
+        path.write_bytes(kept)
+        again = Conversation(path)
+        again.append(HEARD)
+        places.add(again.transcript.place)
+        again.close()
+    assert len(places) == 2
+
+
+def test_a_journal_without_an_epoch_opens_and_begins_one_with_the_next_record(path: Path) -> None:
+    lines = [one.model_dump(mode="json") for one in (HEARD, said(LIST))]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    old = Conversation(path)
+    assert (keys_of(old), old.transcript.place) == (["2.0"], "2")
+    done(old)
+    old.append(said(REMOVE))
+    [key] = keys_of(old)
+    assert key.endswith("-5.0")
+    assert len(key) == 32 + len("-5.0")
+    old.close()
+    again = Conversation(path)
+    assert keys_of(again) == [key]
+    told = [one.key for one in told_again(again.lately(TOLD_AGAIN))]
+    assert told[:2] == ["2", "2.0"]
+    assert told[-1] == key.partition(".")[0]
+    again.close()
+
+
+def test_an_epoch_is_no_step(path: Path) -> None:
+    conversation = Conversation(path)
+    assert conversation.place(1).endswith("-1")
+    conversation.append(HEARD, Noted(what="away", ts=2.0), said(LIST))
+    assert conversation.transcript.position == 2
+    assert conversation.place(0) == conversation.transcript.place
+    conversation.close()

@@ -1,0 +1,168 @@
+"""Two steps that share one id: each is asked for, and the word about one allows only that."""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from actors.entity.clearance import Clearance
+from actors.entity.questions import Answers, Arrived
+from actors.entity.talk import Speaker, Talk
+from actors.human.questions import Questions
+from agiraph.agent.loop import Cleared, Gate
+from agiraph.agent.transcript import OpenCall, Transcript
+from agiraph.approvals.policy import Policy, Rule, Who
+from agiraph.approvals.reading import Policies
+from agiraph.ids import AgentId, RunId
+from agiraph.messages import AskQuestion, QuestionAnswered
+from agiraph.turns import ToolCall
+
+ADA = "shop-1/ada-1"
+ASK_ALL = Policy((Rule(name="all", tool=("bash",), pattern="*", action="ask"),))
+LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
+REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
+
+
+class Gateway:
+    """The human gateway's book behind a bus that, like the router, takes each message once."""
+
+    address = ADA
+
+    def __init__(self, book: Questions, words: dict[str, str]) -> None:
+        """Answer what is asked with the first of `words` whose key is in the question."""
+        self.book = book
+        self.words = words
+        self.answers = Answers()
+        self.taken: set[bytes] = set()
+
+    async def send(self, to: str, body: AskQuestion, *, id: bytes) -> bytes:
+        if id in self.taken:
+            return id
+        self.taken.add(id)
+        asked = self.book.ask(body, ADA, id.hex(), 1.0)
+        if asked is not None:
+            word = next(word for part, word in self.words.items() if part in asked.question)
+            self.book.answer(asked.id, word, "human", 2.0)
+        [case] = [one for one in self.book.cases() if id.hex() in one.asks]
+        told = QuestionAnswered(
+            question_id=case.asked_as,
+            answer=case.question.answer or "",
+            by="human",
+            kind="approval",
+            about=case.question.about,
+        )
+        self.answers.put(Arrived(told, id.hex(), lambda: None))
+        return id
+
+
+class Waits:
+    """Waits for one thing alone."""
+
+    async def first_of(self, wait: Awaitable[Any]) -> "list[asyncio.Future[Any]]":
+        task = asyncio.ensure_future(wait)
+        await task
+        return [task]
+
+
+def clearance(gateway: Gateway) -> Clearance:
+    speaker = SimpleNamespace(
+        name="ada",
+        agent=AgentId("shop-1"),
+        runtime=gateway,
+        inbox=None,
+        conversation=SimpleNamespace(when_recorded=lambda done: None),
+        patience=Waits(),
+        transcript=Transcript(),
+        show=lambda state, step: None,
+        standing_still=nullcontext,
+        report=lambda event, data, key: None,
+    )
+    policies = SimpleNamespace(current=lambda: ASK_ALL)
+    return Clearance(
+        speaker=cast(Speaker, speaker),
+        talk=Talk(cast(Speaker, speaker), gateway.answers),
+        gate=Gate(),
+        run=RunId("r1"),
+        who=lambda: Who(name="ada"),
+        waiting=nullcontext,
+        policies=cast(Policies, policies),
+        spent=set(),
+        stages={},
+    )
+
+
+def word_for(of: Clearance, call: ToolCall, key: str) -> Cleared:
+    """Return what becomes of a call that is step `key`."""
+    asking = of.of(OpenCall(call, key))
+    assert asking is not None
+
+    async def main() -> Cleared:
+        async with asyncio.timeout(5):
+            return await asking.answer()
+
+    return asyncio.run(main())
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Gateway:
+    return Gateway(Questions(tmp_path / "q.jsonl"), {"ls": "allow once", "rm": "deny"})
+
+
+def collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all steps share one approval's id."""
+    monkeypatch.setattr("actors.entity.questions._of_step", lambda key, *parts: "0" * 32)
+
+
+def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collide(monkeypatch)
+    of = clearance(gateway)
+    assert word_for(of, LIST, "e-2.0").refusal == ""
+    assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
+    assert [one.answer for one in gateway.book.all()] == ["allow once", "deny"]
+
+
+def test_the_same_step_of_a_restored_journal_with_another_deed_is_asked_for(
+    gateway: Gateway,
+) -> None:
+    assert word_for(clearance(gateway), LIST, "4.0").refusal == ""
+    assert "denied" in word_for(clearance(gateway), REMOVE, "4.0").refusal
+
+
+def test_an_answer_that_comes_late_allows_no_other_deed(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collide(monkeypatch)
+    of = clearance(gateway)
+    word_for(of, LIST, "e-2.0")
+    [known] = gateway.book.cases()
+    late = QuestionAnswered(
+        question_id=known.asked_as,
+        answer="allow once",
+        by="human",
+        kind="approval",
+        about=known.question.about,
+    )
+    dropped: list[str] = []
+    gateway.answers.put(Arrived(late, "again", lambda: dropped.append("again")))
+    assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
+    assert dropped == ["again"]
+
+
+def test_asked_again_after_a_crash_the_same_deed_has_its_answer(gateway: Gateway) -> None:
+    assert word_for(clearance(gateway), LIST, "e-2.0").refusal == ""
+    gateway.taken.clear()
+    assert word_for(clearance(gateway), LIST, "e-2.0").refusal == ""
+    assert len(gateway.book.all()) == 1
+
+
+def test_a_step_begun_under_an_older_version_keeps_its_short_id(gateway: Gateway) -> None:
+    word_for(clearance(gateway), LIST, "4.0")
+    word_for(clearance(gateway), LIST, f"{'a' * 32}-4.0")
+    old, new = (one.id for one in gateway.book.all())
+    assert (len(old), len(new)) == (len("a-") + 6, len("a-") + 32)

@@ -1,7 +1,7 @@
 """Asking: a question put again while the one asked is being restarted; a refusal is an error.
 
-Who is asked is waited for without a limit: a service of the house is always restarted, and an entity
-that was given up answers once a person has it started again.
+Who is asked is waited for without a limit: a service of the house is always restarted, and an
+entity that was given up answers once a person has it started again.
 """
 
 import asyncio

@@ -161,13 +161,18 @@ def _read_exactly(fd: int, size: int) -> bytes:
     return data
 
 
-def redirect_output(log: Path) -> None:
-    """Send stdout and stderr to a log file (mode 0600, moved aside once it is large)."""
+def open_log(log: Path) -> int:
+    """Return a descriptor at the end of a log file (mode 0600, moved aside once it is large)."""
     make_folder(log.parent, 0o700)
     status = status_of(log)
     if status is not None and status.st_size > LOG_LIMIT:
         move(log, log.with_suffix(".log.1"))
-    out = open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    return open_file(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+
+def redirect_output(log: Path) -> None:
+    """Send stdout and stderr to a log file."""
+    out = open_log(log)
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)  # plain: /dev/null
     os.dup2(nothing, 0)
     os.dup2(out, 1)

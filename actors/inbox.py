@@ -29,6 +29,12 @@ class Inbox:
                 self._drop_oldest_passing()
         self._arrived.set()
 
+    def put_back(self, received: Received) -> None:
+        """Let a message that was taken out wait again, before all others."""
+        self._items.appendleft(received)
+        self._passing += not is_durable(received)
+        self._arrived.set()
+
     async def get(self) -> Received:
         """Wait for the next message, in order of arrival."""
         while not self._items:

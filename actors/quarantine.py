@@ -36,7 +36,7 @@ class Quarantine:
         return (
             is_durable(received)
             and not isinstance(received.body, DeadLetter)
-            and self.attempts.is_poison(received.header.id)
+            and self.attempts.is_poison(received.header.id.hex())
         )
 
     def opened(self, received: Received) -> Received:
@@ -68,4 +68,4 @@ class Quarantine:
                 await self._endpoint.reply(received, RefusedReply(reason=reason, kind="Poison"))
             except TransportError as error:
                 self._log.warning("nobody takes the refusal", reason=str(error))
-        self.attempts.forget(header.id)
+        self.attempts.forget(header.id.hex())

@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -107,17 +108,22 @@ class Arrivals:
     async def read(self) -> None:
         """Take in messages for ever."""
         while True:
-            self._waiting.append(await self._runtime.receive())
+            self._waiting.append(await self._runtime.receive_ahead())
             self._bell.set()
 
     async def take(self, most: int) -> list[Received]:
-        """Wait for a message; return it with what comes soon after it, `most` in all."""
+        """Wait for a message; return it with what comes soon after it, `most` in all.
+
+        One over which the recorder died before comes alone.
+        """
         while not self._waiting:
             self._bell.clear()
             await self._bell.wait()
         if len(self._waiting) < most:
             await asyncio.sleep(GATHER_SECONDS)
-        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        batch = list(islice(self._waiting, most))
+        count = self._runtime.take_up([received.header.id.hex() for received in batch])
+        return [self._waiting.popleft() for _ in range(count)]
 
 
 @dataclass(frozen=True, slots=True)

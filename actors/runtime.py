@@ -15,8 +15,8 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -97,8 +97,12 @@ class Runtime:
         self._refusals: set[asyncio.Task[None]] = set()
         self._reporter = Reporter(endpoint, self.log)
         self.attempts = Attempts(
-            self.home.system.attempts, file_name(launch.address), launch.last_end
+            self.home.system.attempts,
+            file_name(launch.address),
+            launch.incarnation,
+            launch.last_end,
         )
+        self._in_hand = ""
         self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
         self._pulse = Pulse(endpoint, config.supervisor.beat_seconds, self._note_step)
 
@@ -115,6 +119,7 @@ class Runtime:
     async def ready(self) -> None:
         """Tell the supervisor that this actor has read its state and takes messages."""
         self.is_ready = True
+        self.attempts.ready()
         self._note_step(self._step)  # on a full disk the note has its place then
         self.log.note("ready", pid=os.getpid())
         self._background.append(asyncio.create_task(self._announce()))
@@ -160,16 +165,59 @@ class Runtime:
         return await self.endpoint.reply(received, body, id=id)
 
     async def receive(self) -> Received:
-        """Return the next message that is no reply to an `ask` and no order to stop."""
+        """Return the next message that is no reply to an `ask` and no order to stop.
+
+        It counts as being handled until the next is asked for; what is handled later than that, or
+        beside, its handler takes up again.
+        """
+        self.attempts.end(self._in_hand)
         received = await self._inbox.get()
         if is_durable(received):
-            self.attempts.taking(received.header.id)
+            self._in_hand = received.header.id.hex()
+            try:
+                await self.attempts.turn_of(self._in_hand)
+            except asyncio.CancelledError:
+                self._inbox.put_back(received)
+                raise
+            self.attempts.begin(self._in_hand)
         return received
+
+    async def receive_ahead(self) -> Received:
+        """Return the next message, which is to be handled later: `take_up` says when."""
+        return await self._inbox.get()
+
+    def take_up(self, ids: Sequence[str]) -> int:
+        """Note that messages (their ids in hex) are being handled, until they are done.
+
+        Return how many of them, from the first on, may be handled together now: one at least, and
+        one alone if this actor died over it before.
+        """
+        most = self.attempts.together(ids)
+        for id in ids[:most]:
+            self.attempts.begin(id)
+        return most
+
+    @asynccontextmanager
+    async def handling(self, received: Received) -> AsyncIterator[None]:
+        """Let a message count as being handled, beside others.
+
+        An error leaves it so: the process that dies of it died over this message.
+        """
+        id = received.header.id.hex()
+        if is_durable(received):
+            await self.attempts.turn_of(id)
+            self.attempts.begin(id)
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.attempts.end(id)
+            raise
+        self.attempts.end(id)
 
     def done(self, received: Received) -> None:
         """Tell the router that a durable message and its effect are recorded here."""
         self.endpoint.done(received)
-        self.attempts.done(received.header.id)
+        self.attempts.done(received.header.id.hex())
         carrier = self.quarantine.carrier_of(received)
         if carrier is not None:
             self.endpoint.done(carrier)
@@ -211,7 +259,7 @@ class Runtime:
 
     def _note_step(self, step: str) -> None:
         self._step = step
-        self.attempts.doing(self.launch.incarnation, step)
+        self.attempts.doing(step)
 
     def waits_for_room(self, is_waiting: bool) -> None:
         """Say that this process stands still for want of room on the disk, or that it goes on.
@@ -219,10 +267,10 @@ class Runtime:
         The note tells the supervisor that it does not hang.
         """
         if is_waiting:
-            self.attempts.doing(self.launch.incarnation, WAITS)
+            self.attempts.doing(WAITS)
             self.log.warning(f"the disk is full: {WAITS}")
         else:
-            self.attempts.doing(self.launch.incarnation, self._step)
+            self.attempts.doing(self._step)
             self.log.info("there is room on the disk again")
 
     async def pump(self) -> None:

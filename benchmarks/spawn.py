@@ -22,6 +22,7 @@ from actors.launch import Launch
 from actors.linux import adopt_orphans
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, Launcher, Spawned
 from actors.supervisor.reaper import Reaper, kill_group
+from actors.supervisor.restarts import Policy
 from agiraph.config import load_config
 from agiraph.log import logger
 from agiraph.messages import MESSAGES, ChildReady, Ok
@@ -94,7 +95,13 @@ class Bench:
         environ = dict(os.environ)
         self.fresh = ExecLauncher(self._reaper, environ)
         self.fork = ForkLauncher(
-            self._reaper, environ, self.fresh, home, lambda: None, logger(address="bench")
+            self._reaper,
+            environ,
+            self.fresh,
+            home,
+            lambda: None,
+            Policy("permanent", intensity=5, period_seconds=60, endless=True),
+            logger(address="bench"),
         )
         self.endpoint = Endpoint(
             url=self._url,

@@ -2,16 +2,19 @@
 
 import sys
 import tempfile
+from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from actors.chaos.full_disk import FullDisk, run_on_small_disk
-from actors.chaos.schedule import KINDS
+from actors.chaos.schedule import KINDS, hammer, strikes
 from actors.chaos.storm import NOISE, Report, Storm
 from agiraph.errors import InvalidInput
 from cli.listing import print_json
 from cli.options import examples, json_option
+from cli.own_supervisor import signals_interrupt
 
 
 @click.command(
@@ -20,6 +23,7 @@ from cli.options import examples, json_option
         "agiraph chaos --kills 200 --seed 1",
         "agiraph chaos --only supervisor",
         "agiraph chaos --only router --only worker --json",
+        "agiraph chaos --hammer broker --every 0.5 --for 60",
         "agiraph chaos --full-disk --kills 20",
     )
 )
@@ -29,6 +33,29 @@ from cli.options import examples, json_option
 )
 @click.option(
     "--only", multiple=True, metavar="KIND", help=f"Strike only these kinds: {', '.join(KINDS)}."
+)
+@click.option(
+    "--hammer",
+    "hammered",
+    multiple=True,
+    metavar="KIND",
+    help="Instead: kill this kind again and again, with no luck in it.",
+)
+@click.option(
+    "--every",
+    "every_seconds",
+    type=click.FloatRange(min=0.05),
+    default=0.5,
+    show_default=True,
+    help="Seconds between two kills of --hammer.",
+)
+@click.option(
+    "--for",
+    "for_seconds",
+    type=click.FloatRange(min=1),
+    default=60,
+    show_default=True,
+    help="Seconds for which --hammer goes on.",
 )
 @click.option(
     "--noise",
@@ -48,11 +75,14 @@ from cli.options import examples, json_option
     help="Kill nobody: fill the disk up, and make room again, as often as --kills says.",
 )
 @click.option("--on", type=click.Path(path_type=Path), hidden=True)
-@json_option("one JSON object: seed, strikes, runs, lost, done_twice and more, verdict")
+@json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
 def chaos(
     kills: int,
     seed: int,
     only: tuple[str, ...],
+    hammered: tuple[str, ...],
+    every_seconds: float,
+    for_seconds: float,
     noise: float,
     keep: Path | None,
     full_disk: bool,
@@ -66,23 +96,33 @@ def chaos(
     freeze, sometimes half a record at the end of a journal; and the bus loses, repeats and delays
     frames. What is left is compared with a run that nobody disturbed: nothing may be lost, nothing
     done twice, every node published once. Exit code 0 if so, 1 if not.
+
+    With --hammer one kind is killed every half second for a minute, then left alone: what waits for
+    it must go on, and the runs end as if nothing had been.
     """
-    kinds = _kinds(only)
+    if hammered and (only or full_disk):
+        raise InvalidInput("--hammer excludes --only and --full-disk")
     if full_disk and on is None:
         words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
         sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
-    if on is not None:
-        report = FullDisk(on, seed, noise, _tell).run(kills)
-    elif keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
-        report = Storm(keep, seed, kinds, noise, _tell).run(kills)
+    if hammered:
+        schedule = hammer(_kinds(hammered), every_seconds)
+        kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
     else:
-        with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
-            report = Storm(Path(folder), seed, kinds, noise, _tell).run(kills)
+        schedule = strikes(seed, _kinds(only) or KINDS)
+    with signals_interrupt(), ExitStack() as stack:
+        if on is not None:
+            report = FullDisk(on, seed, noise, _tell).run(kills)
+        else:
+            prefix = "agiraph-chaos-"
+            folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+            folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
+            report = Storm(folder, schedule, noise, _tell).run(kills)
+    told = ({} if hammered else {"seed": seed}) | facts(report)
     if as_json:
-        print_json(facts(report))
+        print_json(told)
     else:
-        click.echo(table(report))
+        click.echo(table(report.strikes, told))
     sys.exit(0 if report.is_good else 1)
 
 
@@ -93,10 +133,11 @@ def _on_small_disk(words: list[str]) -> int:
 
 
 def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:
+    """Return these kinds; raises InvalidInput for one that does not exist."""
     for kind in only:
         if kind not in KINDS:
             raise InvalidInput(f"unknown kind '{kind}' (possible: {', '.join(KINDS)})")
-    return only or KINDS
+    return only
 
 
 def _tell(text: str) -> None:
@@ -107,7 +148,6 @@ def facts(report: Report) -> dict[str, object]:
     """Return a report as one JSON object."""
     difference = report.difference
     return {
-        "seed": report.seed,
         "strikes": dict(sorted(report.strikes.items())),
         "runs": report.runs,
         "messages": report.messages,
@@ -124,11 +164,11 @@ def facts(report: Report) -> dict[str, object]:
     }
 
 
-def table(report: Report) -> str:
+def table(strikes: Counter[str], told: dict[str, object]) -> str:
     """Return a report as lines for people."""
-    rows = [(f"  {kind}", str(count)) for kind, count in sorted(report.strikes.items())]
-    rows = [("strikes", str(report.strikes.total())), *rows]
-    for name, value in facts(report).items():
+    rows = [(f"  {kind}", str(count)) for kind, count in sorted(strikes.items())]
+    rows = [("strikes", str(strikes.total())), *rows]
+    for name, value in told.items():
         if name != "strikes":
             shown = f"{value:.3f}" if isinstance(value, float) else str(value)
             rows.append((name.replace("_", " "), shown))

@@ -44,7 +44,7 @@ def explanation(error: BaseException) -> str:
     if isinstance(error, GatewayAway):
         return f"{error}; its log: `agiraph logs human`, all checks: `agiraph doctor`"
     if isinstance(error, NotReachable):
-        return f"{error}; start one with: agiraph-supervisor"
+        return f"{error}; start one with: agiraph-supervisor --daemon"
     if isinstance(error, AgiraphError):
         return str(error)
     if isinstance(error, OSError):

@@ -133,7 +133,7 @@ _STYLES = {
     **dict.fromkeys(("completed", "ready", "done", "ok", "yes", "answered"), "green"),
     **dict.fromkeys(("failed", "cancelled", "stopped", "fail", "no"), "red"),
     **dict.fromkeys(("working", "running", "busy", "starting"), "cyan"),
-    **dict.fromkeys(("waiting_for_human", "paused", "open", "warn", "backing_off"), "yellow"),
+    **dict.fromkeys(("waiting_for_human", "paused", "open", "warn", "backing off"), "yellow"),
 }
 
 
@@ -164,6 +164,11 @@ def clock_time(value: Any) -> str:
     when = datetime.fromtimestamp(value)
     form = "%H:%M:%S" if when.date() == datetime.now().date() else "%Y-%m-%d %H:%M:%S"
     return when.strftime(form)
+
+
+def state_word(value: Any) -> str:
+    """Show a process's state; a pause before its next start in two words."""
+    return "backing off" if value == "backing_off" else as_is(value)
 
 
 def size(value: Any) -> str:

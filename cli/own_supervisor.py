@@ -101,17 +101,24 @@ class OwnSupervisor:
 
 
 @contextlib.contextmanager
-def sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end us as Ctrl-C does, so that what we started is stopped with us."""
+def signals_interrupt() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end us as Ctrl-C does, so that what we started is stopped with us.
+
+    A SIGHUP that is ignored (nohup) stays so.
+    """
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _readable(fd: int, deadline: float) -> bool:

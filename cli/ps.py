@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 
 from agiraph.storage.room import has_room
-from cli.listing import Column, count, money, percent, print_listing, size, to_rows
+from cli.listing import Column, count, money, percent, print_listing, size, state_word, to_rows
 from cli.options import connect, examples, home_option, json_option
 
 WAITING = "whoever has something to write waits until there is room"
 COLUMNS = (
     Column("ADDRESS", "address"),
     Column("KIND", "kind", spare=5),
-    Column("STATE", "state"),
+    Column("STATE", "state", state_word),
     Column("PID", "pid", align="right"),
     Column("INC", "incarnation", align="right", spare=2),
     Column("CPU", "cpu", percent, align="right", spare=4),

@@ -29,7 +29,7 @@ from cli.options import (
     text_argument,
 )
 from cli.outcome import Outcome, outcome_of
-from cli.own_supervisor import sigterm_interrupts
+from cli.own_supervisor import signals_interrupt
 from cli.place import Place, supervised
 from cli.progress import told_seconds, told_usage
 from cli.recordings import keep_recording
@@ -232,7 +232,7 @@ def _start_only(wish: Wish) -> int:
 def _run_to_the_end(wish: Wish) -> int:
     screen = Screen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
-    with sigterm_interrupts(), contextlib.closing(screen), supervised(wish.home, screen) as place:
+    with signals_interrupt(), contextlib.closing(screen), supervised(wish.home, screen) as place:
         try:
             agent = place.begin(wish.request, wish.agent)
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@ import click
 
 from actors.console.toplist import SORTS, ordered, top_rows
 from cli.console import is_screen
-from cli.listing import Column, count, money, percent, print_listing, size, to_rows
+from cli.listing import Column, count, money, percent, print_listing, size, state_word, to_rows
 from cli.options import examples, face, home_option, json_option
 
 
@@ -23,7 +23,7 @@ def _age(value: object) -> str:
 
 COLUMNS = (
     Column("ENTITY", "label"),
-    Column("STATE", "state"),
+    Column("STATE", "state", state_word),
     Column("CPU", "cpu", percent, align="right"),
     Column("MEMORY", "memory", size, align="right", spare=2),
     Column("MAIL", "mail", count, align="right", spare=1),

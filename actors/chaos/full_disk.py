@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from actors.chaos.house import ChaosHouse
+from actors.chaos.schedule import strikes
 from actors.chaos.storm import ENDED, Storm, Tell, status_of
 from agiraph.errors import InvalidInput
 from agiraph.storage.files import open_file, remove_file, write_all
@@ -52,7 +53,7 @@ class FullDisk(Storm):
 
     def __init__(self, folder: Path, seed: int, noise: float, tell: Tell) -> None:
         """Experiment in `folder`, on which a small disk is mounted."""
-        super().__init__(folder, seed, noise=noise, tell=tell)
+        super().__init__(folder, strikes(seed), noise=noise, tell=tell)
         self._dice = random.Random(seed)
         self._filler = folder / "filler"
 

@@ -18,12 +18,7 @@ START_WITHIN_SECONDS = 60.0
 STOP_WITHIN_SECONDS = 20.0
 DEATH_WITHIN_SECONDS = 1.0
 SETTINGS = """\
-# Written by `agiraph chaos`: nobody is given up, however often it is killed.
-supervisor:
-  intensity: 1000000
-  start_attempts: 1000
-  first_backoff_seconds: 0.02
-  max_backoff_seconds: 0.1
+# Written by `agiraph chaos`; all else is as in any home.
 bus:
   noise: {noise}
 """
@@ -33,7 +28,7 @@ class ChaosHouse:
     """One home with its supervisor, and when each address was ready, by the monotonic clock."""
 
     def __init__(self, home: Path, noise: float = 0.0) -> None:
-        """Write the settings of a house that is not to give up, on a bus with `noise`."""
+        """Write the settings of a house on a bus with `noise`."""
         self.home = home
         self.ready_at: dict[str, list[float]] = {}
         self._heard = threading.Condition()

@@ -1,4 +1,7 @@
-"""Schedule: which kind of process is struck when, and how. The same seed, the same schedule."""
+"""Schedule: which kind of process is struck when, and how.
+
+Strikes at random follow from their seed; a hammer strikes the same kinds again and again.
+"""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -42,6 +45,13 @@ def strikes(seed: int, kinds: Sequence[str] = KINDS) -> Iterator[Strike]:
         kind = dice.choices(kinds, weights)[0]
         pause = dice.uniform(SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         yield Strike(pause, kind, _how(dice.random(), kind), dice.random())
+
+
+def hammer(kinds: Sequence[str], every_seconds: float) -> Iterator[Strike]:
+    """Return an endless schedule that kills each of these kinds once every so often."""
+    while True:
+        for number, kind in enumerate(kinds):
+            yield Strike(0.0 if number else every_seconds, kind, "kill", 0.0)
 
 
 def _how(roll: float, kind: str) -> How:

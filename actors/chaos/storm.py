@@ -4,13 +4,13 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from actors.chaos.house import ChaosHouse
-from actors.chaos.schedule import ALL_AT_ONCE, KINDS, How, Strike, strikes
+from actors.chaos.schedule import ALL_AT_ONCE, How, Strike
 from actors.chaos.tally import Difference, Tally, difference, take, ticks_left
 from actors.chaos.victims import SPAWNER, SUPERVISOR, Victim, living
 from agiraph.api import CreateAgent, NotReachable
@@ -39,7 +39,6 @@ Tell = Callable[[str], None]
 class Report:
     """What was done to the team, and what came of it."""
 
-    seed: int
     strikes: Counter[str] = field(default_factory=Counter)
     recoveries: list[float] = field(default_factory=list)
     runs: int = 0
@@ -59,21 +58,21 @@ class Storm:
     def __init__(
         self,
         folder: Path,
-        seed: int,
-        kinds: Sequence[str] = KINDS,
+        schedule: Iterator[Strike],
         noise: float = NOISE,
         tell: Tell = print,
     ) -> None:
-        """Experiment in `folder`, which is emptied of earlier homes; `tell` hears of progress.
+        """Experiment in `folder`, which is emptied of earlier homes, and strike by `schedule`.
 
-        `noise` is the share of the bus's frames that are repeated, held back or lost.
+        `tell` hears of progress. `noise` is the share of the bus's frames that are repeated, held
+        back or lost.
         """
         self._noise = noise
         self._folder = folder.resolve()
-        self._strikes = strikes(seed, kinds)
+        self._strikes = schedule
         self._tell = tell
         self._struck: list[tuple[str, float]] = []
-        self.report = Report(seed)
+        self.report = Report()
         for home in (self._calm_home, self._storm_home):
             with suppress(OSError):
                 remove_tree(home)

@@ -299,6 +299,8 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "child.crashed": _phrase("its process died", "cause", tone="bad"),
     "child.starting": _phrase("its process is started", tone="quiet"),
     "child.backing_off": _phrase("its process is started again in a moment", tone="quiet"),
+    "service.backing_off": _phrase("is started again in a moment", "cause", tone="bad"),
+    "service.recovered": _phrase("is back"),
     "child.failed": _phrase("its process died too often", "cause", tone="bad"),
     "child.stopping": _phrase("its process is being stopped", tone="quiet"),
     "child.stopped": _phrase("its process is stopped", "cause", tone="quiet"),

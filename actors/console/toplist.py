@@ -18,7 +18,7 @@ RISING: Final = frozenset({"entity", "state"})
 STATE_WORDS: Final = {
     "waiting_for_human": "asks you",
     "waiting_for_nodes": "waits",
-    "backing_off": "restarts",
+    "backing_off": "backing off",
 }
 
 
@@ -73,7 +73,7 @@ def next_sort(by: str, step: int) -> str:
 
 def widths(columns: int) -> dict[str, int]:
     """Return how wide each column is on a screen of this width, its gap included."""
-    found = {"entity": 17, "state": 11, "cpu": 5, "memory": 6, "mail": 6, "age": 5, "tokens": 8,
+    found = {"entity": 17, "state": 12, "cpu": 5, "memory": 6, "mail": 6, "age": 5, "tokens": 8,
              "cost": 7}  # fmt: skip
     if columns >= 110:
         found["entity"] = 30

@@ -119,6 +119,10 @@ class Counter:
         )
 
     async def _publish(self, received: Received, publish: PublishNode) -> None:
+        async with self._runtime.handling(received):
+            await self._take_result(received, publish)
+
+    async def _take_result(self, received: Received, publish: PublishNode) -> None:
         try:
             node = self._require_holder(received, publish.node_id)
             if publish.commit and not node.has_ended and node.attempt == publish.attempt:
@@ -142,22 +146,29 @@ class Counter:
     async def _wait(self, received: Received, wait: AwaitNodes) -> None:
         """Answer when the nodes have ended; until then the request stays undone."""
         office = self._office
-        try:
-            self._require_holder(received, wait.waiter)
-            ids = self._awaited(wait.waiter, wait.nodes)
-            if any(not office.board.nodes[node].has_ended for node in ids):
-                office.execute(c.BlockNode(wait.waiter, ids))
-        except Refused as error:
-            self._waiting.pop(received.header.id, None)
-            if isinstance(error, WaitRing):
-                office.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
-            await self._refuse(received, error)
-            return
+        async with self._runtime.handling(received):
+            try:
+                ids = self._block(received, wait)
+            except Refused as error:
+                self._waiting.pop(received.header.id, None)
+                if isinstance(error, WaitRing):
+                    office.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
+                await self._refuse(received, error)
+                return
         await office.changes.until(lambda: all(office.board.nodes[n].has_ended for n in ids))
-        if office.board.nodes[wait.waiter].status == "blocked":
-            office.execute(c.UnblockNode(wait.waiter))
-        self._waiting.pop(received.header.id, None)
-        await self._answer(received, NodesEnded(nodes=tuple(self._rows(ids))))
+        async with self._runtime.handling(received):
+            if office.board.nodes[wait.waiter].status == "blocked":
+                office.execute(c.UnblockNode(wait.waiter))
+            self._waiting.pop(received.header.id, None)
+            await self._answer(received, NodesEnded(nodes=tuple(self._rows(ids))))
+
+    def _block(self, received: Received, wait: AwaitNodes) -> tuple[NodeId, ...]:
+        """Let the waiter's node stand still if need be; return the nodes that it waits for."""
+        self._require_holder(received, wait.waiter)
+        ids = self._awaited(wait.waiter, wait.nodes)
+        if any(not self._office.board.nodes[node].has_ended for node in ids):
+            self._office.execute(c.BlockNode(wait.waiter, ids))
+        return ids
 
     def _leave(self, received: Received, leave: LeaveWait) -> None:
         """Forget a wait that its worker has given up; its node no longer stands still."""

@@ -80,6 +80,7 @@ class Succession:
     async def begin(self, next_run: NextRun) -> None:
         """Write the new run down, with an answer for every call that the old one left open."""
         body, header, now = next_run.body, next_run.received.header, self._runtime.clock.now()
+        self._runtime.take_up([header.id.hex()])
         run = body.run or RunId(f"{new_run_id(now)[:-6]}{short_derived_id(header.id.hex())}")
         agent = self._args.agent
         input_dir = body.input_dir or agent.input_dir

@@ -9,7 +9,7 @@ import asyncio
 
 from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
-from agiraph.errors import Refused, Unavailable
+from agiraph.errors import Refused
 from agiraph.ids import Address, derived_message_id
 from agiraph.messages import (
     CallTool,
@@ -54,8 +54,6 @@ class ToolProcesses:
                 answer = await ask_until_answered(self._runtime, server, body, id=call)
             else:
                 answer = await self._ask_once(server, body, call)
-        except Unavailable as error:
-            raise Refused(f"{tool} cannot be used now: {error}") from None
         except Nacked as error:
             raise Refused(f"{tool} cannot be used here: {error}") from None
         except asyncio.CancelledError:
@@ -68,7 +66,7 @@ class ToolProcesses:
         call = derived_message_id(self._runtime.address, call_id)
         try:
             answer = await ask_until_answered(self._runtime, server, FetchResult(call=call))
-        except (Unavailable, Nacked):
+        except Nacked:
             return None
         except asyncio.CancelledError:
             self._runtime.post(server, CancelTool(call=call))

@@ -9,7 +9,7 @@ from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
 from agiraph.agent.loop import Partial
 from agiraph.agent.transcript import Transcript
-from agiraph.errors import ModelFailure, Unavailable
+from agiraph.errors import ModelFailure
 from agiraph.ids import BROKER, derived_message_id
 from agiraph.messages import CallModel, CancelCall, ModelAnswer, ModelDelta, ModelFailed
 from agiraph.money import Shortage
@@ -81,8 +81,6 @@ class BrokerMind:
             asked = request.model_copy(update={"turns": ()})
             body = CallModel(request=asked, turns=self._packer.pack(request.turns))
             answer = await ask_until_answered(self._runtime, BROKER, body, id=call)
-        except Unavailable as error:
-            raise ModelFailure("unreachable", str(error)) from None
         except asyncio.CancelledError:
             self._interruptions += 1
             self._runtime.post(BROKER, CancelCall(call=call))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from actors.entity.asking import ask_until_answered
 from actors.runtime import Runtime
-from agiraph.errors import Refused, Unavailable
+from agiraph.errors import Refused
 from agiraph.ids import tools_address
 from agiraph.mcp.catalog import Catalog, ServedTool, read_catalog
 from agiraph.mcp.grants import check_lent, granted, wanted_servers
@@ -114,7 +114,7 @@ async def _catalog(runtime: Runtime, server: str) -> Catalog:
             answer = await ask_until_answered(runtime, tools_address(server), ListTools())
     except TimeoutError:
         return Catalog(server=server, problem=f"server '{server}' has not answered in time")
-    except (Refused, Unavailable, TransportError) as error:
+    except (Refused, TransportError) as error:
         return Catalog(server=server, problem=f"server '{server}': {error}")
     if isinstance(answer.body, ToolsListed):
         return answer.body.catalog

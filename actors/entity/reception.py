@@ -48,6 +48,7 @@ class Reception:
         self._mind = mind
         self._answers = answers
         self._handler = handler
+        speaker.inbox.take_up = self._runtime.take_up
 
     async def run(self) -> None:
         """Receive for as long as the process lives."""

@@ -130,12 +130,12 @@ class Talk:
 
     async def check_messages(self, call_id: str) -> list[str]:
         """Return what has arrived; it counts as seen once this call's result is recorded."""
-        taken = [
-            incoming
-            for incoming in self._inbox.take(with_followups=False)
-            if not self._conversation.transcript.has_seen(incoming.id)
-        ]
-        for incoming in taken:
+        taken = list[Incoming]()
+        for incoming in self._inbox.take(with_followups=False):
+            if self._conversation.transcript.has_seen(incoming.id):
+                incoming.done()
+                continue
+            taken.append(incoming)
             self._conversation.when_recorded(incoming.done)
             self._shown.append(incoming)
             told = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
@@ -207,6 +207,7 @@ class Talk:
         return self._speaker.standing_still()
 
     def _heard(self, arrived: Arrived) -> QuestionAnswered:
+        self._runtime.take_up([arrived.message])
         self._conversation.when_recorded(arrived.done)
         self.heard_answer = arrived.message
         return arrived.answered

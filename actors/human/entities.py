@@ -56,7 +56,7 @@ def _row(
 ) -> EntityRow:
     word = _word(gateway, child)
     spent = usage.get(child.address, Usage())
-    waking = _waking(gateway, child)
+    waking = _returning(gateway, child)
     return EntityRow(
         address=child.address,
         kind=child.kind,
@@ -110,8 +110,11 @@ def doing_told(state: str, step: str) -> str:
             return step
 
 
-def _waking(gateway: Gateway, child: ChildInfo) -> str:
-    """Return when a parked coordinator wakes by itself."""
+def _returning(gateway: Gateway, child: ChildInfo) -> str:
+    """Return when one that has no process is started again: it backs off, or wakes by itself."""
+    if child.state == "backing_off":
+        left = max(0.0, (child.next_start or 0.0) - gateway.clock.now())
+        return f"starts again in {left:.0f} s: {child.cause}"
     agent_id, _, inner = child.address.partition("/")
     if child.state != "parked" or inner != COORDINATOR_NAME:
         return ""

@@ -15,7 +15,6 @@ from transport.errors import DeadlineExceeded, Nacked, NotStored, PeerLost, Tran
 REFUSED = 409
 UNAVAILABLE = 503
 TOO_LATE = 504
-RESTART_SECONDS = 5.0
 PAUSE_SECONDS = 0.05
 
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -66,7 +65,7 @@ async def ask_for(
 ) -> Reply:
     """Ask `to` and return its reply, which must be an `expected`. `id` is the question's.
 
-    If `to` is being restarted it is asked again, for a few seconds. Raises ApiError: `refused` with
+    If `to` is being restarted it is asked again within that time. Raises ApiError: `refused` with
     the reason if it was refused, 504 if no answer came in time, 503 if it cannot be reached now.
     """
     try:
@@ -84,9 +83,9 @@ async def ask_for(
 async def _ask_again(
     line: Line, to: str, body: BaseModel, within_seconds: float, id: bytes | None
 ) -> Received:
-    """Ask until `to` lives to answer, or has been away for longer than a restart takes."""
+    """Ask until `to` lives to answer; raises PeerLost if it is away all the time."""
     now = asyncio.get_running_loop().time
-    give_up_at = now() + min(within_seconds, RESTART_SECONDS)
+    give_up_at = now() + within_seconds
     while True:
         try:
             return await line.ask(to, body, id=id, within_seconds=within_seconds)

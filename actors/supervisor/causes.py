@@ -3,6 +3,15 @@
 An exit code or a signal is the kernel's word. That a SIGKILL came from the out-of-memory killer
 shows only in counters: of our control group (v2, then v1), and of the machine. One that rose since
 the process began, and a kill that nobody here sent, make an out-of-memory death.
+
+Whose fault an end is, is decided here, once:
+
+    from outside      by order, or by SIGHUP, SIGINT, SIGQUIT, SIGKILL or SIGTERM that neither the
+                      supervisor nor the kernel's lack of memory sent: counts against nothing
+    own fault         it raised, broke down (SIGSEGV, SIGABRT ...), hung, or ran out of memory:
+                      counts against its restarts, and against the message or step it was at
+    all other ends    a full disk, not ready in time, refused to start, ended though it should stay:
+                      count against its restarts, and blame no message
 """
 
 from collections.abc import Iterable, Sequence
@@ -64,16 +73,19 @@ def _kind_and_hint(
     return ("exit" if ended.signal is None else "signal"), hint
 
 
+def is_from_outside(why: Cause) -> bool:
+    """Whether somebody else ended a process: the supervisor by order, or a signal from outside."""
+    return why.kind == "ordered" or (why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE)
+
+
 def own_fault(why: Cause | None) -> str:
-    """Return the cause in words if a process died of what it did, '' if somebody else ended it.
+    """Return the cause in words if a process died of what it did, '' if not.
 
     A kill from outside blames neither the step nor the message that it fell on.
     """
-    if why is None or why.kind in ("ordered", "no_space", "not_made", "not_ready"):
+    if why is None or is_from_outside(why) or why.kind in ("no_space", "not_made", "not_ready"):
         return ""
-    if why.kind == "exit" and why.exit_code in BLAMELESS_EXITS:
-        return ""
-    return "" if why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE else why.text
+    return "" if why.kind == "exit" and why.exit_code in BLAMELESS_EXITS else why.text
 
 
 def tail_of(log: Path, offset: int) -> list[str]:

@@ -134,7 +134,6 @@ class FrontDesk:
         if not has_room(nursery.home):
             nursery.note_who_waits_for_room()
         numbers = nursery.register.table.incarnations
-        spawner = nursery.fork.pid if nursery.fork is not None else None
-        rows = own_rows(numbers.get(SUPERVISOR, 0), spawner)
+        rows = own_rows(numbers.get(SUPERVISOR, 0), nursery.fork)
         rows += [row_of(keeper, numbers.get(at, 0)) for at, keeper in nursery.keepers.items()]
         return ChildTable(children=tuple(rows))

@@ -6,16 +6,25 @@ followed by a restart.
 
 import asyncio
 import random
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, assert_never
 
-from actors.attempts import last_step
+from actors.attempts import Note, died_again, read_note
 from actors.child import log_file
-from actors.supervisor.causes import Trouble, cause_of, oom_kills, size_of, tail_of
-from actors.supervisor.launcher import Spawned, SpawnFailed
+from actors.supervisor.causes import (
+    Trouble,
+    cause_of,
+    is_from_outside,
+    oom_kills,
+    own_fault,
+    size_of,
+    tail_of,
+)
+from actors.supervisor.launcher import EXIT_NOT_MADE, Spawned, SpawnFailed
 from actors.supervisor.restarts import (
     EXIT_NO_SPACE,
     LONGEST_WAIT_FOR_ROOM,
@@ -36,7 +45,6 @@ from agiraph.storage.home import Home
 from agiraph.storage.room import is_full_disk
 
 ENDED = frozenset({"stopped", "failed", "exited", "parked"})
-EXIT_NOT_MADE = 70
 BY_ORDER = Trouble("ordered", "by order")
 
 
@@ -73,7 +81,7 @@ class Household(Protocol):
         """The home's folder."""
         ...
 
-    def policy(self, spec: ChildSpec) -> Policy:
+    def policy(self, keeper: "Keeper") -> Policy:
         """Return how often this child may be restarted."""
         ...
 
@@ -123,6 +131,8 @@ class Keeper:
         self.cause: str | None = None
         self.why: Cause | None = None
         self.restarts = 0
+        self.next_start: float | None = None
+        self.was_ever_ready = False
         self.process: Process | None = None
         self._ready_before_known = 0
         self.budget = budget or Budget()
@@ -222,6 +232,7 @@ class Keeper:
 
     def _now_ready(self, process: Process) -> None:
         process.ready.set()
+        self.was_ever_ready = True
         if self.state == "starting":
             self._become("ready")
 
@@ -285,12 +296,12 @@ class Keeper:
             self._house.crashed(self, self.why)
 
     def _verdict(self, ended: Exit, process: Process | None) -> Verdict:
-        was_ordered = process is not None and process.trouble is BY_ORDER
-        if was_ordered and self.spec.restart != "temporary":
-            return Restart(0.0, self.budget.history)
-        was_ready = process is not None and process.ready.is_set()
+        noted = None if process is None else self._noted(process)
+        was_ready = process is not None and (
+            process.ready.is_set() or (noted is not None and noted.is_ready)
+        )
         now = asyncio.get_running_loop().time()
-        policy = self._house.policy(self.spec)
+        policy = self._house.policy(self)
         return decide(policy, self.budget.history, ended, was_ready, now, random.random())
 
     async def _one_life(self) -> tuple[Exit, Process | None]:
@@ -335,9 +346,16 @@ class Keeper:
 
     def last_step(self, process: Process) -> str:
         """Return what a process was doing last: what it noted itself, else what it told."""
-        folder = Home(self._house.home).system.attempts
-        noted = last_step(folder, self.address, process.incarnation)
-        return process.step if noted is None else noted
+        noted = self._noted(process)
+        return process.step if noted is None else noted.step
+
+    def _noted(self, process: Process) -> Note | None:
+        """Return what a process wrote of itself: its word on the bus may have died with it."""
+        return read_note(self._attempts, self.address, process.incarnation)
+
+    @property
+    def _attempts(self) -> Path:
+        return Home(self._house.home).system.attempts
 
     def _told(
         self,
@@ -349,7 +367,12 @@ class Keeper:
     ) -> Exit:
         """Return the end with its cause in words."""
         self.why = cause_of(ended, trouble=trouble, oom_kills=killed, step=step, tail=tail)
-        return replace(ended, told=self.why.text)
+        return replace(
+            ended,
+            told=self.why.text,
+            is_from_outside=is_from_outside(self.why),
+            is_again=bool(own_fault(self.why)) and died_again(self._attempts, self.address),
+        )
 
     async def _see_ready(self, process: Process) -> None:
         """Wait until the process is ready or gone; kill one that takes too long."""
@@ -364,10 +387,12 @@ class Keeper:
     async def _pause(self, seconds: float) -> bool:
         """Wait out the back-off; return whether the child is still wanted."""
         if seconds > 0:
+            self.next_start = time.time() + seconds
             self._become("backing_off", self.cause)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._woken.wait()
+            self.next_start = None
         return self.desired == "running"
 
     def _become(self, state: ChildState, cause: str | None = None) -> None:

@@ -5,9 +5,11 @@ The seam is the Launcher protocol; another machine's host can be one more.
 
 import asyncio
 import os
+import random
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,20 +18,19 @@ import msgpack
 from actors.child import framed_launch, log_file
 from actors.environment import environment_for, naming_settings
 from actors.launch import Launch
+from actors.supervisor.causes import cause_of, is_from_outside, oom_kills, size_of, tail_of
 from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_spawner
 from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import Exit
+from actors.supervisor.restarts import Exit, History, Policy, Restart, decide
 from agiraph.errors import Unavailable
+from agiraph.messages import ChildState
 from agiraph.storage.room import is_full_disk
 
-FIRST_BACKOFF_SECONDS = 0.2
-MAX_BACKOFF_SECONDS = 30.0
-# A spawner that was well a moment ago is back in about a second. Fresh interpreters in its stead,
-# many at once, would only keep it from that.
+# A spawner that is started again at once is back in about a second. Fresh interpreters in its
+# stead, many at once, would only keep it from that.
 NEXT_SPAWNER_SECONDS = 5.0
-
-
 SPAWNER_KIND = "spawner"
+EXIT_NOT_MADE = 70
 
 
 class SpawnerDown(Unavailable):
@@ -126,24 +127,34 @@ class ForkLauncher:
         fallback: ExecLauncher,
         home: Path,
         sweep: Callable[[], None],
+        policy: Policy,
         log: Any,
     ) -> None:
-        """`sweep` is called when the spawner died and may have left a process of unknown pid."""
+        """`sweep` is called when the spawner died and may have left a process of unknown pid.
+
+        `policy` says how it is restarted; it is never given up.
+        """
         self._reaper = reaper
         self._environ = environ
         self._fallback = fallback
         self._home = home
         self._sweep = sweep
         self._log = log
+        self._policy = policy
         self.on_start: Callable[[int], None] = lambda _pid: None
+        self.on_change: Callable[[ChildState], None] = lambda _state: None
         self._writer: asyncio.StreamWriter | None = None
         self._waiting: dict[int, asyncio.Future[Spawned]] = {}
         self._count = 0
         self._keeping: asyncio.Task[None] | None = None
-        self._was_well = False
+        self._is_followed_at_once = False
         self._ahead: tuple[SpawnerProcess, asyncio.Future[Exit]] | None = None
         self.ready = asyncio.Event()
         self.pid: int | None = None
+        self.state: ChildState = "starting"
+        self.restarts = 0
+        self.cause: str | None = None
+        self.next_start: float | None = None
 
     def adopt(self, ahead: SpawnerProcess) -> None:
         """Take over a spawner that imports already; call it before `start`."""
@@ -172,7 +183,7 @@ class ForkLauncher:
 
     async def _is_at_hand(self, deadline: float) -> bool:
         """Whether a spawner can be asked; one that follows a good one is waited for."""
-        if not self.ready.is_set() and self._was_well:
+        if not self.ready.is_set() and self._is_followed_at_once:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(deadline):
                     await self.ready.wait()
@@ -193,36 +204,60 @@ class ForkLauncher:
         return await answer
 
     async def _keep(self) -> None:
-        backoff = FIRST_BACKOFF_SECONDS
+        history = History()
         while True:
-            self._was_well = await self._one_spawner()
-            backoff = 0.0 if self._was_well else _longer(backoff)
-            self._log.warning("spawner ended, starting another", after_seconds=backoff)
-            await asyncio.sleep(backoff)
+            self._become("starting")
+            ended, was_ready = await self._one_spawner()
+            self.cause = ended.describe()
+            now = asyncio.get_running_loop().time()
+            verdict = decide(self._policy, history, ended, was_ready, now, random.random())
+            assert isinstance(verdict, Restart), "the spawner is permanent and never parks"
+            history, delay = verdict.history, verdict.delay_seconds
+            self._is_followed_at_once = delay == 0
+            self._log.warning("spawner ended, starting another", after_seconds=delay)
+            await self._pause(delay)
+            self.restarts += 1
 
-    async def _one_spawner(self) -> bool:
-        """Start one spawner and serve its link to the end; return whether it was ever ready."""
+    async def _pause(self, seconds: float) -> None:
+        if seconds > 0:
+            self.next_start = time.time() + seconds
+            self._become("backing_off")
+            await asyncio.sleep(seconds)
+            self.next_start = None
+
+    def _become(self, state: ChildState) -> None:
+        if self.state != state:
+            self.state = state
+            self.on_change(state)
+
+    async def _one_spawner(self) -> tuple[Exit, bool]:
+        """Start one spawner and serve its link; return how it ended, and whether it was ready."""
         ahead, self._ahead = self._ahead, None
+        log = log_file(self._home, SPAWNER_KIND)
+        offset, killed = size_of(log), oom_kills()
         try:
             spawner, ended = ahead or self._fresh()
         except OSError as error:
             self._log.error("the spawner cannot be started", reason=str(error))
-            return False
+            return Exit(code=EXIT_NOT_MADE, told=f"it cannot be started: {error}"), False
         self.pid = spawner.pid
         self.on_start(spawner.pid)
         reader, self._writer = await asyncio.open_unix_connection(sock=spawner.link)
-        self._writer.write(_frame({"log": str(log_file(self._home, "spawner"))}))
+        self._writer.write(_frame({"log": str(log)}))
         try:
             await self._read_answers(reader)
-            await ended
+            how = await ended
         finally:
             was_ready = self.ready.is_set()
             self._lose()
-        return was_ready
+        tail, kills = tail_of(log, offset), oom_kills() - killed
+        why = cause_of(how, trouble=None, oom_kills=kills, step="", tail=tail)
+        told = replace(how, told=why.text, is_from_outside=is_from_outside(why))
+        return told, was_ready
 
     def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[Exit]"]:
         environ = environment_for(SPAWNER_KIND, self._environ)
-        spawner = start_spawner(environ, log_file(self._home, "spawner"))
+        spawner = start_spawner(environ, log_file(self._home, SPAWNER_KIND))
         return spawner, self._reaper.watch(spawner.pid)
 
     async def _read_answers(self, reader: asyncio.StreamReader) -> None:
@@ -233,6 +268,7 @@ class ForkLauncher:
                 if "ready" in answer:
                     self._log.debug("spawner ready", modules=answer["ready"])
                     self.ready.set()
+                    self._become("ready")
                 else:
                     self._settle(answer)
 
@@ -261,10 +297,6 @@ class ForkLauncher:
         for waiting in lost.values():
             if not waiting.done():
                 waiting.set_exception(SpawnerDown("the spawner ended"))
-
-
-def _longer(backoff: float) -> float:
-    return min(max(backoff * 2, FIRST_BACKOFF_SECONDS), MAX_BACKOFF_SECONDS)
 
 
 def _frame(value: dict[str, Any]) -> bytes:

@@ -60,6 +60,7 @@ def main(kinds: Mapping[str, str] = KINDS, ahead: Ahead | None = None) -> None:
 )
 @click.option("--json-logs", is_flag=True, help="Log one JSON object a line.")
 @click.option("--until-eof", is_flag=True, help="Stop when standard input is closed.")
+@click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
     given: tuple[Mapping[str, str], Ahead],
@@ -68,17 +69,52 @@ def command(
     http: tuple[str, int] | None,
     json_logs: bool,
     until_eof: bool,
+    daemon: bool,
 ) -> None:
-    """Run the house of one home: every agent in it is kept alive until you stop this command."""
+    """Run the house of one home: every agent in it is kept alive until you stop this command.
+
+    Ctrl-C, SIGTERM and SIGHUP stop it. With --daemon it goes on in the background, and its log is
+    in the home.
+    """
     folder = (home or default_home()).expanduser().absolute()
     try:
         settings = with_options(load(folder, config), http, json_logs)
         check_listening(settings)
+        if daemon and until_eof:
+            raise InvalidInput("--daemon and --until-eof exclude each other")
     except InvalidInput as error:
         click.echo(str(error), err=True)
         sys.exit(EXIT_USAGE)
+    if daemon:
+        sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
     kinds, ahead = given
     sys.exit(live(Options(folder, settings, until_eof, kinds, dict(os.environ), ahead)))
+
+
+def options_again(
+    config: Path | None, http: tuple[str, int] | None, json_logs: bool
+) -> tuple[str, ...]:
+    """Return the words of a command line that say the same."""
+    return (
+        *(("--config", str(config.absolute())) if config is not None else ()),
+        *(("--http", f"{http[0]}:{http[1]}") if http is not None else ()),
+        *(("--json-logs",) if json_logs else ()),
+    )
+
+
+def go_to_background(home: Path, options: tuple[str, ...]) -> int:
+    """Start a supervisor in the background; return the exit code, and say what came of it."""
+    from actors.supervisor.daemon import DaemonFailed, start_daemon
+
+    try:
+        click.echo(start_daemon(home, options))
+    except DaemonFailed as error:
+        click.echo(str(error), err=True)
+        return error.code
+    except OSError as error:
+        click.echo(f"{error.filename or home}: {error.strerror or error}", err=True)
+        return EXIT_FAILED
+    return 0
 
 
 def load(home: Path, config: Path | None) -> Config:

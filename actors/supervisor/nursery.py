@@ -4,6 +4,8 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, assert_never
 
 from actors.kinds import entry_named
@@ -24,13 +26,14 @@ from actors.supervisor.stopping import dump_stack
 from actors.supervisor.sweep import Strays, boot_id, started_at, sweep_leftovers
 from actors.supervisor.table import Desired, DesiredSet, ProcessBegan
 from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
-from agiraph.messages import Cause, ChildFailed, ChildSpec
+from agiraph.messages import Cause, ChildFailed, ChildSpec, ChildState
 from agiraph.storage.home import Home
 from agiraph.storage.room import WAITS, has_room
 from transport.tickets import KEY_BYTES, make_ticket
 
 SWEEP_AGAIN_SECONDS = 0.25
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
+Restarted = Keeper | ForkLauncher
 
 
 class Nursery:
@@ -66,6 +69,7 @@ class Nursery:
         self._sweeping: asyncio.TimerHandle | None = None
         self._budgets: dict[GroupKey, Budget] = {}
         self._regrouping: set[GroupKey] = set()
+        self._backing_off: set[str] = set()
 
     def open(self, house: Home, bus: BusSide) -> None:
         """Read the register, sweep what an earlier supervisor left, and get the launchers ready."""
@@ -82,9 +86,16 @@ class Nursery:
         wanted = self._settings.launch
         if wanted in ("auto", "fork") and is_subreaper:
             self.fork = ForkLauncher(
-                self.reaper, self.options.environ, self._exec, self.home, self.sweep, self.log
+                self.reaper,
+                self.options.environ,
+                self._exec,
+                self.home,
+                self.sweep,
+                self._endless_policy(),
+                self.log,
             )
             self.fork.on_start = lambda pid: self._note_process(SPAWNER, pid)
+            self.fork.on_change = partial(self._spawner_changed, self.fork)
             if ahead.spawner is not None:
                 self.fork.adopt(ahead.spawner)
         elif wanted == "fork":
@@ -144,15 +155,32 @@ class Nursery:
 
     # --- what a keeper needs --------------------------------------------------------------------
 
-    def policy(self, spec: ChildSpec) -> Policy:
-        """Return how often this child may be restarted."""
-        return Policy(
+    def policy(self, keeper: Keeper) -> Policy:
+        """Return how often this child may be restarted.
+
+        A service may be given up only while the house starts: then somebody is there to be told.
+        """
+        spec = keeper.spec
+        is_starting = spec.address in SERVICES and not keeper.was_ever_ready
+        return replace(
+            self._endless_policy(),
             restart=spec.restart,
             intensity=spec.intensity,
             period_seconds=spec.period_seconds,
-            first_backoff_seconds=self._settings.first_backoff_seconds,
-            max_backoff_seconds=self._settings.max_backoff_seconds,
-            start_attempts=self._settings.start_attempts,
+            endless=agent_of(spec.address) is None and not is_starting,
+        )
+
+    def _endless_policy(self) -> Policy:
+        """Return the policy of what is never given up."""
+        settings = self._settings
+        return Policy(
+            restart="permanent",
+            intensity=settings.intensity,
+            period_seconds=settings.period_seconds,
+            first_backoff_seconds=settings.first_backoff_seconds,
+            max_backoff_seconds=settings.max_backoff_seconds,
+            start_attempts=settings.start_attempts,
+            endless=True,
         )
 
     def allot(self, address: str) -> int:
@@ -197,6 +225,8 @@ class Nursery:
         if keeper.state in REPORTED:
             told = {} if cause is None else {"cause": cause}
             self._report(keeper, f"child.{keeper.state}", told)
+        if agent_of(keeper.address) is None:
+            self._service_changed(keeper.address, keeper.state, incarnation, keeper)
         if keeper.address == ROUTER and keeper.state != "ready":
             self.bus.router_ended()
         if keeper.state in ("failed", "exited", "parked") and not self.is_stopping:
@@ -216,6 +246,27 @@ class Nursery:
         """Stop: a keeper met what it cannot handle, and nobody watches its child any more."""
         self.log.error("keeper broke", child=address, exc_info=error)
         self._on_failure(f"the keeper of {address} broke: {error}")
+
+    def _spawner_changed(self, fork: ForkLauncher, state: ChildState) -> None:
+        self._service_changed(SPAWNER, state, 0, fork)
+
+    def _service_changed(
+        self, address: str, state: ChildState, incarnation: int, restarted: Restarted
+    ) -> None:
+        """Report to every agent at work that a service backs off, and that it is back."""
+        if state == "backing_off":
+            seconds = max(0.0, (restarted.next_start or 0.0) - time.time())
+            told = {"cause": restarted.cause, "seconds": round(seconds, 1)}
+            self._backing_off.add(address)
+            self._tell_agents("service.backing_off", address, {"incarnation": incarnation, **told})
+        elif state == "ready" and address in self._backing_off:
+            self._backing_off.discard(address)
+            self._tell_agents("service.recovered", address, {"incarnation": incarnation})
+
+    def _tell_agents(self, type: str, service: str, data: dict[str, Any]) -> None:
+        living = [at for at, keeper in self.keepers.items() if keeper.is_living]
+        for agent in dict.fromkeys(filter(None, map(agent_of, living))):
+            self.bus.report(agent, type, service, data)
 
     def _gave_up(self, keeper: Keeper, incarnation: int, cause: str) -> None:
         if keeper.address == ROUTER:

@@ -2,10 +2,19 @@
 
 OTP's rules: a permanent child always begins again, a transient one unless it ended with 0, a
 temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child
-that never became ready counts against `start_attempts` instead, and one that found no router
-(exit 76) or no room on the disk (exit 74) against nothing: that is not its fault.
+that never became ready counts against `start_attempts` instead.
+
+Some ends count against nothing, for they are not the child's fault: one that was ordered or came
+by a signal from outside (it begins again at once), and one that found no router (exit 76) or no
+room on the disk (exit 74). Deaths over one message count once: it is set aside after a few of them,
+and that ends them.
+
+A service of the house is never given up. Each fault of its own that follows the one before within
+`period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
+that has lived for `period_seconds` is restarted at once again.
 """
 
+import math
 import signal
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -22,7 +31,7 @@ RestartKind = Literal["permanent", "transient", "temporary"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How often a child may be restarted."""
+    """How often a child may be restarted. An `endless` one is never given up."""
 
     restart: RestartKind
     intensity: int
@@ -30,28 +39,41 @@ class Policy:
     first_backoff_seconds: float = 0.2
     max_backoff_seconds: float = 30.0
     start_attempts: int = 3
+    endless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a child has been through: when it was restarted, and how often it did not even start."""
+    """What a child has been through: when it was restarted, and how often it did not even start.
+
+    `faults` counts the ends of an endless child by its own fault that followed each other closely;
+    `back_at` is when it began again after the last of them. `killed_at` is when it was killed from
+    outside last.
+    """
 
     restarts: tuple[float, ...] = ()
     start_failures: int = 0
     router_misses: int = 0
+    faults: int = 0
+    back_at: float = 0.0
+    killed_at: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
     """How a process ended: a code, or a signal's number, and a hint of what it last said.
 
-    `told` is the whole cause in words, once somebody has looked at all the evidence.
+    `told` is the whole cause in words, once somebody has looked at all the evidence;
+    `is_from_outside` says whether somebody else ended it, `is_again` whether it died over a message
+    over which it has died before.
     """
 
     code: int | None = None
     signal: int | None = None
     hint: str = ""
     told: str = ""
+    is_from_outside: bool = False
+    is_again: bool = False
 
     @property
     def is_clean(self) -> bool:
@@ -104,16 +126,38 @@ def decide(
         return Parked()
     if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
         return Ended()
-    if ended.code == EXIT_BAD_CONFIG:
-        return GiveUp(f"it refused to start ({ended.describe()})")
+    if ended.is_from_outside:
+        return _after_kill(policy, history, now)
     if ended.code == EXIT_NO_SPACE:
         return Restart(LONGEST_WAIT_FOR_ROOM * (1 - JITTER * chance), history)
     if ended.code == EXIT_NO_ROUTER:
         misses = history.router_misses + 1
         return Restart(_delay(policy, misses, chance), replace(history, router_misses=misses))
+    if policy.endless:
+        return _after_fault(policy, history, now, chance)
+    if ended.code == EXIT_BAD_CONFIG:
+        return GiveUp(f"it refused to start ({ended.describe()})")
     if not was_ready:
         return _after_failed_start(policy, history, ended, chance)
     return _after_crash(policy, history, ended, now, chance)
+
+
+def _after_kill(policy: Policy, history: History, now: float) -> Verdict:
+    """Begin again at once, or after a moment if the kill before was no longer ago than that.
+
+    So a kill that follows each start makes no busy loop, and one every half second starves nobody.
+    """
+    moment = min(policy.first_backoff_seconds, policy.max_backoff_seconds)
+    delay = moment if now - history.killed_at < moment else 0.0
+    return Restart(delay, replace(history, killed_at=now))
+
+
+def _after_fault(policy: Policy, history: History, now: float, chance: float) -> Verdict:
+    """Begin an endless child again, after a pause that grows while its faults follow closely."""
+    was_calm = now >= history.back_at + policy.period_seconds
+    before = 0 if was_calm else history.faults
+    delay = _delay(policy, before, chance)
+    return Restart(delay, History(faults=before + 1, back_at=now + delay))
 
 
 def _after_failed_start(policy: Policy, history: History, ended: Exit, chance: float) -> Verdict:
@@ -127,12 +171,13 @@ def _after_crash(
     policy: Policy, history: History, ended: Exit, now: float, chance: float
 ) -> Verdict:
     recent = tuple(at for at in history.restarts if at > now - policy.period_seconds)
-    if len(recent) >= policy.intensity:
+    if len(recent) >= policy.intensity and not ended.is_again:
         return GiveUp(
             f"it ended {len(recent) + 1} times within {policy.period_seconds:g} s "
             f"(last: {ended.describe()})"
         )
-    return Restart(_delay(policy, len(recent), chance), History(restarts=(*recent, now)))
+    known = recent if ended.is_again else (*recent, now)
+    return Restart(_delay(policy, len(recent), chance), History(restarts=known))
 
 
 def _delay(policy: Policy, failures: int, chance: float) -> float:

@@ -3,6 +3,7 @@
 import os
 
 from actors.supervisor.keeper import Keeper
+from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.measures import measures_of
 from actors.supervisor.options import SPAWNER
 from agiraph.ids import SUPERVISOR
@@ -19,6 +20,7 @@ def row_of(keeper: Keeper, incarnation: int) -> ChildInfo:
         incarnation=incarnation,
         restarts=keeper.restarts,
         cause=keeper.cause,
+        next_start=keeper.next_start,
     )
     if process is None:
         return info
@@ -26,13 +28,20 @@ def row_of(keeper: Keeper, incarnation: int) -> ChildInfo:
     return measured(info.model_copy(update=doing), process.spawned.pid)
 
 
-def own_rows(incarnation: int, spawner_pid: int | None) -> list[ChildInfo]:
-    """Return the rows of the supervisor itself and of the spawner, if there is one."""
+def own_rows(incarnation: int, fork: ForkLauncher | None) -> list[ChildInfo]:
+    """Return the rows of the supervisor itself and of the spawner, if this house has one."""
     me = ChildInfo(address=SUPERVISOR, kind="supervisor", state="ready", incarnation=incarnation)
     rows = [measured(me, os.getpid())]
-    if spawner_pid is not None:
-        spawner = ChildInfo(address=SPAWNER, kind="spawner", state="ready")
-        rows.append(measured(spawner, spawner_pid))
+    if fork is not None:
+        spawner = ChildInfo(
+            address=SPAWNER,
+            kind="spawner",
+            state=fork.state,
+            restarts=fork.restarts,
+            cause=fork.cause,
+            next_start=fork.next_start,
+        )
+        rows.append(spawner if fork.pid is None else measured(spawner, fork.pid))
     return rows
 
 

@@ -204,6 +204,7 @@ class WorkerActor:
             self._work_arrived.clear()
             await self.patience.first_of(self._work_arrived.wait())
         received, assign = self._waiting.pop(0)
+        self.runtime.take_up([received.header.id.hex()])
         self._cancelled.clear()
         self.conversation.when_recorded(lambda: self.runtime.done(received))
         now = self.runtime.clock.now()

@@ -1,7 +1,7 @@
 """Inbox: messages that have arrived and wait for the entity's next yield point."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agiraph.agent.replies import header
@@ -43,6 +43,7 @@ class Inbox:
     """What waits, in order of arrival.
 
     `arrived` is set while a steer or interrupt waits, `spoken` while one of the human's does.
+    `take_up` is told the ids of those that could enter together and returns how many may.
     """
 
     def __init__(self) -> None:
@@ -51,12 +52,16 @@ class Inbox:
         self.arrived = asyncio.Event()
         self.spoken = asyncio.Event()
         self.urgent = asyncio.Event()
+        self.take_up: Callable[[Sequence[str]], int] = len
 
     def put(self, incoming: Incoming) -> None:
         """Let a message wait; a redelivered one that still waits is not taken twice."""
         if any(waiting.id == incoming.id for waiting in self._waiting):
             return
         self._waiting.append(incoming)
+        self._ring(incoming)
+
+    def _ring(self, incoming: Incoming) -> None:
         if incoming.mode != "followup":
             self.arrived.set()
             if incoming.from_name == HUMAN_NAME:
@@ -67,10 +72,13 @@ class Inbox:
     def take(self, *, with_followups: bool) -> list[Incoming]:
         """Return what may enter the conversation now, in order, and keep the rest."""
         taken = [m for m in self._waiting if with_followups or m.mode != "followup"]
+        taken = taken[: self.take_up([m.id for m in taken])]
         self._waiting = [m for m in self._waiting if m not in taken]
         self.arrived.clear()
         self.spoken.clear()
         self.urgent.clear()
+        for left in self._waiting:
+            self._ring(left)
         return taken
 
     @property

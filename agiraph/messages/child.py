@@ -37,8 +37,9 @@ class ChildSpec(Record):
     """What the supervisor needs to start a child and to know what to do when it ends.
 
     `args` is handed to the actor as it is. `owner` is told when the child is given up.
-    More than `intensity` restarts within `period_seconds` mark the child failed. Children of one
-    `group` begin again together as its `strategy` says, and are given up together.
+    More than `intensity` restarts by its own fault within `period_seconds` mark the child failed,
+    unless it is a service of the house: that is never given up. Children of one `group` begin again
+    together as its `strategy` says, and are given up together.
     """
 
     address: Address
@@ -57,7 +58,7 @@ class ChildSpec(Record):
 class ChildInfo(Record):
     """One row of the process table. `step` is what the process said last that it does.
 
-    `step_since` is when that began.
+    `step_since` is when that began; `next_start` when a process that backs off is started again.
     """
 
     address: Address
@@ -72,6 +73,7 @@ class ChildInfo(Record):
     cause: str | None = None
     step: str = ""
     step_since: float | None = None
+    next_start: float | None = None
 
 
 class StartChild(Body):

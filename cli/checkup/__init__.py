@@ -28,6 +28,7 @@ CHECKS: tuple[Callable[[Patient], Check], ...] = (
     home.check_settings,
     home.check_approvals,
     home.check_supervisor,
+    home.check_processes,
     home.check_socket,
     others.check_sandbox,
     services.check_providers,

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from agiraph.api import ApiError, NotReachable
 from agiraph.client.door import is_held
 from agiraph.config import load_config
 from agiraph.errors import AgiraphError, InvalidInput
+from agiraph.ids import agent_of
 from agiraph.storage.files import entries, open_file, read_bytes, read_text
 from agiraph.storage.home import AgentHome, Home, RunHome
 from agiraph.storage.versions import Kind, TooNew, refuse_newer
@@ -169,7 +171,7 @@ def check_supervisor(patient: Patient) -> Check:
     home = patient.home
     if not is_held(home.path):
         detail = "none runs on this home; `agiraph run` starts its own"
-        return Check("supervisor", "ok", detail, "agiraph-supervisor keeps one running")
+        return Check("supervisor", "ok", detail, "agiraph-supervisor --daemon keeps one running")
     holder = _holder(home.system.lock)
     try:
         address = json.loads(read_bytes(home.human.address, anyones=True))
@@ -178,6 +180,27 @@ def check_supervisor(patient: Patient) -> Check:
     except (OSError, ValueError, KeyError, TypeError):
         detail = f"{holder} holds the home, but its API has no address yet"
         return Check("supervisor", "warn", detail, f"see the logs in {home.system.logs}")
+
+
+def check_processes(patient: Patient) -> Check:
+    """Every service of the house is up; one that backs off is told with its cause."""
+    from agiraph.client import Client
+
+    home = patient.home
+    if not is_held(home.path):
+        return Check("processes", "ok", "none: no supervisor runs on this home")
+    try:
+        with Client.for_home(home.path) as client:
+            services = [row for row in client.entities() if agent_of(row.address) is None]
+    except (ApiError, NotReachable) as error:
+        detail = f"the human gateway does not answer: {error}"
+        return Check("processes", "warn", detail, f"see the logs in {home.system.logs}")
+    down = [row for row in services if row.state in ("backing_off", "failed")]
+    if not down:
+        return Check("processes", "ok", f"{len(services)} services are up")
+    told = "; ".join(f"{row.address} is {row.state.replace('_', ' ')}: {row.cause}" for row in down)
+    advice = f"agiraph logs {down[0].address}; what waits for it goes on when it is back"
+    return Check("processes", "warn", told, advice)
 
 
 def check_socket(patient: Patient) -> Check:

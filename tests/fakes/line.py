@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -78,6 +78,14 @@ class FakeLine:
         self._ids: set[bytes] = set()
         self._incoming: asyncio.Queue[Received] = asyncio.Queue()
         self._changed = asyncio.Event()
+
+    async def receive_ahead(self) -> Received:
+        """Return the next message."""
+        return await self.receive()
+
+    def take_up(self, ids: Sequence[str]) -> int:
+        """Let all be handled together."""
+        return len(ids)
 
     def put(self, received: Received) -> None:
         """Let a message arrive."""

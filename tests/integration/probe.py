@@ -11,11 +11,14 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 from actors.launch import Launch
 from actors.runtime import Runtime, run_actor
+from actors.side_work import first_to_end
+from agiraph.agent.inbox import Inbox, Incoming
 from agiraph.messages import (
     MESSAGES,
     ChildFailed,
@@ -26,6 +29,7 @@ from agiraph.messages import (
 )
 from agiraph.storage.room import patiently
 from agiraph.tools.command import Limits, run_command
+from transport.endpoint import Received
 from transport.errors import TransportError
 
 KINDS = {
@@ -41,6 +45,7 @@ FAILED = "failed.jsonl"
 EVENTS = "events.jsonl"
 HEARD = "heard.txt"
 DEAD = "dead.txt"
+GATHER_SECONDS = 0.1
 BODIES = {body.TYPE: body for body in MESSAGES}
 
 
@@ -100,14 +105,46 @@ async def serve(runtime: Runtime) -> None:
     if args.get("ignore_stop"):
         await supervisor_knows(runtime)
         hang()
+    if args.get("inbox"):
+        await first_to_end(*take_ahead(runtime))
     while True:
         received = await runtime.receive()
-        if isinstance(received.body, Text) and received.body.content == "die":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        if isinstance(received.body, Text):
-            with open(runtime.launch.home / HEARD, "a") as file:
-                file.write(f"{runtime.address}: {received.body.content}\n")
+        hear(runtime, received)
         runtime.done(received)
+
+
+def hear(runtime: Runtime, received: Received) -> None:
+    """Write a text down, or die of it."""
+    if isinstance(received.body, Text):
+        if received.body.content == "die":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        with open(runtime.launch.home / HEARD, "a") as file:
+            file.write(f"{runtime.address}: {received.body.content}\n")
+
+
+def take_ahead(runtime: Runtime) -> tuple[Coroutine[Any, Any, None], Coroutine[Any, Any, None]]:
+    """Take messages as an entity does: into its inbox, and what waits there all at once."""
+    inbox, waiting = Inbox(), dict[str, Received]()
+    inbox.take_up = runtime.take_up
+
+    async def receive() -> None:
+        while True:
+            received = await runtime.receive()
+            id = received.header.id.hex()
+            waiting[id] = received
+            inbox.put(Incoming(id, "", "", "steer", lambda: None))
+
+    async def work() -> None:
+        while True:
+            await inbox.arrived.wait()
+            await asyncio.sleep(GATHER_SECONDS)  # as whoever works in batches
+            taken = inbox.take(with_followups=True)
+            for one in taken:
+                hear(runtime, waiting[one.id])
+            for one in taken:
+                runtime.done(waiting.pop(one.id))
+
+    return receive(), work()
 
 
 def orders_socket(home: Path) -> Path:
@@ -189,8 +226,9 @@ async def take_orders(runtime: Runtime) -> None:
         if order["type"] == "control.retry":
             await runtime.send(order["to"], RetryLetter(letter=letters[order["to"]]))
             order = {"to": "supervisor", "type": "child.list", "body": {}}
-        if order["type"] == "text":
-            await runtime.send(order["to"], BODIES["text"].model_validate(order["body"]))
+        if order["type"] in ("text", "event.report"):
+            body = BODIES[order["type"]].model_validate(order["body"])
+            await runtime.send(order["to"], body)
             order = {"to": "supervisor", "type": "child.list", "body": {}}
         writer.write(json.dumps(await carry_out(runtime, order)).encode() + b"\n")
         await writer.drain()
@@ -229,7 +267,12 @@ async def carry_out(runtime: Runtime, order: dict[str, Any]) -> dict[str, Any]:
 
 
 def supervise() -> None:
-    """Be `agiraph-supervisor` with these kinds in place of the real ones."""
+    """Be `agiraph-supervisor` with these kinds in place of the real ones.
+
+    PROBE_REAL names one kind that is the real one.
+    """
+    from actors import kinds
     from actors.supervisor.main import main as supervisor_main
 
-    supervisor_main(KINDS)
+    real = os.environ.get("PROBE_REAL")
+    supervisor_main(KINDS | ({real: kinds.KINDS[real]} if real else {}))

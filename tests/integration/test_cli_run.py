@@ -99,7 +99,7 @@ def test_a_timeout_stops_everything_and_is_exit_1(home: Path, held: FakeModelSer
     await_nothing_left(home)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_stops_everything_and_is_exit_130(
     home: Path, held: FakeModelServer, number: signal.Signals
 ) -> None:

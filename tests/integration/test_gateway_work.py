@@ -1,15 +1,22 @@
 """The HTTP API over a real socket: board, files, memory, processes, money."""
 
+import re
+import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from actors.supervisor.lock import HomeLock
 from agiraph.api import FileContent, Folder, NewTrigger
 from agiraph.client import Client, NotReachable
 from agiraph.messages import AskBudgets, Body, BudgetTable, RefusedReply, Status, UnsetBudget
 from agiraph.messages import SetBudget as OrderBudget
 from agiraph.models import BUDGET, Deed
 from agiraph.money import Budget, BudgetState, Shortage
+from cli.checkup.check import Patient
+from cli.checkup.home import check_processes
+from cli.main import agiraph
 from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
 
@@ -157,6 +164,31 @@ def test_what_an_entity_does_is_known_from_its_heartbeat_too(world: World, clien
     world.children[address] = world.children[address].model_copy(update=beat)
     row = next(row for row in client.entities() if row.address == address)
     assert (row.state, row.doing, row.doing_since) == ("busy", "bash: make test", 42.0)
+
+
+def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
+    world: World, client: Client
+) -> None:
+    world.add_child("broker", "broker", "backing_off")
+    world.children["broker"] = world.children["broker"].model_copy(
+        update={"pid": None, "cause": "exit code 1: boom", "next_start": time.time() + 20.4}
+    )
+    row = next(row for row in client.entities() if row.address == "broker")
+    assert (row.state, row.pid) == ("backing_off", None)
+    assert re.fullmatch(r"starts again in (20|19) s: exit code 1: boom", row.doing)
+    for command in ("ps", "top"):
+        told = CliRunner().invoke(agiraph, [command, "--home", str(world.home.path)])
+        line = next(line for line in told.stdout.splitlines() if line.startswith("broker"))
+        assert "backing off" in line, told.output
+        assert "boom" in line
+    lock = HomeLock(world.home.path, world.home.system.lock)
+    lock.take()
+    try:
+        check = check_processes(Patient(world.home, {}))
+    finally:
+        lock.release()
+    assert check.status == "warn"
+    assert check.detail == "broker is backing off: exit code 1: boom"
 
 
 def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) -> None:

@@ -2,8 +2,13 @@
 
 import os
 import signal
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from tests.integration.house import House, until
+import pytest
+
+from tests.integration.house import House, running, until
 from tests.integration.probe import DEAD, HEARD
 
 
@@ -49,3 +54,81 @@ def test_kills_from_outside_blame_no_message(house: House) -> None:
     said = {f"poison/bob: message {number}" for number in range(1, 5)}
     until(lambda: set(told(house, HEARD, "poison/bob")) == said, "every message is heard")
     assert told(house, DEAD, "poison/bob") == []
+
+
+def frozen(house: House, address: str) -> int:
+    """Stop the process of an address, so that what is sent to it now waits; return its pid."""
+    pid: int = house.await_row(address, state="ready")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    return pid
+
+
+@pytest.mark.parametrize("kind", ["inbox", "in order"])
+def test_the_poison_is_named_among_messages_that_were_handed_out_ahead(
+    house: House, kind: str
+) -> None:
+    to = f"poison/{kind.replace(' ', '-')}"
+    house.start(to, args={"inbox": kind == "inbox"})
+    pid = frozen(house, to)
+    contents = ["one", "two", "die", "three", "four"]
+    for content in contents:
+        say(house, to, content)
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: told(house, DEAD, to), "the message is a dead letter")
+    until(lambda: told(house, HEARD, f"{to}: four"), "what came behind it is heard")
+    assert len(told(house, DEAD, to)) == 1
+    assert "SIGSEGV" in told(house, DEAD, to)[0]
+    heard = {line.partition(": ")[2] for line in told(house, HEARD, to)}
+    assert heard == {"one", "two", "three", "four"}
+    assert house.row(to)["incarnation"] == 4
+
+
+def test_a_poison_that_wakes_a_parked_process_is_set_aside_before_it_is_given_up(
+    house: House,
+) -> None:
+    """Its deaths come before the supervisor has heard that it was ready."""
+    house.start("poison/early")
+    pid = frozen(house, "poison/early")
+    say(house, "poison/early", "die")
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: told(house, DEAD, "poison/early"), "the message is a dead letter")
+    house.await_row("poison/early", state="ready")
+
+
+def test_many_poisons_are_set_aside_before_their_receiver_is_given_up(house: House) -> None:
+    house.start("poison/many", args={"inbox": True}, intensity=3)
+    pid = frozen(house, "poison/many")
+    for content in ("die", "one", "die", "two", "die", "three"):
+        say(house, "poison/many", content)
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: len(told(house, DEAD, "poison/many")) == 3, "all three are dead letters")
+    until(lambda: len(told(house, HEARD, "poison/many")) == 3, "all others are heard")
+    assert house.await_row("poison/many", state="ready")["restarts"] <= 9
+
+
+def too_deep() -> dict[str, Any]:
+    """Return what the bus carries and no log can hold."""
+    nested: dict[str, Any] = {}
+    for _ in range(300):
+        nested = {"in": nested}
+    return nested
+
+
+def test_a_report_that_kills_the_recorder_is_set_aside_and_all_others_are_written(
+    tmp_path: Path,
+) -> None:
+    with running(tmp_path, PROBE_REAL="recorder") as house:
+        pid = frozen(house, "recorder")
+        for agent in ("a", "b", "poison", "c", "d"):
+            event: dict[str, Any] = {"type": "agent.created", "agent_id": agent, "ts": 1.0}
+            event["entity"] = "coordinator"
+            event["data"] = too_deep() if agent == "poison" else {}
+            house.ask("recorder", "event.report", events=[event])
+        os.kill(pid, signal.SIGCONT)
+        until(lambda: told(house, DEAD, "recorder"), "the report is a dead letter")
+        for agent in ("a", "b", "c", "d"):
+            log = f"agents/{agent}/events.jsonl"
+            assert len(until(partial(told, house, log, "agent.created"), "it is written")) == 1
+        assert "this event.report has ended recorder 3 times" in told(house, DEAD, "recorder")[0]
+        assert len(told(house, DEAD, "recorder")) == 1
+        assert house.row("recorder")["incarnation"] == 4

@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -14,7 +15,7 @@ from actors.kinds import KINDS
 from actors.supervisor.ahead import Ahead
 from actors.supervisor.main import command
 from tests.integration.conftest import KEYS, OTHER_SECRETS
-from tests.integration.house import House, is_gone, until
+from tests.integration.house import House, is_gone, running, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs the subreaper of Linux")
 
@@ -152,6 +153,40 @@ def test_a_forgotten_address_is_free_but_its_incarnations_are_not(house: House) 
     answer = house.stop_child("shop/mia")
     assert answer["type"] == "control.refused"
     assert house.start("shop/mia")["incarnation"] == 2
+
+
+def test_kills_from_outside_never_give_a_child_up(house: House) -> None:
+    house.start("shop/ola", intensity=1)
+    for incarnation in range(1, 6):
+        row = house.await_row("shop/ola", state="ready", incarnation=incarnation)
+        os.kill(row["pid"], signal.SIGKILL)
+    assert house.await_row("shop/ola", state="ready", incarnation=6)["restarts"] == 5
+
+
+def test_a_service_that_breaks_down_past_its_intensity_backs_off_and_comes_back(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "agiraph.yaml").write_text(
+        "supervisor: {intensity: 1, first_backoff_seconds: 0.6}\n"
+    )
+    with running(tmp_path) as house:
+        house.start("shop/ada")
+        for incarnation in range(1, 4):
+            row = house.await_row("clock", state="ready", incarnation=incarnation)
+            os.kill(row["pid"], signal.SIGSEGV)
+        row = house.await_row("clock", state="backing_off")
+        assert row["cause"].startswith("killed by SIGSEGV")
+        assert row["next_start"] > time.time() - 1
+        assert house.await_row("clock", state="ready", incarnation=4)["restarts"] == 3
+        until(lambda: len(house.events("service.recovered", "clock")) == 2, "it is told")
+        told = [one["data"] for one in house.events("service.backing_off", "clock")]
+        assert [round(one["seconds"] / 0.6) for one in told] == [1, 2]
+        assert all("killed by SIGSEGV" in one["cause"] for one in told)
+        for restarts in range(2):
+            row = house.await_row("spawner", state="ready", restarts=restarts)
+            os.kill(row["pid"], signal.SIGSEGV)
+        house.await_row("spawner", state="backing_off")
+        house.await_row("spawner", state="ready", restarts=2)
 
 
 def test_a_hanging_child_is_stopped_too(house: House) -> None:

@@ -107,10 +107,10 @@ class House:
         assert not self.server.problems, self.server.problems
         return Outcome(code, result, err, agent, run)
 
-    def kill(self, title: str) -> int:
-        """kill -9 the process of this home with `title` in its title; return its pid."""
+    def kill(self, title: str, number: int = signal.SIGKILL) -> int:
+        """Kill the process of this home with `title` in its title; return its pid."""
         pid = self.process_of(title).pid
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
         return pid
 
     def process_of(self, title: str) -> psutil.Process:

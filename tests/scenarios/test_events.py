@@ -29,6 +29,7 @@ SEEN_ELSEWHERE = {
         "entity.recovered",
     ),
     *("child.failed", "child.exited", "child.stopped", "child.backing_off", "message.dead"),
+    *("service.backing_off", "service.recovered"),
     *(
         "memory.compacted",
         "memory.insight",

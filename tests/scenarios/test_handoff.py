@@ -3,6 +3,7 @@
 And a worker whose process dies again and again: given up, its cause told, the team goes on.
 """
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,15 +149,15 @@ def test_a_worker_that_is_given_up_leaves_notes_and_its_coordinator_plans_again(
 
     def meanwhile() -> None:
         place.await_call(place.worker(place.agent("again"), "ada"), "bash")
-        place.kill("worker ada")
+        place.kill("worker ada", signal.SIGSEGV)
         place.server.wait_for(lambda seen: seen.is_for("ada") and seen.step == 1)
-        place.kill("worker ada")
+        place.kill("worker ada", signal.SIGSEGV)
 
     outcome = place.lead("Find a fact", "--name", "again", meanwhile=meanwhile)
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     assert outcome.published("bob-facts") == {"facts.md": "one fact"}
     failed = outcome.events("node.failed")[0]["data"]["reason"]
-    assert "2 times within 60 s (last: killed by SIGKILL" in failed
+    assert "2 times within 60 s (last: killed by SIGSEGV" in failed
     notes = next((outcome.run / "nodes").glob("ada-facts-*/failure_notes.md"))
     assert notes.relative_to(outcome.run).as_posix() in failed
     assert "# Why 'ada-facts' failed" in notes.read_text()
@@ -164,5 +165,5 @@ def test_a_worker_that_is_given_up_leaves_notes_and_its_coordinator_plans_again(
     told = [str(turn) for turn in outcome.conversation() if "failure_notes.md" in str(turn)]
     assert told, "the coordinator's mind has been told where to look"
     crashes = outcome.events("child.crashed")
-    assert [crash["data"]["why"]["signal"] for crash in crashes] == [9, 9]
+    assert [crash["data"]["why"]["signal"] for crash in crashes] == [11, 11]
     assert crashes[0]["data"]["why"]["step"].startswith("busy: ")

@@ -23,11 +23,11 @@ ELSEWHERE = (
     *("agiraph/messages/", "agiraph/board/events.py", "agiraph/agent/records.py"),
     *("agiraph/event_types.py", "actors/console/", "cli/", "actors/chaos/"),
 )
-# Files, which look like types.
+# Files, and names of OpenTelemetry's attributes, which look like types.
 FILES = frozenset(
     {
         *("memory.md", "agent.json", "context.jsonl", "events.jsonl"),
-        *("memory.events", "memory.oom_control"),
+        *("memory.events", "memory.oom_control", "service.name", "service.version"),
     }
 )
 V2_SECTION_9 = """

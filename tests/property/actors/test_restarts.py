@@ -1,5 +1,7 @@
 """What holds for every life of every child."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,9 +16,11 @@ policies = st.builds(
     max_backoff_seconds=st.floats(0, 60),
     start_attempts=st.integers(1, 5),
 )
+services = st.builds(replace, policies, restart=st.just("permanent"), endless=st.just(True))
 exits = st.one_of(
     st.builds(Exit, code=st.sampled_from([0, 1, 64, 70, 75, 76, 255])),
     st.builds(Exit, signal=st.integers(1, 64)),
+    st.builds(Exit, signal=st.sampled_from([9, 15]), is_from_outside=st.just(True)),
 )
 chances = st.floats(0, 1)
 lives = st.lists(st.tuples(exits, st.booleans(), st.floats(0, 50), chances), max_size=60)
@@ -33,7 +37,7 @@ def test_no_child_is_restarted_more_often_than_its_policy_says(
         if not isinstance(verdict, Restart):
             return
         history = verdict.history
-        if ended.code == 76:
+        if ended.code == 76 or ended.is_from_outside:
             continue
         if was_ready:
             crashes.append(now)
@@ -70,6 +74,57 @@ def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
             assert verdict == Ended()
         if isinstance(verdict, GiveUp):
             assert ended.describe() in verdict.cause
+            assert not ended.is_from_outside
+
+
+@given(services, lives)
+def test_a_service_is_restarted_whatever_happens_to_it(
+    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+) -> None:
+    history, now = History(), 0.0
+    for ended, was_ready, gap, chance in life:
+        now += gap
+        verdict = decide(policy, history, ended, was_ready, now, chance)
+        assert isinstance(verdict, Restart)
+        assert 0 <= verdict.delay_seconds <= policy.max_backoff_seconds
+        history, now = verdict.history, now + verdict.delay_seconds
+
+
+@given(services, lives)
+def test_a_service_that_has_lived_for_a_while_is_restarted_at_once(
+    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+) -> None:
+    history, now = History(), 0.0
+    for ended, was_ready, gap, chance in life:
+        now += gap
+        verdict = decide(policy, history, ended, was_ready, now, chance)
+        assert isinstance(verdict, Restart)
+        history, now = verdict.history, now + verdict.delay_seconds
+    calm = decide(policy, history, Exit(code=1), True, now + policy.period_seconds, 0.5)
+    assert isinstance(calm, Restart)
+    assert calm.delay_seconds == 0
+
+
+@given(policies, lives)
+def test_kills_from_outside_change_nothing_for_the_faults_between_them(
+    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+) -> None:
+    killed = Exit(signal=9, is_from_outside=True)
+    plain, struck, now = History(), History(), 0.0
+    for ended, was_ready, gap, chance in life:
+        now += gap
+        between = decide(policy, struck, killed, True, now, chance)
+        if isinstance(between, Restart):
+            struck = between.history
+        one = decide(policy, plain, ended, was_ready, now, chance)
+        other = decide(policy, struck, ended, was_ready, now, chance)
+        if ended.is_from_outside:
+            continue
+        if not isinstance(one, Restart) or not isinstance(other, Restart):
+            assert one == other
+            return
+        assert one.delay_seconds == other.delay_seconds
+        plain, struck = one.history, other.history
 
 
 @given(policies, exits, st.integers(0, 100_000), chances)

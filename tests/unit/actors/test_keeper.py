@@ -30,7 +30,7 @@ class Busy:
         self.ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         self.keeper = Keeper(ChildSpec(address=ADDRESS, kind="worker"), self)
 
-    def policy(self, spec: ChildSpec) -> Policy:
+    def policy(self, keeper: Keeper) -> Policy:
         return Policy(restart="transient", intensity=5, period_seconds=60)
 
     def allot(self, address: str) -> int:

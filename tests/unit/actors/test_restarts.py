@@ -1,5 +1,7 @@
 """What the restart policy says about each kind of end."""
 
+from dataclasses import replace
+
 import pytest
 
 from actors.supervisor.restarts import (
@@ -40,6 +42,14 @@ def test_more_restarts_than_the_intensity_give_up() -> None:
 def test_old_restarts_are_forgiven() -> None:
     verdict = after(PERMANENT, History(restarts=(1, 2)), CRASH, 100)
     assert verdict == Restart(0.0, History(restarts=(100,)))
+
+
+def test_deaths_over_one_message_count_once() -> None:
+    again = Exit(signal=11, is_again=True)
+    history = History(restarts=(100, 101))
+    verdict = after(PERMANENT, history, again, 102)
+    assert verdict == Restart(0.4, history)
+    assert isinstance(after(PERMANENT, history, CRASH, 103), GiveUp)
 
 
 def test_intensity_zero_gives_up_at_once() -> None:
@@ -94,6 +104,59 @@ def test_one_that_parked_is_no_crash_unless_it_never_began() -> None:
     for policy in (PERMANENT, TRANSIENT):
         assert after(policy, History(), Exit(code=77), 1) == Parked()
     assert isinstance(after(TRANSIENT, History(), Exit(code=77), 1, ready=False), Restart)
+
+
+SERVICE = Policy("permanent", intensity=2, period_seconds=60, endless=True)
+KILLED = Exit(signal=9, is_from_outside=True)
+
+
+def test_a_service_is_never_given_up_and_its_pauses_grow_to_the_longest() -> None:
+    history, now, delays = History(), 100.0, []
+    for _ in range(12):
+        verdict = after(SERVICE, history, Exit(code=1), now)
+        assert isinstance(verdict, Restart)
+        history, now = verdict.history, now + verdict.delay_seconds + 1
+        delays.append(verdict.delay_seconds)
+    assert delays == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30])
+
+
+@pytest.mark.parametrize("ended", [Exit(code=64), Exit(code=1), Exit(code=0)])
+def test_a_service_that_does_not_start_is_tried_again(ended: Exit) -> None:
+    history, delays = History(), []
+    for _ in range(5):
+        verdict = after(SERVICE, history, ended, 100, ready=False)
+        assert isinstance(verdict, Restart)
+        history = verdict.history
+        delays.append(verdict.delay_seconds)
+    assert delays == pytest.approx([0, 0.2, 0.4, 0.8, 1.6])
+
+
+def test_the_pauses_of_a_service_begin_anew_when_it_has_lived_for_a_while() -> None:
+    worn = History(faults=9, back_at=100)
+    soon, late = after(SERVICE, worn, CRASH, 159), after(SERVICE, worn, CRASH, 160)
+    assert isinstance(soon, Restart)
+    assert soon.delay_seconds == pytest.approx(30)
+    assert late == Restart(0.0, History(faults=1, back_at=160))
+
+
+@pytest.mark.parametrize("policy", [PERMANENT, TRANSIENT, SERVICE])
+def test_kills_from_outside_count_against_nothing(policy: Policy) -> None:
+    history = History(restarts=(99, 100), start_failures=2, faults=7, back_at=100)
+    for step in range(120):
+        now = 101 + step / 2
+        verdict = after(policy, history, KILLED, now, ready=step % 2 == 0)
+        assert verdict == Restart(0.0, replace(history, killed_at=now))
+        history = verdict.history
+
+
+def test_a_kill_that_follows_each_start_makes_no_busy_loop() -> None:
+    history, now, delays = History(), 1.0, []
+    for _ in range(5):
+        verdict = after(SERVICE, history, KILLED, now, ready=False)
+        assert isinstance(verdict, Restart)
+        history, now = verdict.history, now + verdict.delay_seconds + 0.01
+        delays.append(verdict.delay_seconds)
+    assert delays == [0, 0.2, 0, 0.2, 0]
 
 
 def test_an_end_is_told_in_words() -> None:

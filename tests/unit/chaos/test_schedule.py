@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from actors.chaos.schedule import ALL_AT_ONCE, KINDS, TEARABLE, strikes
+from actors.chaos.schedule import ALL_AT_ONCE, KINDS, TEARABLE, hammer, strikes
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -26,3 +26,11 @@ def test_every_kind_is_struck_and_only_journals_of_the_mind_are_torn() -> None:
 
 def test_only_the_wanted_kinds_are_struck() -> None:
     assert {s.kind for s in islice(strikes(7, ("router",)), 100)} == {"router"}
+
+
+def test_a_hammer_kills_each_of_its_kinds_once_every_so_often() -> None:
+    first = list(islice(hammer(("broker", "clock"), 0.5), 6))
+    assert [(s.pause_seconds, s.kind, s.how) for s in first] == 3 * [
+        (0.5, "broker", "kill"),
+        (0.0, "clock", "kill"),
+    ]

@@ -80,7 +80,18 @@ def test_one_that_ignores_everything_is_killed_with_its_children(
     assert not child.is_running()
 
 
-def test_sigterm_ends_us_as_an_interrupt_does() -> None:
-    with pytest.raises(KeyboardInterrupt), own_supervisor.sigterm_interrupts():
-        os.kill(os.getpid(), signal.SIGTERM)
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_order_to_end_is_an_interrupt(number: signal.Signals) -> None:
+    with pytest.raises(KeyboardInterrupt), own_supervisor.signals_interrupt():
+        os.kill(os.getpid(), number)
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_a_hangup_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with own_supervisor.signals_interrupt():
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -105,7 +105,7 @@ def test_a_question_that_is_answered_while_it_is_put_is_heard() -> None:
         return [task]
 
     speaker = SimpleNamespace(
-        runtime=SimpleNamespace(address="shop-1/coordinator", send=answer),
+        runtime=SimpleNamespace(address="shop-1/coordinator", send=answer, take_up=len),
         inbox=None,
         conversation=SimpleNamespace(when_recorded=lambda done: None),
         patience=SimpleNamespace(first_of=first_of),

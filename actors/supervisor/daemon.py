@@ -1,0 +1,72 @@
+"""A daemon: a supervisor in a session of its own, which whoever started it sees come up and leaves.
+
+Its stderr goes into its log in the home, its standard output to its starter until it is ready.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from actors.child import log_file, open_log
+from actors.supervisor.causes import size_of, tail_of
+from actors.supervisor.house import make_folders
+from agiraph.client.door import is_held
+from agiraph.errors import Unavailable
+from agiraph.ids import SUPERVISOR
+from agiraph.storage.files import read_text
+from agiraph.storage.home import Home
+
+READY = "agiraph-supervisor ready: "
+
+
+class DaemonFailed(Unavailable):
+    """The supervisor did not come up; the text says why, `code` is its exit code."""
+
+    def __init__(self, text: str, code: int) -> None:
+        """Say why, and with which code it ended."""
+        super().__init__(text)
+        self.code = code
+
+
+def start_daemon(home: Path, options: Sequence[str]) -> str:
+    """Start a supervisor with `options` on a home and return, once it is ready, what it is called.
+
+    Raises DaemonFailed if one holds the home already, or this one ends before it is ready; OSError
+    if its log cannot be written.
+    """
+    if is_held(home):
+        holder = read_text(Home(home).system.lock).strip() or "unknown"
+        raise DaemonFailed(f"home {home} is held by supervisor pid {holder}", 1)
+    make_folders(Home(home))
+    log = log_file(home, SUPERVISOR)
+    with os.fdopen(open_log(log), "ab") as errors:
+        offset = size_of(log)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "agiraph", "_supervisor", "--home", str(home), *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+    try:
+        told = _ready_line(process)
+    except BaseException:
+        process.terminate()
+        raise
+    if told is not None:
+        return f"agiraph-supervisor runs: pid {process.pid}, {told}, log {log}"
+    code = process.wait()
+    said = tail_of(log, offset) or [f"exit code {code}"]
+    raise DaemonFailed(f"agiraph-supervisor did not start: {said[-1]} (log {log})", code)
+
+
+def _ready_line(process: "subprocess.Popen[bytes]") -> str | None:
+    """Return what the supervisor tells of itself when it is ready, None if it ends before."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        said = line.decode(errors="replace").strip()
+        if said.startswith(READY):
+            return said.removeprefix(READY)
+    return None

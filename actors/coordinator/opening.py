@@ -8,6 +8,7 @@ from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.config import Config
 from agiraph.errors import Refused
+from agiraph.ids import new_epoch
 from agiraph.plans.plan import parse_plan, plan_commands
 
 
@@ -27,6 +28,7 @@ def start_run(office: Office, args: CoordinatorArgs, config: Config) -> None:
             max_workers=settings.max_workers,
             max_depth=settings.max_depth,
             contract=contract_of(settings),
+            epoch=new_epoch(),
         )
     )
 

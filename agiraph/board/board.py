@@ -82,7 +82,7 @@ class Board:
 
     `waits` tells which nodes a blocked node waits for, `planned` what the next stage is to be,
     `deadlocks` the rings of waits that were found. `epoch` enters the ids of what follows from the
-    board: '' until its journal loses its end.
+    board; it is another one since its journal lost its end.
     """
 
     run: RunFacts | None = None
@@ -227,7 +227,7 @@ def _apply_to_run(board: Board, event: e.RunStarted | e.RunFinished | e.RunStopp
             contract=event.contract,
             started_at=event.ts,
         )
-        return replace(board, run=facts)
+        return replace(board, run=facts, epoch=event.epoch)
     if board.run is None:
         raise KeyError("run")
     if isinstance(event, e.RunFinished):

@@ -15,7 +15,7 @@ from agiraph.models import CheckpointPolicy, Mode, StageContract, WorkerType, Wo
 
 @dataclass(frozen=True, slots=True)
 class StartRun:
-    """Begin a run; first of all commands."""
+    """Begin a run; first of all commands. `epoch` is random: nobody can foresee the board's ids."""
 
     run_id: RunId
     goal: str
@@ -26,6 +26,7 @@ class StartRun:
     contract: StageContract = field(default_factory=StageContract)
     max_workers: int = MAX_WORKERS
     max_depth: int = MAX_DEPTH
+    epoch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

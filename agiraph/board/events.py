@@ -37,6 +37,7 @@ class RunStarted(Happened):
     max_workers: int = MAX_WORKERS
     max_depth: int = MAX_DEPTH
     contract: KeptContract = StageContract()
+    epoch: str = ""
 
 
 class StageStarted(Happened):

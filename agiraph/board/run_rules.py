@@ -37,6 +37,7 @@ def start(board: Board, command: c.StartRun, now: float) -> tuple[BoardEvent, ..
             max_workers=command.max_workers,
             max_depth=command.max_depth,
             contract=command.contract,
+            epoch=command.epoch,
         ),
     )
 

@@ -30,6 +30,10 @@ ENTITIES = ("coordinator", "human", "clock")
 OTHERS = "others"
 
 
+SET_UP = {"human.question", "trigger.created", "human.budget"}
+"""The events of what both agents are given before the attack."""
+
+
 class HostilePlace(Place):
     """A place whose workers may be hostile."""
 
@@ -111,6 +115,9 @@ def at_rest(place: Place, victim: Path, others: Path) -> dict[str, Any]:
     """Return what belongs to everybody but mallory, once nobody has mail to look at."""
 
     def found() -> dict[str, Any] | None:
+        logs = [whole_lines(agent / "events.jsonl") for agent in (victim, others)]
+        if any(not SET_UP <= {event["type"] for event in log} for log in logs):
+            return None  # some of it is still gathered where it happened
         mail = {row["address"]: row["mailbox"] for row in place.json("ps")}
         if any(count for address, count in mail.items() if MALLORY not in address):
             return None

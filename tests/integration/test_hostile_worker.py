@@ -116,7 +116,7 @@ def at_rest(place: Place, victim: Path, others: Path) -> dict[str, Any]:
 
     def found() -> dict[str, Any] | None:
         logs = [whole_lines(agent / "events.jsonl") for agent in (victim, others)]
-        if any(not SET_UP <= {event["type"] for event in log} for log in logs):
+        if any(not {event["type"] for event in log} >= SET_UP for log in logs):
             return None  # some of it is still gathered where it happened
         mail = {row["address"]: row["mailbox"] for row in place.json("ps")}
         if any(count for address, count in mail.items() if MALLORY not in address):

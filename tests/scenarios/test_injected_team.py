@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ pytestmark = [
 
 SECRET = "the-persons-own-4711"
 NAMES = 70_000
+TODAY = datetime.now(UTC).date().isoformat()
 FIRST, SECOND = "Break out", "Break out again"
 
 PLANT = """
@@ -109,7 +111,7 @@ def coordinator_attack(diary: Path, token: Path, papers: Path) -> str:
     files = ("_plan.md", "_output.md", "_context.json", "context.jsonl", "journal.jsonl")
     inner = ("_messages/.journal.jsonl", "_messages/0001_x_to_y.md", "journal.jsonl.snapshot")
     folders = ("nodes", "workers", "_messages")
-    days = (f"{memory}/2026-11-22.md", f"{memory}/2999-01-01.md", f"{memory}/knowledge/a.md")
+    days = (f"{memory}/{TODAY}.md", f"{memory}/2999-01-01.md", f"{memory}/knowledge/a.md")
     return "\n".join(
         (
             python(PLANT, diary, *files, *inner, "leak.txt"),
@@ -154,7 +156,7 @@ def looks(place: Place) -> list[Reply | Brain]:
             call("write_file", path="notes.md", content="mine"),
             call("write_file", path="leak.txt", content="mine"),
             call("write_file", path="leak/will.md", content="mine"),
-            call("memory_write", path="2026-11-22.md", content="a day"),
+            call("memory_write", path=f"{TODAY}.md", content="a day"),
             call("memory_write", path="index.md", content="an index"),
         ),
     ]

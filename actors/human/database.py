@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS questions (
 );
 CREATE INDEX IF NOT EXISTS questions_as_asked ON questions (asked_as);
 CREATE INDEX IF NOT EXISTS questions_by_status ON questions (status);
-CREATE INDEX IF NOT EXISTS live_questions ON questions (is_live) WHERE is_live;
+CREATE INDEX IF NOT EXISTS live_questions ON questions (is_live) WHERE is_live = 1;
 CREATE INDEX IF NOT EXISTS given_approvals ON questions (id) WHERE was_given;
 CREATE INDEX IF NOT EXISTS answers_by_cause ON questions (cause) WHERE cause != '';
 CREATE TABLE IF NOT EXISTS asks (ask TEXT PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;

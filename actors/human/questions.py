@@ -46,7 +46,8 @@ class Questions:
         """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
         self.database = database
         database.take_in(JOURNAL, _statements)
-        self._live = {case.question.id: case for case in self._read("is_live ORDER BY number")}
+        live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
+        self._live = {case.question.id: case for case in live}
 
     def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
         """Write a question down; return it if it is new, None if it was known already.
@@ -107,8 +108,8 @@ class Questions:
 
     def asked_by(self, ask: str) -> Question | None:
         """Return the question that a message asked, None if it asked none."""
-        [found] = self._read("id = (SELECT id FROM asks WHERE ask = ?)", ask) or [None]
-        return found.question if found else None
+        found = self._read("id = (SELECT id FROM asks WHERE ask = ?)", ask)
+        return found[0].question if found else None
 
     def answer(
         self, id: str, answer: str, by: str, at: float, via: str = "", cause: str = ""

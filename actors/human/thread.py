@@ -91,7 +91,7 @@ class Thread:
 
     def find(self, agent: str, id: str) -> ConversationMessage:
         """Return an agent's message by its id or the beginning of it; ApiError 404, or 409."""
-        wanted = "id >= ? AND id < ? AND agent = ? LIMIT 2"
+        wanted = "id >= ? AND id < ? AND +agent = ? LIMIT 2"  # by the index of ids
         found = self._read(wanted, id, f"{id}\U0010ffff", agent)
         if len(found) == 1:
             return found[0]
@@ -150,7 +150,8 @@ class Thread:
         is_backwards: bool = False,
     ) -> list[ConversationMessage]:
         """Return the first (the last) `limit` messages between two numbers, in order."""
-        whom, names = "", ((),)
+        whom = ""
+        names: tuple[tuple[str, ...], ...] = ((),)
         if entity is not None and key_of(entity) != HUMAN_NAME:
             whom, names = "AND other = ?", ((key_of(entity),), (EVERYONE,))
         order = "DESC" if is_backwards else "ASC"

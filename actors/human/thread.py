@@ -151,9 +151,9 @@ class Thread:
     ) -> list[ConversationMessage]:
         """Return the first (the last) `limit` messages between two numbers, in order."""
         whom = ""
-        names: tuple[tuple[str, ...], ...] = ((),)
+        names: set[tuple[str, ...]] = {()}
         if entity is not None and key_of(entity) != HUMAN_NAME:
-            whom, names = "AND other = ?", ((key_of(entity),), (EVERYONE,))
+            whom, names = "AND other = ?", {(key_of(entity),), (EVERYONE,)}
         order = "DESC" if is_backwards else "ASC"
         wanted = f"agent = ? {whom} AND seq > ? AND seq < ? ORDER BY seq {order} LIMIT ?"
         found = [

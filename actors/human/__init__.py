@@ -8,8 +8,8 @@ uvicorn, in the same loop): what the command line, the web and other programs ta
     gateway.py         all parts of it in one record; what each endpoint is handed
     line.py            what it asks of the bus, and how the bus's failures become HTTP statuses
     desk.py            the bus loop: one handler per kind of message
-    thread.py          the journal of what was said to and by the person
-    questions.py       the journal of questions and answers;  postman.py  carries answers out
+    database.py        messages, questions and dead letters as rows;  thread.py  the messages
+    questions.py       the questions and answers;  postman.py  carries answers out
     speaking.py        texts, nudges and answers of the person;  telling.py  events to the recorder
     agents.py          which agents there are, read from their files;  boards.py  their boards
     starting.py        creating an agent;  acting.py  stop, pause, resume, archive

@@ -1,12 +1,13 @@
 """Case: one question to the human, all that became of it, and what is still to be told of it.
 
-A case is the fold of its records in the journal; see `actors.human.questions` for what they are.
+A case is the fold of its records; see `actors.human.questions` for what they are.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agiraph.api import QuestionView
+from agiraph.approvals.words import ALLOW_ALWAYS
 from agiraph.ids import QuestionId
 from agiraph.models import Question
 
@@ -39,6 +40,23 @@ class Case:
         if self.question.status == "open":
             return ()
         return tuple(ask for ask in self.asks if ask not in self.delivered)
+
+    @property
+    def was_given(self) -> bool:
+        """Whether it is an approval that was given for always."""
+        question = self.question
+        is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
+        return question.kind == "approval" and is_given
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is such an approval, and was not taken back."""
+        return self.was_given and not self.is_revoked
+
+    @property
+    def is_live(self) -> bool:
+        """Whether something may follow from it by itself: it is open, stands, or is to be told."""
+        return self.question.status == "open" or self.stands or bool(self.undelivered)
 
     def asker_of(self, ask: str) -> str:
         """Return the address of the one who sent this asking message."""

@@ -1,89 +1,62 @@
-"""Dead letters that the gateway keeps: a journal of what came and of what was sent back."""
+"""Dead letters that the gateway keeps, until they are sent back."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import msgpack
 
+from actors.human.database import Database, Statement
 from agiraph.api import ApiError, DeadLetterView
 from agiraph.errors import Corrupt
 from agiraph.ids import agent_of
 from agiraph.messages import DeadLetter
-from agiraph.storage.journal import Journal
+from agiraph.storage.journal import JsonObject
 
 ID_CHARACTERS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """One letter, and since when it is here."""
-
-    letter: DeadLetter
-    at: float
+JOURNAL: Final = "dead.jsonl"
 
 
 class DeadLetters:
     """The book of dead letters; one that was sent back may come again."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the journal. Raises Corrupt, OSError."""
-        self._journal = Journal(path)
-        self._kept: dict[str, Kept] = {}
-        self._sent_by: dict[str, DeadLetterView] = {}
-        for number, record in enumerate(self._journal.records, start=1):
-            try:
-                self._apply(record)
-            except (KeyError, TypeError, ValueError) as error:
-                raise Corrupt(f"{path}: record {number} is no dead letter ({error})") from error
-        self._journal.records = []
+    def __init__(self, database: Database) -> None:
+        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        self.database = database
+        database.take_in(JOURNAL, _statements)
 
     def keep(self, letter: DeadLetter, at: float) -> bool:
         """Write a letter down; return whether it is new here."""
-        if letter_id(letter) in self._kept:
+        id = letter_id(letter)
+        if self.database.rows("SELECT 1 FROM letters WHERE id = ?", id):
             return False
-        packed = msgpack.packb(letter.model_dump(mode="python"), use_bin_type=True).hex()
-        self._write({"type": "dead", "letter": packed, "at": at})
+        self.database.write(_kept(id, letter, at))
         return True
 
     def find(self, id: str) -> DeadLetter:
         """Return a letter; ApiError 404 lists the known."""
-        kept = self._kept.get(id)
-        if kept is None:
-            raise ApiError(404, f"unknown dead letter '{id}' (known: {', '.join(self._kept)})")
-        return kept.letter
+        found = self.database.rows("SELECT letter FROM letters WHERE id = ?", id)
+        if not found:
+            known = [row[0] for row in self.database.rows("SELECT id FROM letters ORDER BY number")]
+            raise ApiError(404, f"unknown dead letter '{id}' (known: {', '.join(known)})")
+        return _unpacked(found[0][0])
 
     def sent_back(self, id: str, cause: str) -> DeadLetterView:
         """Note that a letter is with its receiver again, because of this call; return it."""
-        view = _view(id, self._kept[id])
-        self._write({"type": "sent_back", "id": id, "cause": cause})
+        [(letter, at)] = self.database.rows("SELECT letter, at FROM letters WHERE id = ?", id)
+        view = _view(id, _unpacked(letter), at)
+        self.database.write(*_sent(id, cause, view))
         return view
 
     def sent_by(self, cause: str) -> DeadLetterView | None:
         """Return the letter that a call has sent back, None if it has sent none."""
-        return self._sent_by.get(cause)
+        found = self.database.rows('SELECT "view" FROM sent_letters WHERE cause = ?', cause)
+        return DeadLetterView.model_validate_json(found[0][0]) if found else None
 
     def views(self) -> list[DeadLetterView]:
         """Return every letter as the API shows it, oldest first."""
-        return [_view(id, kept) for id, kept in self._kept.items()]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._journal.close()
-
-    def _write(self, record: dict[str, Any]) -> None:
-        self._journal.append(record)
-        self._apply(record)
-
-    def _apply(self, record: dict[str, Any]) -> None:
-        if record["type"] == "sent_back":
-            gone = self._kept.pop(record["id"], None)
-            if gone is not None and "cause" in record:
-                self._sent_by[record["cause"]] = _view(record["id"], gone)
-            return
-        values = msgpack.unpackb(bytes.fromhex(record["letter"]), raw=False)
-        letter = DeadLetter.model_validate(values)
-        self._kept[letter_id(letter)] = Kept(letter, record["at"])
+        rows = self.database.rows("SELECT id, letter, at FROM letters ORDER BY number")
+        return [_view(id, _unpacked(letter), at) for id, letter, at in rows]
 
 
 def letter_id(letter: DeadLetter) -> str:
@@ -91,8 +64,44 @@ def letter_id(letter: DeadLetter) -> str:
     return f"d-{letter.letter.hex()[:ID_CHARACTERS]}"
 
 
-def _view(id: str, kept: Kept) -> DeadLetterView:
-    letter = kept.letter
+def _kept(id: str, letter: DeadLetter, at: float) -> Statement:
+    packed = msgpack.packb(letter.model_dump(mode="python"), use_bin_type=True)
+    return "INSERT OR IGNORE INTO letters (id, letter, at) VALUES (?, ?, ?)", (id, packed, at)
+
+
+def _sent(id: str, cause: str, view: DeadLetterView) -> Iterator[Statement]:
+    yield "DELETE FROM letters WHERE id = ?", (id,)
+    yield "INSERT OR REPLACE INTO sent_letters VALUES (?, ?)", (cause, view.model_dump_json())
+
+
+def _unpacked(packed: bytes) -> DeadLetter:
+    return DeadLetter.model_validate(msgpack.unpackb(packed, raw=False))
+
+
+def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
+    """Yield what writes the letters of an older version's journal down."""
+    kept: dict[str, tuple[DeadLetter, float]] = {}
+    for number, record in enumerate(records, start=1):
+        try:
+            if record["type"] == "sent_back":
+                yield from _sent_before(record, kept.pop(record["id"], None))
+            else:
+                letter, at = _unpacked(bytes.fromhex(record["letter"])), float(record["at"])
+                kept[letter_id(letter)] = letter, at
+                yield _kept(letter_id(letter), letter, at)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Corrupt(f"{path}: record {number} is no dead letter ({error})") from error
+
+
+def _sent_before(record: JsonObject, kept: tuple[DeadLetter, float] | None) -> Iterator[Statement]:
+    """Yield what says that a letter was sent back; the oldest records do not say by which call."""
+    if kept is not None and "cause" in record:
+        yield from _sent(record["id"], record["cause"], _view(record["id"], *kept))
+    else:
+        yield "DELETE FROM letters WHERE id = ?", (record["id"],)
+
+
+def _view(id: str, letter: DeadLetter, at: float) -> DeadLetterView:
     return DeadLetterView(
         id=id,
         agent=agent_of(letter.to) or "",
@@ -100,6 +109,6 @@ def _view(id: str, kept: Kept) -> DeadLetterView:
         sender=letter.sender,
         type=letter.type,
         cause=letter.cause,
-        at=kept.at,
+        at=at,
         size=len(letter.content),
     )

@@ -13,6 +13,7 @@ from actors.human.channels.courier import Courier
 from actors.human.channels.ledger import Ledger
 from actors.human.channels.links import Links
 from actors.human.channels.presence import in_words
+from actors.human.database import Database
 from actors.human.dead import DeadLetters
 from actors.human.deadlines import Deadlines
 from actors.human.followers import Bells
@@ -77,10 +78,8 @@ class Gateway:
         self.bells.say_gone(agent.id)
 
     def close(self) -> None:
-        """Close the journals."""
-        self.thread.close()
-        self.questions.close()
-        self.dead.close()
+        """Close the database and the journals."""
+        self.thread.database.close()
         self.courier.close()
         self.repeats.close()
 
@@ -99,8 +98,9 @@ def open_gateway(
     """
     agents = Agents(home)
     telling = Telling(line, agents, clock)
-    questions = Questions(home.human.questions)
-    thread = Thread(home.human.inbox)
+    database = Database(home.human.book)
+    questions = Questions(database)
+    thread = Thread(database)
     postman = Postman(line, questions, thread, telling, log)
     boards = Boards()
     links = Links(home.human.answer_key, config.gateway.answer_link_seconds)
@@ -129,6 +129,6 @@ def open_gateway(
         orphans=Orphans(questions, agents, boards, postman, clock),
         boards=boards,
         census=Census(line),
-        dead=DeadLetters(home.human.dead),
+        dead=DeadLetters(database),
         repeats=Repeats(home.human.repeats, clock.now()),
     )

@@ -1,6 +1,8 @@
 """Questions to the human: who asked what, what became of it, and what is still to deliver.
 
-The state is the fold of a journal of these records:
+What may still change or be told (open ones, standing approvals, outcomes on their way) is held in
+memory, the others are looked up in the database when somebody names them. A case is the fold of
+records of these types, the form in which older versions kept them:
 
     asked      a new question, with the address of its asker and the id of the message
     asked_again  it is asked once more (by its asker after a restart, or, if it is shared, by
@@ -15,36 +17,37 @@ The state is the fold of a journal of these records:
 Each question gets exactly one of answered, expired and withdrawn, here and nowhere else.
 """
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from actors.human.cases import Case, case_after, first_case
+from actors.human.database import Database, Statement
 from agiraph.api import ApiError
 from agiraph.clock import iso
 from agiraph.errors import Corrupt
 from agiraph.ids import QuestionId, abbreviated, ids_meant
 from agiraph.messages import AskQuestion
-from agiraph.models import Question
-from agiraph.storage.journal import Journal
+from agiraph.models import Question, QuestionStatus
+from agiraph.storage.journal import JsonObject
 
-JsonObject = dict[str, Any]
+JOURNAL: Final = "questions.jsonl"
+CASES: Final = TypeAdapter(Case)
+MOST_MEANT: Final = 20
+"""Questions that are named to a person who has named the beginning of them all."""
 
 
 class Questions:
-    """The book of questions, one journal on disk."""
+    """The book of questions."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create the journal. Raises Corrupt, OSError."""
-        self._journal = Journal(path)
-        self._cases: dict[str, Case] = {}
-        self._asks: set[str] = set()
-        self._open: dict[str, None] = {}
-        for number, record in enumerate(self._journal.records, start=1):
-            try:
-                self._apply(record)
-            except (KeyError, TypeError, ValueError) as error:
-                raise Corrupt(f"{path}: record {number} is none of a question ({error})") from error
-        self._journal.records = []
+    def __init__(self, database: Database) -> None:
+        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        self.database = database
+        database.take_in(JOURNAL, _statements)
+        live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
+        self._live = {case.question.id: case for case in live}
 
     def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
         """Write a question down; return it if it is new, None if it was known already.
@@ -52,7 +55,7 @@ class Questions:
         `ask` is the id of the message that asked, in hexadecimal, `ts` when it was sent: its
         deadline counts from there, however often it is asked again.
         """
-        if ask in self._asks:
+        if self.asked_by(ask) is not None:
             return None
         known = self._asked_before(asker, body)
         if known is not None:
@@ -87,7 +90,7 @@ class Questions:
 
     def get(self, id: str) -> Question | None:
         """Return a question, None if there is none of this id."""
-        case = self._cases.get(id)
+        case = self._find(id)
         return case.question if case else None
 
     def meant(self, text: str) -> str:
@@ -95,7 +98,9 @@ class Questions:
 
         Raises ApiError 404 with the open ones, 409 with those that it may be.
         """
-        found = ids_meant(text, self._cases)
+        beginning = "id >= ? AND id < ? ORDER BY id LIMIT ?"
+        near = self._read(beginning, text, f"{text}\U0010ffff", MOST_MEANT)
+        found = ids_meant(text, (case.question.id for case in near))
         if len(found) > 1:
             listed = "; ".join(f"{id}: {self._case(id).question.question[:80]}" for id in found)
             raise ApiError(409, f"'{text}' is the beginning of several questions ({listed})")
@@ -103,10 +108,8 @@ class Questions:
 
     def asked_by(self, ask: str) -> Question | None:
         """Return the question that a message asked, None if it asked none."""
-        for case in self._cases.values():
-            if ask in case.asks:
-                return case.question
-        return None
+        found = self._read("id = (SELECT id FROM asks WHERE ask = ?)", ask)
+        return found[0].question if found else None
 
     def answer(
         self, id: str, answer: str, by: str, at: float, via: str = "", cause: str = ""
@@ -128,7 +131,8 @@ class Questions:
 
     def answered_as(self, cause: str) -> str | None:
         """Return the id of the question that a call has answered, None if it has answered none."""
-        return next((id for id, case in self._cases.items() if case.answered_as == cause), None)
+        found = self._read("cause = ? AND cause != '' LIMIT 1", cause)
+        return found[0].question.id if found else None
 
     def expire(self, now: float) -> list[Question]:
         """Write down which questions have not been answered in time; return them."""
@@ -152,7 +156,7 @@ class Questions:
 
         Who asked is told, so that one who waits for it all the same does not wait for ever.
         """
-        for case in self._cases.values():
+        for case in self.live():
             named = asked_as in (case.asked_as, case.question.id)
             is_its = case.asker == asker and named and not case.is_shared
             if is_its and case.question.status == "open":
@@ -167,72 +171,110 @@ class Questions:
 
     def undelivered(self) -> list[Case]:
         """Return the questions of whose outcome somebody has yet to be told."""
-        return [case for case in self._cases.values() if case.undelivered]
+        return [case for case in self.live() if case.undelivered]
 
-    def all(self) -> list[Question]:
-        """Return every question, oldest first."""
-        return [case.question for case in self._cases.values()]
+    def live(self) -> list[Case]:
+        """Return the questions from which something may follow by itself, oldest first."""
+        return list(self._live.values())
+
+    def listed(self, most: int, status: QuestionStatus | None = None) -> list[Question]:
+        """Return the newest `most` questions (in one status), and all open ones, oldest first."""
+        if status == "open":
+            return self.open()
+        wanted, values = ("status = ?", (status,)) if status else ("true", ())
+        newest = self._read(f"{wanted} ORDER BY number DESC LIMIT ?", *values, most)
+        listed = {case.question.id: case.question for case in reversed(newest)}
+        older = [] if status else [one for one in self.open() if one.id not in listed]
+        return [*older, *listed.values()]
 
     def open(self, agent: str | None = None) -> list[Question]:
         """Return the open questions, of one agent or of all, oldest first."""
-        waiting = [self._cases[id].question for id in self._open]
+        waiting = [case.question for case in self.live() if case.question.status == "open"]
         return [question for question in waiting if agent in (None, question.agent)]
 
     def asker_of(self, id: str) -> str:
         """Return the address of the one who asked a question first; ApiError 404."""
         return self._case(id).asker
 
-    def cases(self) -> list[Case]:
-        """Return every question with all that is known of it, oldest first."""
-        return list(self._cases.values())
+    def given(self, id: str) -> list[Case]:
+        """Return the approvals given for always, taken back or not, whose ids begin with `id`."""
+        wanted = "was_given AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return self._read(wanted, id, f"{id}\U0010ffff", MOST_MEANT)
 
     def revoke(self, id: str, at: float) -> None:
         """Take back what the answer to an approval has allowed from then on."""
         self._write({"type": "revoked", "id": id, "at": at})
 
-    def close(self) -> None:
-        """Close the file."""
-        self._journal.close()
+    def _find(self, id: str) -> Case | None:
+        live = self._live.get(QuestionId(id))
+        return live or next(iter(self._read("id = ?", id)), None)
 
     def _case(self, id: str) -> Case:
-        case = self._cases.get(id)
+        case = self._find(id)
         if case is None:
             known = ", ".join(abbreviated(question.id) for question in self.open()) or "none"
             raise ApiError(404, f"unknown question '{id}' (open: {known})")
         return case
 
     def _asked_before(self, asker: str, body: AskQuestion) -> Case | None:
-        for case in self._cases.values():
+        for case in self._read("asked_as = ? ORDER BY number", body.question_id):
             is_shared = case.is_shared and body.shared and case.question.agent == body.agent
-            is_its = case.asked_as == body.question_id and (case.asker == asker or is_shared)
+            is_its = case.asker == asker or is_shared
             if is_its and asks_the_same(case.question, body):
                 return case
         return None
 
     def _free_id(self, wanted: QuestionId) -> QuestionId:
         id, number = wanted, 2
-        while id in self._cases:
+        while self._find(id):
             id, number = QuestionId(f"{wanted}-{number}"), number + 1
         return id
 
     def _write(self, record: JsonObject) -> None:
-        self._journal.append(record)
-        self._apply(record)
+        case = _after(record, self._case)
+        self.database.write(*_written(case))
+        if case.is_live:
+            self._live[case.question.id] = case
+        else:
+            self._live.pop(case.question.id, None)
 
-    def _apply(self, record: JsonObject) -> None:
-        if record["type"] == "asked":
-            case = first_case(record)
-            self._asks.add(record["ask"])
-        else:
-            case = case_after(self._cases[record["id"]], record)
-            if record["type"] == "asked_again":
-                self._asks.add(record["ask"])
-        id = case.question.id
-        self._cases[id] = case
-        if case.question.status == "open":
-            self._open[id] = None
-        else:
-            self._open.pop(id, None)
+    def _read(self, where: str, *values: object) -> list[Case]:
+        rows = self.database.rows(f'SELECT "case" FROM questions WHERE {where}', *values)
+        return [CASES.validate_json(row[0]) for row in rows]
+
+
+def _after(record: JsonObject, case_of: Callable[[str], Case]) -> Case:
+    """Return the case of a record as it is after it."""
+    if record["type"] == "asked":
+        return first_case(record)
+    return case_after(case_of(record["id"]), record)
+
+
+def _written(case: Case) -> Iterator[Statement]:
+    """Yield what writes a case and the messages that asked it down."""
+    state = (case.question.status, case.is_live, case.was_given, case.answered_as)
+    yield (
+        'INSERT INTO questions (id, asked_as, status, is_live, was_given, cause, "case")'
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET status = excluded.status,"
+        " is_live = excluded.is_live, was_given = excluded.was_given, cause = excluded.cause,"
+        ' "case" = excluded."case"',
+        (case.question.id, case.asked_as, *state, CASES.dump_json(case).decode()),
+    )
+    for ask in case.asks:
+        yield "INSERT OR IGNORE INTO asks VALUES (?, ?)", (ask, case.question.id)
+
+
+def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
+    """Yield what writes the questions of an older version's journal down."""
+    cases: dict[str, Case] = {}
+    for number, record in enumerate(records, start=1):
+        try:
+            case = _after(record, cases.__getitem__)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Corrupt(f"{path}: record {number} is none of a question ({error})") from error
+        cases[case.question.id] = case
+    for case in cases.values():
+        yield from _written(case)
 
 
 def asks_the_same(question: Question, body: AskQuestion) -> bool:

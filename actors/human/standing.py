@@ -9,14 +9,13 @@ from actors.human.outcomes import BY_APPROVAL
 from actors.human.questions import Questions
 from agiraph.api import ApiError, ApprovalView
 from agiraph.approvals.policy import remembers
-from agiraph.approvals.words import ALLOW_ALWAYS
 from agiraph.ids import abbreviated, ids_meant
 from agiraph.models import Deed, Question
 
 
 def standing(book: Questions, agent: str | None = None) -> list[Case]:
     """Return the approvals that stand, of one agent or of all, oldest first."""
-    return [case for case in book.cases() if _stands(case) and agent in (None, case.question.agent)]
+    return [case for case in book.live() if case.stands and agent in (None, case.question.agent)]
 
 
 def answer_by_standing(book: Questions, question: Question, now: float) -> bool:
@@ -38,7 +37,7 @@ def revoke(book: Questions, id: str, now: float) -> ApprovalView:
 
     `id` may be how it begins. ApiError 404 lists those that stand, 409 those that it may be.
     """
-    given = {str(case.question.id): case for case in book.cases() if _was_given(case)}
+    given = {str(case.question.id): case for case in book.given(id)}
     meant = ids_meant(id, given)
     if len(meant) > 1:
         raise ApiError(409, f"'{id}' is the beginning of several approvals ({', '.join(meant)})")
@@ -65,13 +64,3 @@ def approval_view(case: Case, agent_name: str = "") -> ApprovalView:
         via=question.answered_via or "",
         at=question.answered_at or 0.0,
     )
-
-
-def _stands(case: Case) -> bool:
-    return _was_given(case) and not case.is_revoked
-
-
-def _was_given(case: Case) -> bool:
-    question = case.question
-    is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
-    return question.kind == "approval" and is_given

@@ -30,7 +30,10 @@ class QuestionCalls:
 
     @Verb
     def questions(self, *, status: QuestionStatus | None = None) -> Call[list[QuestionView]]:
-        """Return the questions to the human (all, or those in one status), oldest first."""
+        """Return the questions to the human, oldest first: those in one status, or of every one.
+
+        All open ones are among them, of the others the newest 1000.
+        """
         return get("/questions", list[QuestionView], named(status=status))
 
     @Verb

@@ -9,8 +9,8 @@
         workers/{name}-{id}/        identity.md memory.md notebook.md history.json
                                     conversation.jsonl
       repositories/{run}.git        of a run whose nodes work in git worktrees
-    {home}/human/                   address.json questions.jsonl inbox.jsonl repeats.jsonl
-                                    dead.jsonl audit.jsonl tokens.json channels.jsonl answer.key
+    {home}/human/                   address.json book.db repeats.jsonl audit.jsonl tokens.json
+                                    channels.jsonl answer.key
     {home}/system/                  lock token children.journal mailboxes.db usage.db doors.json
                                     logs/ run/
 
@@ -367,13 +367,18 @@ class HumanHome:
         return self.path / "address.json"
 
     @property
+    def book(self) -> Path:
+        """The database of messages, questions and dead letters."""
+        return self.path / "book.db"
+
+    @property
     def questions(self) -> Path:
-        """The journal of questions and answers."""
+        """Where older versions kept questions; one line now, for which they refuse the home."""
         return self.path / "questions.jsonl"
 
     @property
     def dead(self) -> Path:
-        """The journal of dead letters."""
+        """The same of dead letters."""
         return self.path / "dead.jsonl"
 
     @property
@@ -393,7 +398,7 @@ class HumanHome:
 
     @property
     def inbox(self) -> Path:
-        """Messages to the human, a JSON object a line."""
+        """The same of messages."""
         return self.path / "inbox.jsonl"
 
     @property

@@ -24,8 +24,11 @@ FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 1.0
 WAITS = "waits for room on the disk"
 FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
-FULL_SQLITE = frozenset({13, 778})
-"""SQLITE_FULL and SQLITE_IOERR_WRITE; most processes need no sqlite3."""
+FULL_SQLITE = frozenset({13, 778, 4874})
+"""SQLITE_FULL, SQLITE_IOERR_WRITE and, when a database is opened, SQLITE_IOERR_SHMSIZE.
+
+Most processes need no sqlite3.
+"""
 
 Tell = Callable[[bool], None]
 """Called with True when a write begins to wait for room, with False when it has found it."""

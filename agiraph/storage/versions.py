@@ -66,6 +66,11 @@ class Kind:
         return 1 + len(self.steps) + len(self.sql)
 
 
+def _moved(record: JsonObject) -> JsonObject:
+    """Version 2 of a journal whose records stand in `book.db` (`actors/human/database.py`)."""
+    return record
+
+
 KINDS: Final = (
     Kind("agent.json", "json"),
     Kind("triggers.json", "json"),
@@ -77,13 +82,14 @@ KINDS: Final = (
     Kind("journal.jsonl", "journal"),
     Kind("context.jsonl", "journal"),
     Kind(".journal.jsonl", "journal"),
-    Kind("questions.jsonl", "journal"),
-    Kind("inbox.jsonl", "journal"),
+    Kind("questions.jsonl", "journal", steps=(_moved,)),
+    Kind("inbox.jsonl", "journal", steps=(_moved,)),
     Kind("repeats.jsonl", "journal"),
-    Kind("dead.jsonl", "journal"),
+    Kind("dead.jsonl", "journal", steps=(_moved,)),
     Kind("channels.jsonl", "journal"),
     Kind("children.journal", "journal"),
     Kind("usage.db", "sqlite"),
+    Kind("book.db", "sqlite"),
 )
 """Without two that have tables of their own where they are written: `mailboxes.db`
 (`transport/mailbox_file.py`) and the recordings (`agiraph/providers/recording.py`).

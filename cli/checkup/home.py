@@ -73,8 +73,8 @@ def check_versions(patient: Patient) -> Check:
     """No file of the home was written by a newer Agiraph."""
     home = patient.home
     system, human = home.system, home.human
-    files = [system.children, system.usage, system.doors, system.tracing, human.questions]
-    files += [human.inbox, human.repeats, human.dead, human.channels, human.tokens]
+    files = [system.children, system.usage, system.doors, system.tracing, human.book]
+    files += [human.questions, human.inbox, human.repeats, human.dead, human.channels, human.tokens]
     files += [path for agent in _agents(home) for path in files_of(agent)]
     newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
     told = [one for one in newer if one]

@@ -10,7 +10,9 @@ import asyncio
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -214,7 +216,8 @@ class Victim:
 def victims(launch: Launch) -> list[Victim]:
     """Return everybody in this house but the hostile worker, with what is theirs."""
     home, found = Home(launch.home), []
-    asked = [line for line in read_lines(home.human.questions) if line["type"] == "asked"]
+    with closing(sqlite3.connect(home.human.book)) as db:
+        asked = [json.loads(row[0]) for row in db.execute('SELECT "case" FROM questions')]
     own = launch.address.partition("/")[0]
     for record in home.agents.glob("*/agent.json"):
         agent = Agent.model_validate_json(record.read_bytes())

@@ -98,13 +98,14 @@ async def respond(
 
 
 @router.get("/questions")
-async def questions(door: Door, status: QuestionStatus | None = None) -> list[QuestionView]:
-    """List the questions to the human, oldest first."""
+async def questions(
+    door: Door, status: QuestionStatus | None = None, limit: Limit = 1000
+) -> list[QuestionView]:
+    """List the questions to the human, oldest first: the open ones, and the newest `limit`."""
     names = {agent.id: agent.name for agent in door.agents.all()}
     return [
         question_view(question, names.get(question.agent, ""))
-        for question in door.questions.all()
-        if status in (None, question.status)
+        for question in door.questions.listed(limit, status)
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from actors.entity.clearance import Clearance
 from actors.entity.questions import Answers, Arrived
 from actors.entity.talk import Speaker, Talk
+from actors.human.database import Database
 from actors.human.questions import Questions
 from agiraph.agent.loop import Cleared, Gate
 from agiraph.agent.transcript import OpenCall, Transcript
@@ -50,7 +51,7 @@ class Gateway:
         if asked is not None:
             word = next(word for part, word in self.words.items() if part in asked.question)
             self.book.answer(asked.id, word, "human", 2.0)
-        [case] = [one for one in self.book.cases() if id.hex() in one.asks]
+        [case] = [one for one in self.book.live() if id.hex() in one.asks]
         told = QuestionAnswered(
             question_id=case.asked_as,
             answer=case.question.answer or "",
@@ -112,7 +113,7 @@ def word_for(of: Clearance, call: ToolCall, key: str) -> Cleared:
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Gateway:
-    return Gateway(Questions(tmp_path / "q.jsonl"), {"ls": "allow once", "rm": "deny"})
+    return Gateway(Questions(Database(tmp_path / "book.db")), {"ls": "allow once", "rm": "deny"})
 
 
 def collide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +128,7 @@ def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
     of = clearance(gateway)
     assert word_for(of, LIST, "e-2.0").refusal == ""
     assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
-    assert [one.answer for one in gateway.book.all()] == ["allow once", "deny"]
+    assert [one.answer for one in gateway.book.listed(9)] == ["allow once", "deny"]
 
 
 def test_the_same_step_of_a_restored_journal_with_another_deed_is_asked_for(
@@ -143,7 +144,7 @@ def test_an_answer_that_comes_late_allows_no_other_deed(
     collide(monkeypatch)
     of = clearance(gateway)
     word_for(of, LIST, "e-2.0")
-    [known] = gateway.book.cases()
+    [known] = gateway.book.live()
     late = QuestionAnswered(
         question_id=known.asked_as,
         answer="allow once",
@@ -161,11 +162,11 @@ def test_asked_again_after_a_crash_the_same_deed_has_its_answer(gateway: Gateway
     assert word_for(clearance(gateway), LIST, "e-2.0").refusal == ""
     gateway.taken.clear()
     assert word_for(clearance(gateway), LIST, "e-2.0").refusal == ""
-    assert len(gateway.book.all()) == 1
+    assert len(gateway.book.listed(9)) == 1
 
 
 def test_a_step_begun_under_an_older_version_keeps_its_short_id(gateway: Gateway) -> None:
     word_for(clearance(gateway), LIST, "4.0")
     word_for(clearance(gateway), LIST, f"{'a' * 32}-4.0")
-    old, new = (one.id for one in gateway.book.all())
+    old, new = (one.id for one in gateway.book.listed(9))
     assert (len(old), len(new)) == (len("a-") + 6, len("a-") + 32)

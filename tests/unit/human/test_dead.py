@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from actors.dead_letters import letter_of, message_in
+from actors.human.database import Database
 from actors.human.dead import DeadLetters, letter_id
 from agiraph.api import ApiError
 from agiraph.messages import DeadLetter, Text
@@ -31,26 +32,26 @@ def test_a_letter_holds_the_message_whole() -> None:
 
 
 def test_a_letter_is_kept_once_and_outlives_the_gateway(tmp_path: Path) -> None:
-    book = DeadLetters(tmp_path / "dead.jsonl")
+    book = DeadLetters(Database(tmp_path / "book.db"))
     assert book.keep(letter(1), 10.0)
     assert not book.keep(letter(1), 11.0)
     assert book.keep(letter(2), 12.0)
-    book.close()
-    book = DeadLetters(tmp_path / "dead.jsonl")
+    book.database.close()
+    book = DeadLetters(Database(tmp_path / "book.db"))
     assert [(view.to, view.sender, view.type, view.at) for view in book.views()] == [
         ("shop/ada", "shop/coordinator", "text", 10.0),
         ("shop/ada", "shop/coordinator", "text", 12.0),
     ]
     assert book.find(letter_id(letter(2))) == letter(2)
-    book.close()
+    book.database.close()
 
 
 def test_what_was_sent_back_is_gone_and_may_come_again(tmp_path: Path) -> None:
-    book = DeadLetters(tmp_path / "dead.jsonl")
+    book = DeadLetters(Database(tmp_path / "book.db"))
     book.keep(letter(1), 10.0)
     book.sent_back(letter_id(letter(1)), "c1")
     assert book.views() == []
     with pytest.raises(ApiError, match="unknown dead letter"):
         book.find(letter_id(letter(1)))
     assert book.keep(letter(1), 20.0)
-    book.close()
+    book.database.close()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.human.database import Database
 from actors.human.questions import Questions
 from agiraph.api import ApiError
 from agiraph.ids import AgentId, QuestionId
@@ -31,45 +32,45 @@ def body(id: str = "q1", *, within: float | None = 10.0, shared: bool = False) -
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "questions.jsonl"
+    return tmp_path / "book.db"
 
 
 def test_a_deadline_counts_from_the_first_asking_and_outlives_a_restart(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body(), ASKER, "01", 100.0)
     book.ask(body(), ASKER, "02", 105.0)
-    book.close()
-    book = Questions(path)
+    book.database.close()
+    book = Questions(Database(path))
     assert book.next_deadline() == 110.0
     assert book.expire(109.9) == []
     [expired] = book.expire(110.0)
     assert (expired.status, expired.answer, expired.default) == ("expired", None, "this")
     assert book.expire(200.0) == []
     assert book.undelivered()[0].undelivered == ("01", "02")
-    book.close()
+    book.database.close()
 
 
 def test_who_answers_too_late_is_told_that_the_default_holds(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body(), ASKER, "01", 100.0)
     with pytest.raises(ApiError, match=r"expired at .*, unanswered: the default holds, this"):
         book.answer("q1", "that", "human", 110.0)
-    assert book.all()[0].status == "expired"
-    book.close()
+    assert book.listed(99)[0].status == "expired"
+    book.database.close()
 
 
 def test_the_second_answer_is_told_who_was_first_when_and_from_where(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body(within=None), ASKER, "01", 100.0)
     book.answer("q1", "that", "Alice", 101.0, "webhook")
     with pytest.raises(ApiError, match=r"by Alice at 1970-.* over webhook: that") as second:
         book.answer("q1", "this", "Bob", 102.0, "cli")
     assert second.value.status == 409
-    book.close()
+    book.database.close()
 
 
 def test_what_its_asker_withdrew_cannot_be_answered(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body(), ASKER, "01", 100.0)
     assert book.withdraw_one("shop-1/bob-1", "q1", "", 101.0) is None
     withdrawn = book.withdraw_one(ASKER, "q1", "interrupted", 101.0)
@@ -78,19 +79,19 @@ def test_what_its_asker_withdrew_cannot_be_answered(path: Path) -> None:
     with pytest.raises(ApiError, match="withdrawn"):
         book.answer("q1", "this", "human", 102.0)
     assert book.undelivered()[0].undelivered == ("01",), "who waits all the same is told"
-    book.close()
+    book.database.close()
 
 
 def test_a_shared_question_is_one_and_every_asker_is_told(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     assert book.ask(body(shared=True), ASKER, "01", 100.0) is not None
     assert book.ask(body(shared=True), "shop-1/bob-1", "02", 101.0) is None
     book.answer("q1", "this", "human", 102.0)
-    book.close()
-    book = Questions(path)
+    book.database.close()
+    book = Questions(Database(path))
     [case] = book.undelivered()
     assert [case.asker_of(ask) for ask in case.undelivered] == [ASKER, "shop-1/bob-1"]
-    book.close()
+    book.database.close()
 
 
 STEP = st.tuples(
@@ -105,8 +106,8 @@ STEP = st.tuples(
 def test_each_question_ends_once_and_stays_so(
     steps: list[tuple[str, int, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = tmp_path_factory.mktemp("book") / "questions.jsonl"
-    book, now = Questions(path), 0.0
+    path = tmp_path_factory.mktemp("book") / "book.db"
+    book, now = Questions(Database(path)), 0.0
     ended: dict[str, tuple[str, str | None]] = {}
     for number, (what, which, wait) in enumerate(steps):
         now += wait
@@ -118,19 +119,19 @@ def test_each_question_ends_once_and_stays_so(
         elif what == "withdraw":
             book.withdraw_one(ASKER, id, "", now)
         elif what == "open again":
-            book.close()
-            book = Questions(path)
+            book.database.close()
+            book = Questions(Database(path))
         else:
-            was = {q.id: q.status for q in book.all()}.get(QuestionId(id))
+            was = {q.id: q.status for q in book.listed(99)}.get(QuestionId(id))
             with suppress(ApiError):
                 assert book.answer(id, f"a{number}", "human", now).status == "answered"
                 assert was == "open"
-        for question in book.all():
+        for question in book.listed(99):
             state = (question.status, question.answer)
             if question.status != "open":
                 assert ended.setdefault(question.id, state) == state
-        assert [q.id for q in book.open()] == [q.id for q in book.all() if q.status == "open"]
-    book.close()
+        assert [q.id for q in book.open()] == [q.id for q in book.listed(99) if q.status == "open"]
+    book.database.close()
 
 
 def test_a_book_of_an_older_version_opens_as_it_was(path: Path) -> None:
@@ -143,11 +144,13 @@ def test_a_book_of_an_older_version_opens_as_it_was(path: Path) -> None:
         {**asked, "question": {**old, "id": "q2"}, "asked_as": "q2", "ask": "02"},
         {"type": "withdrawn", "id": "q2"},
     ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    book = Questions(path)
-    first, second = book.all()
+    path.with_name("questions.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in records)
+    )
+    book = Questions(Database(path))
+    first, second = book.listed(99)
     assert (first.status, first.answer, first.options) == ("answered", "this", ())
     assert (second.status, second.deadline_at, second.kind) == ("withdrawn", None, "question")
     [case] = book.undelivered()
     assert case.question.id == "q1", "nobody is told of what was withdrawn with its agent"
-    book.close()
+    book.database.close()

@@ -69,7 +69,7 @@ def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     asyncio.run(handle(again, received))
     assert len(kinds(again)) == 1
     assert len(line.events()) == 1
-    assert len(again.questions.all()) == (1 if received.body == ASK else 0)
+    assert len(again.questions.listed(99)) == (1 if received.body == ASK else 0)
     again.close()
 
 
@@ -104,7 +104,7 @@ def test_more_money_is_raised_by_the_gateway_alone_and_for_the_asking_agent(
     async def scene(gateway: Gateway) -> None:
         for id, run in (("q-own", "run-1"), ("q-others", "run-2"), ("q-none", "../run-1")):
             await handle(gateway, arrived(wanted(id, run), "a-1/ada-1"))
-        assert [question.id for question in gateway.questions.all()] == ["q-own"]
+        assert [question.id for question in gateway.questions.listed(99)] == ["q-own"]
         gateway.questions.answer("q-own", "raise by $5.00", "human", 2000.0)
         delivering = asyncio.create_task(gateway.postman.run())
         gateway.postman.ring()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.human.database import Database
 from actors.human.questions import Questions
 from agiraph.api import ApiError
 from agiraph.errors import Corrupt
@@ -20,28 +21,28 @@ def body(id: str = "q1", agent: str = "shop-1") -> AskQuestion:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "questions.jsonl"
+    return tmp_path / "book.db"
 
 
 def reopened(book: Questions, path: Path) -> Questions:
-    book.close()
-    return Questions(path)
+    book.database.close()
+    return Questions(Database(path))
 
 
 def test_a_question_asked_again_by_the_same_message_is_not_new(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is not None
     assert book.ask(body(), "shop-1/ada-1", "01", 1.0) is None
     again = reopened(book, path)
     assert again.ask(body(), "shop-1/ada-1", "01", 1.0) is None
-    assert len(again.all()) == 1
-    again.close()
+    assert len(again.listed(99)) == 1
+    again.database.close()
 
 
 def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages(
     path: Path,
 ) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body(), "shop-1/ada-1", "01", 1.0)
     assert book.ask(body(), "shop-1/ada-1", "02", 2.0) is None
     book.answer("q1", "this", "human", 3.0)
@@ -51,11 +52,11 @@ def test_an_asker_that_asks_again_after_a_crash_gets_the_answer_to_both_messages
     assert book.undelivered()[0].undelivered == ("02",)
     book.delivered("q1", "02")
     assert book.undelivered() == []
-    book.close()
+    book.database.close()
 
 
 def test_two_askers_may_use_the_same_id(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     first = book.ask(body(), "shop-1/ada-1", "01", 1.0)
     second = book.ask(body(agent="mill-2"), "mill-2/ada-1", "02", 1.0)
     assert first is not None
@@ -64,11 +65,11 @@ def test_two_askers_may_use_the_same_id(path: Path) -> None:
     book.answer("q1-2", "that", "human", 2.0)
     case = book.undelivered()[0]
     assert (case.asker, case.asked_as) == ("mill-2/ada-1", "q1")
-    book.close()
+    book.database.close()
 
 
 def test_the_first_answer_holds_and_the_second_is_told_who_and_when(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body(), "shop-1/ada-1", "01", 1.0)
     book.answer("q1", "this", "human", 1000.0)
     book = reopened(book, path)
@@ -77,27 +78,29 @@ def test_the_first_answer_holds_and_the_second_is_told_who_and_when(path: Path) 
     ) as refused:
         book.answer("q1", "that", "human", 2000.0)
     assert refused.value.status == 409
-    assert book.all()[0].answer == "this"
-    book.close()
+    assert book.listed(99)[0].answer == "this"
+    book.database.close()
 
 
 def test_withdrawn_questions_take_no_answer_and_answered_ones_stay_answered(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(body("q1"), "shop-1/ada-1", "01", 1.0)
     book.ask(body("q2"), "shop-1/ada-1", "02", 1.0)
     book.answer("q1", "this", "human", 2.0)
     book.withdraw("shop-1")
-    assert [question.status for question in book.all()] == ["answered", "withdrawn"]
+    assert [question.status for question in book.listed(99)] == ["answered", "withdrawn"]
     with pytest.raises(ApiError) as refused:
         book.answer("q2", "late", "human", 3.0)
     assert refused.value.status == 409
-    book.close()
+    book.database.close()
 
 
 def test_a_record_that_cannot_have_been_written_is_told_with_its_place(path: Path) -> None:
-    path.write_text('{"type":"answered","id":"q9","answer":"x","by":"h","at":1}\n')
+    path.with_name("questions.jsonl").write_text(
+        '{"type":"answered","id":"q9","answer":"x","by":"h","at":1}\n'
+    )
     with pytest.raises(Corrupt, match="record 1"):
-        Questions(path)
+        Questions(Database(path))
 
 
 def approval(command: str, digest: str = "") -> AskQuestion:
@@ -117,7 +120,7 @@ def approval(command: str, digest: str = "") -> AskQuestion:
 def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
     path: Path, first: AskQuestion, second: AskQuestion
 ) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(first, "shop-1/ada-1", "01", 1.0)
     book.answer("q1", "allow once", "human", 2.0)
     book = reopened(book, path)
@@ -125,18 +128,18 @@ def test_an_old_answer_is_given_to_nothing_else_under_the_same_id(
     assert other is not None
     assert (other.id, other.status) == ("q1-2", "open")
     assert book.undelivered()[0].undelivered == ("01",)
-    book.close()
+    book.database.close()
 
 
 def test_a_deed_from_before_there_were_digests_is_known_again(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     book.ask(approval("ls -l"), "shop-1/ada-1", "01", 1.0)
     assert book.ask(approval("ls -l", "d1"), "shop-1/ada-1", "02", 2.0) is None
-    book.close()
+    book.database.close()
 
 
 def test_a_question_is_named_by_how_its_id_begins(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     long, other = "q-3f9c1d0a" + "0" * 24, "q-3f9c1d0b" + "0" * 24
     for number, id in enumerate((long, other, "q-3f9c1d")):
         asker = body(id).model_copy(update={"question": f"Number {number}?"})
@@ -152,4 +155,4 @@ def test_a_question_is_named_by_how_its_id_begins(path: Path) -> None:
         with pytest.raises(ApiError, match="q-3f9c1d0a, q-3f9c1d0b") as refused:
             book.meant(unknown)
         assert refused.value.status == 404
-    book.close()
+    book.database.close()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.human.database import Database
 from actors.human.thread import Thread
 from agiraph.api import ApiError
 from agiraph.board.board import Board
@@ -14,9 +15,9 @@ from agiraph.errors import InvalidInput, unknown
 
 @pytest.fixture
 def thread(tmp_path: Path) -> Iterator[Thread]:
-    made = Thread(tmp_path / "inbox.jsonl")
+    made = Thread(Database(tmp_path / "book.db"))
     yield made
-    made.close()
+    made.database.close()
 
 
 def said(thread: Thread, id: str, sender: str, to: str, content: str = "x") -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.human.database import Database
 from actors.human.outcomes import BY_APPROVAL
 from actors.human.questions import Questions
 from actors.human.standing import answer_by_standing, approval_view, revoke, standing
@@ -29,15 +30,15 @@ def asked(book: Questions, id: str, *, agent: str = "shop-1", subject: str = "ls
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "questions.jsonl"
+    return tmp_path / "book.db"
 
 
 def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0, "cli")
-    book.close()
-    book = Questions(path)
+    book.database.close()
+    book = Questions(Database(path))
     again = asked(book, "a2")
     assert answer_by_standing(book, again, 3.0)
     answered = book.get("a2")
@@ -45,11 +46,11 @@ def test_what_was_allowed_for_always_is_not_asked_again_also_after_a_restart(pat
     assert (answered.answer, answered.answered_by) == ("allow once", f"{BY_APPROVAL} a1")
     [view] = [approval_view(case) for case in standing(book)]
     assert (view.tool, view.pattern, view.by, view.via) == ("bash", "ls", "Eve", "cli")
-    book.close()
+    book.database.close()
 
 
 def test_another_agent_another_command_and_one_answered_once_are_asked(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0)
     asked(book, "a2", subject="pwd")
@@ -60,26 +61,26 @@ def test_another_agent_another_command_and_one_answered_once_are_asked(path: Pat
         ("b3", "shop-1", "pwd"),
     ):
         assert not answer_by_standing(book, asked(book, id, agent=agent, subject=subject), 3.0)
-    book.close()
+    book.database.close()
 
 
 def test_an_approval_that_was_taken_back_is_asked_again(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     asked(book, "a1")
     book.answer("a1", "allow always", "Eve", 2.0)
     assert revoke(book, "a1", 3.0).pattern == "ls"
-    book.close()
-    book = Questions(path)
+    book.database.close()
+    book = Questions(Database(path))
     assert standing(book) == []
     assert not answer_by_standing(book, asked(book, "a2"), 4.0)
     assert revoke(book, "a1", 5.0).pattern == "ls", "taking it back again changes nothing"
     with pytest.raises(ApiError, match="unknown approval 'a2'"):
         revoke(book, "a2", 5.0)
-    book.close()
+    book.database.close()
 
 
 def test_an_approval_is_taken_back_by_how_its_id_begins(path: Path) -> None:
-    book = Questions(path)
+    book = Questions(Database(path))
     ids = [f"a-3f9c1d0{digit}{'0' * 24}" for digit in "ab"]
     for id in ids:
         asked(book, id, subject=id)
@@ -89,4 +90,4 @@ def test_an_approval_is_taken_back_by_how_its_id_begins(path: Path) -> None:
     assert refused.value.status == 409
     assert revoke(book, "a-3f9c1d0b", 3.0).id == ids[1]
     assert [case.question.id for case in standing(book)] == ids[:1]
-    book.close()
+    book.database.close()

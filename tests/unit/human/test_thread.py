@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from actors.human.database import Database
 from actors.human.thread import Thread
 
 
@@ -11,20 +12,20 @@ def add(thread: Thread, id: str, agent: str = "a-1", content: str = "x") -> bool
 
 
 def test_a_message_is_written_once_even_after_a_restart(tmp_path: Path) -> None:
-    thread = Thread(tmp_path / "inbox.jsonl")
+    thread = Thread(Database(tmp_path / "book.db"))
     assert add(thread, "1")
     assert not add(thread, "1")
-    thread.close()
-    thread = Thread(tmp_path / "inbox.jsonl")
+    thread.database.close()
+    thread = Thread(Database(tmp_path / "book.db"))
     assert not add(thread, "1")
     assert "1" in thread
     assert add(thread, "2")
     assert [message.seq for message in thread.page("a-1", 0, 10).messages] == [1, 2]
-    thread.close()
+    thread.database.close()
 
 
 def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(tmp_path: Path) -> None:
-    thread = Thread(tmp_path / "inbox.jsonl")
+    thread = Thread(Database(tmp_path / "book.db"))
     for number in range(6):
         add(thread, str(number), agent="even" if number % 2 == 0 else "odd")
     page = thread.page("odd", 0, 2)
@@ -32,11 +33,11 @@ def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(tmp_path: Pa
     assert [message.id for message in thread.page("odd", page.next, 2).messages] == ["5"]
     assert thread.page("odd", 6, 2).next == 6
     assert thread.page("nobody", 0, 2).messages == ()
-    thread.close()
+    thread.database.close()
 
 
 def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
-    thread = Thread(tmp_path / "inbox.jsonl")
+    thread = Thread(Database(tmp_path / "book.db"))
     for number in range(1, 8):
         who = "Ada" if number % 2 else "Bob"
         agent = "mill" if number == 4 else "shop"
@@ -55,4 +56,4 @@ def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
     assert seqs(before=7, after=5) == ([6], 6, 6)
     assert seqs(entity="bob") == ([2, 6], 6, None)
     assert seqs(entity="bob", before=6) == ([2], 2, None)
-    thread.close()
+    thread.database.close()

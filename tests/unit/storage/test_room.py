@@ -93,11 +93,14 @@ def test_work_in_a_loop_is_begun_again_until_there_is_room() -> None:
 def test_a_full_disk_is_known_by_whoever_tells_of_it() -> None:
     database = sqlite3.OperationalError("database or disk is full")
     database.sqlite_errorcode = sqlite3.SQLITE_FULL
+    opening = sqlite3.OperationalError("disk I/O error")
+    opening.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
     quota = OSError(errno.EDQUOT, "Disk quota exceeded")
     for error in (
         FULL,
         quota,
         database,
+        opening,
         NotStored("full"),
         ExceptionGroup("both", [KeyError(), FULL]),
     ):

@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from actors.event_log import EventLog
 from actors.human.access.keys import Keys
 from actors.human.agents import Agents
 from actors.human.channels.ledger import Ledger as ChannelLedger
+from actors.human.database import Database
 from actors.human.dead import DeadLetters
 from actors.human.questions import Questions
 from actors.human.repeats import Repeats
@@ -129,15 +131,14 @@ def _messages(home: Home) -> object:
 
 
 def _questions(home: Home) -> object:
-    book = Questions(home.human.questions)
-    book.close()
-    return {question.id: question.status for question in book.all()}
+    with closing(Database(home.human.book)) as database:
+        book = Questions(database)
+        return {question.id: question.status for question in book.listed(9)}
 
 
 def _inbox(home: Home) -> object:
-    thread = Thread(home.human.inbox)
-    thread.close()
-    return [one.content for one in thread.page(SHOP, 0, 9).messages]
+    with closing(Database(home.human.book)) as database:
+        return [one.content for one in Thread(database).page(SHOP, 0, 9).messages]
 
 
 def _repeats(home: Home) -> object:
@@ -147,9 +148,8 @@ def _repeats(home: Home) -> object:
 
 
 def _dead(home: Home) -> object:
-    book = DeadLetters(home.human.dead)
-    book.close()
-    return [view.to for view in book.views()]
+    with closing(Database(home.human.book)) as database:
+        return [view.to for view in DeadLetters(database).views()]
 
 
 def _channels(home: Home) -> object:
@@ -192,6 +192,7 @@ READ: dict[str, tuple[Callable[[Home], object], object]] = {
     "agents/shop-1/runs/r1/context.jsonl": (_context, 1),
     f"agents/shop-1/runs/r1/_messages/{JOURNAL}": (_messages, ["hello"]),
     "human/questions.jsonl": (_questions, {"q1": "answered", "q2": "open"}),
+    "human/book.db": (_questions, {"q1": "answered", "q2": "open"}),
     "human/inbox.jsonl": (_inbox, ["hello"]),
     "human/repeats.jsonl": (_repeats, True),
     "human/dead.jsonl": (_dead, ["shop/ada"]),

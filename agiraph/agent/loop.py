@@ -443,12 +443,19 @@ class AgentLoop:
             urgent.cancel()
             if not task.done():
                 await _cancelled(task)
+            _retrieve(task)
 
 
 async def _cancelled(task: "asyncio.Future[T]") -> None:
     """Cancel a task and wait until it has cleaned up."""
     task.cancel()
     await asyncio.wait({task})
+
+
+def _retrieve(task: "asyncio.Future[T]") -> None:
+    """Look at how a task ended: a cancellation of ours may come together with an error of its."""
+    if task.done() and not task.cancelled():
+        task.exception()  # else asyncio logs it as one that nobody has seen
 
 
 def _turn(opened: OpenCall, content: str, *, is_error: bool) -> ToolTurn:

@@ -1,7 +1,10 @@
 """The loop: what it does after a crash, what interrupts it, what it holds back."""
 
 import asyncio
+import gc
 from pathlib import Path
+
+import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
 from agiraph.agent.records import CallStarted, ConversationRecord, Heard, Said
@@ -321,3 +324,31 @@ def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) 
         ]
 
     run(scene())
+
+
+def test_a_tool_that_fails_as_it_is_cancelled_is_no_error_that_nobody_has_seen(
+    tmp_path: Path,
+) -> None:
+    unseen: list[dict[str, object]] = []
+
+    async def scene() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: unseen.append(about))
+        begun = asyncio.Event()
+
+        async def parks() -> None:
+            begun.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                raise RuntimeError("parking")
+
+        stage = Stage(tmp_path)
+        running = asyncio.ensure_future(stage.loop._unless_interrupted(parks()))
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(scene())
+    gc.collect()
+    assert unseen == []

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from agiraph.clock import Clock
 from agiraph.providers.base import RETRYABLE, ProviderError
 from agiraph.providers.recording import Scribe
-from agiraph.storage.files import make_folder, open_file, write_all
+from agiraph.storage.files import append_all, make_folder, open_file
 from agiraph.storage.home import SystemHome
 from agiraph.storage.room import patiently
 from agiraph.turns import ModelRequest, ModelResponse
@@ -82,14 +82,4 @@ class CallRecorder:
 
     def _write(self, tape: Tape, line: str) -> None:
         data = line.encode("utf-8", "replace")
-        patiently(lambda: _append(tape.file.fileno(), data))
-
-
-def _append(fd: int, data: bytes) -> None:
-    """Write everything behind the end of a file, or nothing. Raises OSError."""
-    before = os.fstat(fd).st_size
-    try:
-        write_all(fd, data)
-    except OSError:
-        os.ftruncate(fd, before)
-        raise
+        patiently(lambda: append_all(tape.file.fileno(), data))

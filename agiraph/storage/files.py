@@ -317,6 +317,16 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def append_all(fd: int, data: bytes) -> None:
+    """Write every byte behind the end of a file, or none: a full disk leaves no torn middle."""
+    before = os.fstat(fd).st_size
+    try:
+        write_all(fd, data)
+    except OSError:
+        os.ftruncate(fd, before)
+        raise
+
+
 def is_part(name: str) -> bool:
     """Whether a name is one that `new_file` gives a file which is not whole yet."""
     return name.startswith(".") and name.endswith(PART_SUFFIX) and len(name) == 22

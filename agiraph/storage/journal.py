@@ -21,6 +21,7 @@ from typing import Any
 
 from agiraph.errors import Corrupt
 from agiraph.storage.files import (
+    append_all,
     open_file,
     read_descriptor,
     read_part,
@@ -251,7 +252,7 @@ class Journal:
         if not records:
             return
         data = b"".join(encode_record(record) for record in records)
-        patiently(lambda: _write(self._fd, data))
+        patiently(lambda: append_all(self._fd, data))
         self._behind += data
         self.count += len(records)
         self._offset += len(data)
@@ -339,13 +340,3 @@ def _set_aside(path: Path, data: bytes, damage: Damaged, closing: bytes) -> Corr
     replace_bytes(aside, data)
     replace_bytes(path, encode_record({REFUSAL: text}))
     return Corrupt(text)
-
-
-def _write(fd: int, data: bytes) -> None:
-    """Write everything or put the file back as it was, so a full disk leaves no torn middle."""
-    before = os.fstat(fd).st_size
-    try:
-        write_all(fd, data)
-    except OSError:
-        os.ftruncate(fd, before)
-        raise

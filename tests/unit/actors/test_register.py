@@ -28,7 +28,7 @@ def fill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fill]:
         def act(is_full: bool) -> None:
             patch.undo()
             if is_full:
-                patch.setattr("agiraph.storage.journal.write_all", full)
+                patch.setattr("agiraph.storage.journal.append_all", full)
 
         yield act
 

@@ -194,7 +194,7 @@ def test_without_room_for_its_key_a_call_is_refused_and_not_begun(
 
     async def scenario() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr("agiraph.storage.journal.write_all", full)
+            patch.setattr("agiraph.storage.journal.append_all", full)
             status, body, _ = await call(once)
         assert status == 507
         assert b"disk is full" in body

@@ -1,0 +1,132 @@
+"""`python -m tests.clients`: play real outside agents, print how each did, exit 1 if worse."""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.clients import table
+from tests.clients.catalog import CASES, CLIENTS, Client, Row, plan
+from tests.clients.judge import Cell, Observed, is_worse, judged, told
+from tests.clients.play import ClientPlace, placed, play
+from tests.fakes.real_agents import CannotInstall, newest
+
+CASE_SECONDS = 300.0
+ALL_SECONDS = 7200.0
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Play what is asked for; return the exit code."""
+    wanted = _read(words)
+    clients = [one for one in CLIENTS if not wanted.only or one.name in wanted.only]
+    if wanted.list:
+        _list(clients)
+        return 0
+    ask = _no_newest if wanted.known else (lambda one: newest(one.kind, one.package))
+    rows, until = plan(clients, ask), time.monotonic() + wanted.all_seconds
+    results = [_play_row(row, wanted.case, wanted.case_seconds, until) for row in rows]
+    _report(results, wanted)
+    worse = [
+        f"{row.client.name} {row.release.version}: {name}"
+        for row, cells in results
+        for name, cell in cells.items()
+        if is_worse(cell, row.client.declared[name])
+    ]
+    missing = [f"{row.client.name}: {row.problem}" for row, _ in results if row.problem]
+    for one in [*worse, *missing]:
+        print(f"worse than declared: {one}", file=sys.stderr)
+    return 1 if worse or missing else 0
+
+
+def _read(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.clients", description=__doc__)
+    names = ", ".join(one.name for one in CLIENTS)
+    parser.add_argument("--only", type=_names, default=[], help=f"NAME[,NAME] among {names}")
+    parser.add_argument("--case", choices=[*CASES], action="append", help="this case alone")
+    parser.add_argument("--known", action="store_true", help="the last known releases alone")
+    parser.add_argument("--list", action="store_true", help="list agents and releases, play none")
+    parser.add_argument(
+        "--write", action="store_true", help=f"write the table into {table.PAGE.name}"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was judged")
+    parser.add_argument("--case-seconds", type=float, default=CASE_SECONDS, metavar="SECONDS")
+    parser.add_argument("--all-seconds", type=float, default=ALL_SECONDS, metavar="SECONDS")
+    wanted = parser.parse_args(words)
+    wanted.case = wanted.case or [*CASES]
+    if wanted.write and (wanted.only or len(wanted.case) < len(CASES)):
+        parser.error("--write writes the whole table: leave out --only and --case")
+    return wanted
+
+
+def _names(text: str) -> list[str]:
+    names, known = text.split(","), [one.name for one in CLIENTS]
+    if unknown := [name for name in names if name not in known]:
+        raise argparse.ArgumentTypeError(
+            f"unknown: {', '.join(unknown)} (known: {', '.join(known)})"
+        )
+    return names
+
+
+def _no_newest(release: object) -> tuple[str, int]:
+    return release.version, 0  # type: ignore[attr-defined]
+
+
+def _list(clients: Sequence[Client]) -> None:
+    for one in clients:
+        known = one.known
+        lacks = ", ".join(f"{name}: {word}" for name, word in one.lacks.items())
+        node = f", Node {known.node}" if known.node else ""
+        print(f"{one.name:18} {known.package} {known.version}{node}{lacks and f'  ({lacks})'}")
+
+
+def _play_row(row: Row, cases: Sequence[str], case_seconds: float, until: float) -> table.Result:
+    """Play one release; one that cannot be installed becomes a row that says so."""
+    title = f"{row.client.name} {row.release.version}"
+    if row.problem:
+        print(f"{title}: {row.problem}", flush=True)
+        return row, {}
+    cells: dict[str, Cell] = {}
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="agiraph-clients-") as folder,
+            placed(Path(folder), row.release) as place,
+        ):
+            for case in cases:
+                cells |= _play_case(place, row, case, min(case_seconds, until - time.monotonic()))
+    except CannotInstall as error:
+        print(f"{title}: {error}", flush=True)
+        return Row(row.client, row.release, row.is_newest, str(error)), {}
+    except AssertionError as error:  # something was left behind as the supervisor ended
+        print(f"{title}: {error}", flush=True)
+    return row, cells
+
+
+def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[str, Cell]:
+    began = time.monotonic()
+    print(f"{row.client.name} {row.release.version}: {case} ...", flush=True)
+    seen = play(place, row.client, case, seconds) if seconds > 0 else Observed("", "no time left")
+    cells = judged(case, row, seen)
+    took = time.monotonic() - began
+    for name, cell in cells.items():
+        mark = "  WORSE" if is_worse(cell, row.client.declared[name]) else ""
+        print(f"    {name:16} {cell.word:8} {cell.why}{mark}", flush=True)
+    print(f"    ({took:.0f} s)", flush=True)
+    return cells
+
+
+def _report(results: Sequence[table.Result], wanted: argparse.Namespace) -> None:
+    date = datetime.now(UTC).date().isoformat()
+    print("\n" + table.rendered(results, date))
+    if wanted.write:
+        table.write(results, date)
+    if wanted.json:
+        rows = [told(row, cells) for row, cells in results]
+        wanted.json.write_text(json.dumps({"date": date, "rows": rows}, indent=2) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,9 +24,9 @@ class Job:
     """One start of an outside agent.
 
     `prompt` is what it is told; `model` the model's name without its provider, '' for its own
-    default; `session` the conversation to take up again, '' for a new one; `folder` where it works,
-    `home` its HOME, `readable` folders that it may read besides; `door` None if it uses the
-    person's own account.
+    default; `session` the conversation to take up again, '' for a new one; `anew` what it is told
+    instead of `prompt` if that conversation is lost; `folder` where it works, `home` its HOME,
+    `readable` folders that it may read besides; `door` None if it uses the person's own account.
     """
 
     agent: OutsideAgent
@@ -35,6 +35,7 @@ class Job:
     home: Path
     model: str = ""
     session: str = ""
+    anew: str = ""
     door: Door | None = None
     is_walled: bool = False
     readable: tuple[Path, ...] = ()
@@ -75,6 +76,12 @@ def environment_of(job: Job, environ: Mapping[str, str], mark: Mapping[str, str]
     home = environ.get("HOME", str(job.home)) if is_own else str(job.home)
     own = {name: _filled(value, job) for name, value in job.agent.preset.environment.items()}
     return passed | path | {"HOME": home, "TERM": "dumb"} | own | dict(mark)
+
+
+def files_of(job: Job) -> dict[Path, str]:
+    """Return the files that its HOME must hold when it starts."""
+    files = job.agent.preset.files
+    return {job.home / path: _filled(text, job) for path, text in files.items()}
 
 
 def _filled(text: str, job: Job) -> str:

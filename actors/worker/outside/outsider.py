@@ -34,7 +34,15 @@ from agiraph.outside.exchange import (
     Exchange,
     failure_in,
 )
-from agiraph.outside.launching import Door, Job, argv_of, environment_of, shown_of, writable_of
+from agiraph.outside.launching import (
+    Door,
+    Job,
+    argv_of,
+    environment_of,
+    files_of,
+    shown_of,
+    writable_of,
+)
 from agiraph.outside.preset import OutsideAgent, load_agents, meant_by
 from agiraph.outside.telling import (
     context_of,
@@ -44,7 +52,14 @@ from agiraph.outside.telling import (
     task_in_words,
 )
 from agiraph.sandbox.wall import standing_wall
-from agiraph.storage.files import entries, is_file, is_folder, make_folder
+from agiraph.storage.files import (
+    UnsafeFile,
+    entries,
+    is_file,
+    is_folder,
+    make_folder,
+    replace_file,
+)
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
@@ -110,8 +125,10 @@ class OutsideWork:
         self._bridge.take_in(with_followups=self._outside.starts == 0)
         job = await self._job()
         try:
+            for path, text in files_of(job).items():
+                replace_file(path, text)
             command, driver = self._walled(argv_of(job), job), driver_for(job)
-        except Refused as error:
+        except (Refused, UnsafeFile) as error:
             raise GiveUp(str(error)) from None
         session = job.session if job.takes_up else ""
         now = self._worker.runtime.clock.now
@@ -129,6 +146,8 @@ class OutsideWork:
         await self._leave.withdraw_all()
         shortage = self._worker.shortage
         self._record(number, ending, is_excused=shortage is not None)
+        if ending.is_final:
+            raise GiveUp(f"{self._agent.name} was ended: {ending.problem}")
         if shortage is not None and self._outside.problem:
             await self._ask_for_more(shortage)
 
@@ -152,12 +171,7 @@ class OutsideWork:
             make_folder(folder, 0o700)
         prompt = prompt_for(task)
         if outside.starts or outside.untold:
-            prompt = prompt_again(
-                "" if takes_up else task,
-                why=self._why_again(),
-                messages=outside.untold,
-                checkpoint=bool(self._exchange.text(CHECKPOINT)),
-            )
+            prompt = self._prompt_again("" if takes_up else task)
         model = self._worker.args.worker.model or self._worker.args.model
         return Job(
             agent=agent,
@@ -166,9 +180,18 @@ class OutsideWork:
             home=home.outside,
             model=model.removeprefix("text:").partition("/")[2] if self._door else "",
             session=outside.session if takes_up else "",
+            anew=self._prompt_again(task),
             door=self._door,
             is_walled=self._wall.is_up,
             readable=self._readable(),
+        )
+
+    def _prompt_again(self, task: str) -> str:
+        return prompt_again(
+            task,
+            why=self._why_again(),
+            messages=self._outside.untold,
+            checkpoint=bool(self._exchange.text(CHECKPOINT)),
         )
 
     def _walled(self, command: list[str], job: Job) -> list[str]:
@@ -278,7 +301,7 @@ class OutsideWork:
         self._exchange.lay_beside(self._home.path)
         now = self._worker.runtime.clock.now
         try:
-            summary = headline(result)
+            summary = headline(result, self._outside.lost_at)
             key = outside_key(self._assignment, self._outside.began_at)
             await self._bench.publish(key, summary, "", "")
         except Refused as error:

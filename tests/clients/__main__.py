@@ -5,7 +5,8 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     ask = _no_newest if wanted.known else (lambda one: newest(one.kind, one.package))
     rows, until = plan(clients, ask), time.monotonic() + wanted.all_seconds
-    results = [_play_row(row, wanted.case, wanted.case_seconds, until) for row in rows]
+    results = [_play_row(row, wanted, until) for row in rows]
     _report(results, wanted)
     worse = [
         f"{row.client.name} {row.release.version}: {name}"
@@ -53,6 +54,7 @@ def _read(words: Sequence[str] | None) -> argparse.Namespace:
         "--write", action="store_true", help=f"write the table into {table.PAGE.name}"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was judged")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the homes there")
     parser.add_argument("--case-seconds", type=float, default=CASE_SECONDS, metavar="SECONDS")
     parser.add_argument("--all-seconds", type=float, default=ALL_SECONDS, metavar="SECONDS")
     wanted = parser.parse_args(words)
@@ -83,7 +85,7 @@ def _list(clients: Sequence[Client]) -> None:
         print(f"{one.name:18} {known.package} {known.version}{node}{lacks and f'  ({lacks})'}")
 
 
-def _play_row(row: Row, cases: Sequence[str], case_seconds: float, until: float) -> table.Result:
+def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Result:
     """Play one release; one that cannot be installed becomes a row that says so."""
     title = f"{row.client.name} {row.release.version}"
     if row.problem:
@@ -92,17 +94,30 @@ def _play_row(row: Row, cases: Sequence[str], case_seconds: float, until: float)
     cells: dict[str, Cell] = {}
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="agiraph-clients-") as folder,
-            placed(Path(folder), row.release) as place,
+            _folder(row, wanted.keep) as folder,
+            placed(folder, row.release) as place,
         ):
-            for case in cases:
-                cells |= _play_case(place, row, case, min(case_seconds, until - time.monotonic()))
+            for case in wanted.case:
+                left = min(wanted.case_seconds, until - time.monotonic())
+                cells |= _play_case(place, row, case, left)
     except CannotInstall as error:
         print(f"{title}: {error}", flush=True)
         return Row(row.client, row.release, row.is_newest, str(error)), {}
     except AssertionError as error:  # something was left behind as the supervisor ended
         print(f"{title}: {error}", flush=True)
     return row, cells
+
+
+@contextmanager
+def _folder(row: Row, keep: Path | None) -> Iterator[Path]:
+    """Keep a folder for as long as the block runs, or for good in `keep`."""
+    if keep is not None:
+        folder = (keep / f"{row.client.name}-{row.release.version}").resolve()
+        folder.mkdir(parents=True)
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="agiraph-clients-") as made:
+        yield Path(made)
 
 
 def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[str, Cell]:

@@ -229,14 +229,15 @@ class _Case:
 
     def _seen(self, problem: str) -> Observed:
         status = self._status() if self._is_over() else ""
-        if status != "completed" and not problem:
+        completions = self._completions()
+        if not problem and (status != "completed" or not completions):
             problem = self._why()
         return Observed(
             status=status,
             problem=problem,
             files=self._files(),
             fact=self._fact,
-            completions=self._completions(),
+            completions=completions,
         )
 
     def _completions(self) -> int:

@@ -17,6 +17,7 @@ from tests.fakes.replies import Brain, Reply, SeenRequest, call, say
 JsonObject = dict[str, Any]
 NOT_YET = "NOT-YET"
 MOST_TRIES = 40
+SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # so mini-SWE-agent wants to be told of the end
 HELD_COMMANDS = 8.0
 SHELLS = ("Bash", "exec_command", "run_shell_command", "bash", "shell", "shell_command")
 WRITERS = ("Write", "write_file", "write", "create", "create_file")
@@ -153,7 +154,11 @@ def plays(steps: Sequence[Step], ends: str = "It is done.") -> Brain:
         if box.named(SHELLS) is None:
             return say('{"reasoning": "It is done.", "next_speaker": "user", "title": "Task"}')
         due = next((step for step in steps if not step.is_over(seen)), None)
-        return due.act(box, seen, folder_in(seen)) if due else say(ends)
+        if due is not None:
+            return due.act(box, seen, folder_in(seen))
+        if SUBMIT in f"{seen.system}{seen.said}":
+            return box.shell(f"echo {SUBMIT}")
+        return say(ends)
 
     return brain
 

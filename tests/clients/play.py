@@ -10,11 +10,14 @@ keys lying about; what it may see of them is judged.
 import json
 import os
 import secrets
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import psutil
 import yaml
@@ -26,7 +29,7 @@ from tests.clients.judge import DENIED_FILE, Killed, Observed
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
 from tests.fakes.real_agents import Release, installed, node_folder
-from tests.scenarios.house import JsonObject, words_of
+from tests.scenarios.house import ROOT, JsonObject, words_of
 from tests.scenarios.place import Place, whole_lines
 
 NAME = "kit"
@@ -75,12 +78,26 @@ class ClientPlace(Place):
         super().__init__(home)
 
     def start_supervisor(self) -> Forked:
-        """Start it with the person's HOME and PATH, and a provider's key."""
+        """Start it with the person's HOME and PATH, and a provider's key.
+
+        As a program of its own: what it was started with can be read in /proc, as on any machine.
+        """
         self.server.key = self.kept.provider
         self.environ |= {**self.server.env(), "HOME": str(self.person), "PATH": self._path}
         for name in [name for name in self.environ if name.startswith("XDG_")]:
             del self.environ[name]
-        return super().start_supervisor()
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "agiraph", *self.program[1:], "--until-eof"],
+            cwd=self.home,
+            env={**self.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors.fileno(),
+            text=True,
+        )
+        assert process.stdout is not None
+        assert "ready" in process.stdout.readline(), self.traces()[-2000:]
+        return cast(Forked, process)  # which is made to be used as Popen is
 
 
 def _installed_for(person: Path, release: Release) -> str:

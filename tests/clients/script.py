@@ -90,7 +90,7 @@ def _tools(tools: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
             yield from _tools(tool["functionDeclarations"])
             continue
         told: JsonObject = tool.get("function") or tool
-        schema = next(
+        schema: JsonObject = next(
             (
                 told[key]
                 for key in ("input_schema", "parameters", "parametersJsonSchema")

@@ -87,9 +87,10 @@ def installed(release: Release) -> Path:
 def newest(kind: Kind, package: str) -> tuple[str, int]:
     """Return the newest version of a package, and the Node that it needs. Raises CannotInstall."""
     if kind == "npm":
-        told = json.loads(
-            _done([*_npm(), "view", package, "version", "engines", "--json"], ASK_SECONDS)
-        )
+        words = ["view", package, "version", "engines", "--json"]
+        told = json.loads(_done([*_npm(), *words], ASK_SECONDS))
+        if isinstance(told, str):  # so it is told of a package that names no engines
+            return told, 0
         return told["version"], major_of((told.get("engines") or {}).get("node", ""))
     told = _done([*_pip(), "index", "versions", package], ASK_SECONDS)
     return told.partition("(")[2].partition(")")[0], 0

@@ -1,5 +1,7 @@
 """The pure parts of the matrix of outside agents: what to play, what counts, how it is shown."""
 
+from typing import Any
+
 import pytest
 
 from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
@@ -146,16 +148,16 @@ def test_the_node_that_a_package_needs_is_read(engines: str, major: int) -> None
     assert major_of(engines) == major
 
 
-def asked(tools: list[dict[str, object]], *turns: Turn) -> SeenRequest:
+def asked(tools: list[dict[str, Any]], *turns: Turn) -> SeenRequest:
     return SeenRequest("openai", "m", "", turns, (), {}, {"tools": tools})
 
 
-def function(name: str, **properties: dict[str, object]) -> dict[str, object]:
+def function(name: str, **properties: dict[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties, "required": [*properties]}
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
-TEXT: dict[str, object] = {"type": "string"}
+TEXT: dict[str, Any] = {"type": "string"}
 SHELL = function("run_shell_command", command=TEXT, is_background={"type": "boolean"})
 
 
@@ -168,7 +170,10 @@ def test_the_model_uses_the_tools_that_it_is_offered_as_they_want_it() -> None:
     brain = script.plays([script.shell("one", "date"), script.write("two", "a.txt")])
     [first] = brain(asked([SHELL])).calls
     assert first.arguments == {"command": ": step-one; date", "is_background": False}
-    told = [made("1", ": step-one; date"), ToolTurn(call_id="1", name="x", content="FOLDER=/w=")]
+    told: list[Turn] = [
+        made("1", ": step-one; date"),
+        ToolTurn(call_id="1", name="x", content="FOLDER=/w="),
+    ]
     [by_shell] = brain(asked([SHELL], *told)).calls
     assert by_shell.name == "run_shell_command"
     google = {
@@ -194,11 +199,11 @@ def test_a_step_whose_call_was_killed_or_says_not_yet_is_asked_for_again() -> No
     command = str(call.arguments["command"])
     assert "DID-0" not in command, "an agent that repeats the command has not done it"
     for result in ("NOT-YET", "The command was interrupted."):
-        turns = [made("1", command), ToolTurn(call_id="1", name="x", content=result)]
+        turns: list[Turn] = [made("1", command), ToolTurn(call_id="1", name="x", content=result)]
         assert brain(asked([SHELL], *turns)).calls[0].arguments == call.arguments
-    done = [made("1", command), ToolTurn(call_id="1", name="x", content="DID-0")]
+    done: list[Turn] = [made("1", command), ToolTurn(call_id="1", name="x", content="DID-0")]
     assert "step-last" in str(brain(asked([SHELL], *done)).calls[0].arguments)
-    anew = [
+    anew: list[Turn] = [
         UserTurn(content="Go on"),
         made("1", "cat"),
         ToolTurn(call_id="1", name="x", content="DID-0"),

@@ -7,8 +7,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import psutil
 
 from tests.clients import table
 from tests.clients.catalog import CASES, CLIENTS, Client, Row, plan
@@ -29,7 +32,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return 0
     ask = _no_newest if wanted.known else (lambda one: newest(one.kind, one.package))
     rows, until = plan(clients, ask), time.monotonic() + wanted.all_seconds
-    results = [_play_row(row, wanted, until) for row in rows]
+    results: list[table.Result] = []
+    for row in rows:
+        results.append(_play_row(row, wanted, until))
+        _keep(results, wanted.json)
     _report(results, wanted)
     worse = [
         f"{row.client.name} {row.release.version}: {name}"
@@ -102,9 +108,10 @@ def _play_row(row: Row, wanted: argparse.Namespace, until: float) -> table.Resul
                 cells |= _play_case(place, row, case, left)
     except CannotInstall as error:
         print(f"{title}: {error}", flush=True)
-        return Row(row.client, row.release, row.is_newest, str(error)), {}
+        return replace(row, problem=str(error)), {}
     except AssertionError as error:  # something was left behind as the supervisor ended
         print(f"{title}: {error}", flush=True)
+        row = replace(row, problem=str(error))
     return row, cells
 
 
@@ -123,7 +130,10 @@ def _folder(row: Row, keep: Path | None) -> Iterator[Path]:
 def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[str, Cell]:
     began = time.monotonic()
     print(f"{row.client.name} {row.release.version}: {case} ...", flush=True)
-    seen = play(place, row.client, case, seconds) if seconds > 0 else Observed("", "no time left")
+    try:
+        seen = play(place, row.client, case, max(0.0, seconds))
+    except (AssertionError, psutil.Error, OSError) as error:
+        seen = Observed("", f"{type(error).__name__}: {error}")
     cells = judged(case, row, seen)
     took = time.monotonic() - began
     for name, cell in cells.items():
@@ -133,14 +143,21 @@ def _play_case(place: ClientPlace, row: Row, case: str, seconds: float) -> dict[
     return cells
 
 
-def _report(results: Sequence[table.Result], wanted: argparse.Namespace) -> None:
-    date = datetime.now(UTC).date().isoformat()
-    print("\n" + table.rendered(results, date))
-    if wanted.write:
-        table.write(results, date)
-    if wanted.json:
+def _keep(results: Sequence[table.Result], file: Path | None) -> None:
+    """Write down what has been judged so far."""
+    if file is not None:
         rows = [told(row, cells) for row, cells in results]
-        wanted.json.write_text(json.dumps({"date": date, "rows": rows}, indent=2) + "\n", "utf-8")
+        file.write_text(json.dumps({"date": _today(), "rows": rows}, indent=2) + "\n", "utf-8")
+
+
+def _report(results: Sequence[table.Result], wanted: argparse.Namespace) -> None:
+    print("\n" + table.rendered(results, _today()))
+    if wanted.write:
+        table.write(results, _today())
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 if __name__ == "__main__":

@@ -380,7 +380,7 @@ class _Kills(_Case):
             self._place.kill("agiraph: broker")
         else:
             self._place.restart_supervisor()
-        if what != "broker":
+        if what != "broker" or self._client.speech == "edits":
             psutil.wait_procs(left, GONE_SECONDS)
             if alive := [one for one in left if one.is_running() and not _is_zombie(one)]:
                 raise TooLate(f"its command was left running: {words_of(alive[0])[:2]}")
@@ -409,6 +409,8 @@ class _Kills(_Case):
             (node / "scratch" / f"go-{number}").touch()
 
     def _has_done(self, number: int) -> bool:
+        if self._client.speech == "edits" and number < len(KILLED) - 1:
+            return True  # its one answer holds all steps
         return f"DID-{number}" in self._files().get("steps.txt", "")
 
     def _seen(self, problem: str) -> Observed:

@@ -36,7 +36,7 @@ def rendered(results: Sequence[Result], date: str) -> str:
 
 def _line(row: Row, cells: Mapping[str, Cell]) -> str:
     words = [row.client.name, row.release.version]
-    if row.problem:
+    if row.problem and not cells:
         return f"| {' | '.join(words)} | cannot be installed |{' |' * (len(COLUMNS) - 3)}"
     for name in COLUMNS[2:]:
         words.append(_kills(cells) if name == "kills" else _word(cells, name))

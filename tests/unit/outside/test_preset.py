@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.errors import InvalidInput
-from agiraph.outside.launching import Door, Job, argv_of, environment_of
+from agiraph.outside.launching import Door, Job, argv_of, environment_of, files_of
 from agiraph.outside.preset import (
     COMMAND,
     AgentPreset,
@@ -130,3 +130,15 @@ def test_an_agent_at_the_door_is_given_its_token_and_no_key() -> None:
 def test_an_agent_with_the_persons_own_account_has_their_home() -> None:
     given = environment_of(job("gemini"), {"HOME": "/me", "PATH": "/bin"}, {})
     assert given["HOME"] == "/me"
+
+
+@pytest.mark.parametrize("name", ["copilot", "pi", "mini-swe-agent"])
+def test_agents_with_providers_of_their_own_know_the_door_alone(name: str) -> None:
+    environ = {"OPENAI_API_KEY": "sk-of-the-person", "COPILOT_GITHUB_TOKEN": "of-the-person"}
+    started = job(name, model="m-1")
+    given = environment_of(started, environ, {}).values()
+    told = " ".join([*argv_of(started), *given, *files_of(started).values()])
+    assert "http://127.0.0.1:7/openai/v1" in told
+    assert "t0k" in told
+    assert "m-1" in told
+    assert "of-the-person" not in told

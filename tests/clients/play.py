@@ -284,7 +284,7 @@ class _Work(_Case):
         )
         self.steps = (
             script.where(),
-            script.shell("shell", "echo $((6 * 7)) > shell.txt"),
+            script.shell("shell", "expr 6 \\* 7 > shell.txt"),
             script.write("write", "written.txt"),
             script.read_ref("facts", "facts.md"),
             script.copy("copy", "copied.md"),

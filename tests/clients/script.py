@@ -18,7 +18,7 @@ JsonObject = dict[str, Any]
 NOT_YET = "NOT-YET"
 MOST_TRIES = 40
 SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # so mini-SWE-agent wants to be told of the end
-HELD_COMMANDS = 8.0
+LOOKS = " ".join(map(str, range(40)))  # eight seconds; some agents refuse "$(seq 40)"
 SHELLS = ("Bash", "exec_command", "run_shell_command", "bash", "shell", "shell_command")
 WRITERS = ("Write", "write_file", "write", "create", "create_file")
 READERS = ("Read", "read_file", "read", "view")
@@ -130,20 +130,21 @@ class Step:
 
     def is_over(self, seen: SeenRequest) -> bool:
         """Whether the conversation shows that it has been done."""
-        results = {turn.call_id: turn for turn in seen.turns if isinstance(turn, ToolTurn)}
-        if self.told and any(self.told in turn.content for turn in results.values()):
+        results = {turn.call_id: turn.content for turn in seen.turns if isinstance(turn, ToolTurn)}
+        if self.told and any(self.told in content for content in results.values()):
             return True
-        tries = [
-            results.get(made.id)
-            for turn in seen.turns
-            if isinstance(turn, AssistantTurn)
-            for made in turn.tool_calls
-            if self.mark in str(made.arguments)
-        ]
+        tries = tries_of(self.mark, seen)
         if len(tries) >= MOST_TRIES:
             return True
-        is_said = any(turn is not None and NOT_YET not in turn.content for turn in tries)
-        return is_said and not self.told
+        told = [results[one] for one in tries if one in results]
+        return not self.told and any(NOT_YET not in one for one in told)
+
+
+def tries_of(mark: str, seen: SeenRequest) -> list[str]:
+    """Return the ids of the calls that have a mark in their arguments."""
+    turns = [turn for turn in seen.turns if isinstance(turn, AssistantTurn)]
+    made = [call for turn in turns for call in turn.tool_calls]
+    return [call.id for call in made if mark in str(call.arguments)]
 
 
 def plays(steps: Sequence[Step], ends: str = "It is done.") -> Brain:
@@ -192,13 +193,17 @@ def write(name: str, path: str) -> Step:
 
 
 def read_ref(ref: str, published: str) -> Step:
-    """Return a step that reads a published file of another node with the agent's own tool."""
+    """Return a step that reads a published file of another node.
+
+    With the agent's own tool; one that this tool refuses is read by the shell.
+    """
 
     def act(box: Toolbox, seen: SeenRequest, folder: str) -> Reply:
         found = re.search(rf"- {ref}: (\S+)", seen.said)
-        path = f"{found[1]}/{published}" if found else published
-        path = path.replace(f"/{published}/{published}", f"/{published}")
-        return box.read(path) or box.shell(f"cat {path}")
+        path = found[1] if found else ref
+        path = path if path.endswith(published) else f"{path}/{published}"
+        by_tool = None if tries_of(published, seen) else box.read(path)
+        return by_tool or box.shell(f"cat {path}")
 
     return Step(published, act, told="FACT-")
 
@@ -222,9 +227,8 @@ def wait_for(test: str, then: str) -> str:
 
     Some agents repeat the command in its result: what is looked for there does not stand in it.
     """
-    looks = int(HELD_COMMANDS / 0.2)
     return (
-        f"for n in $(seq {looks}); do {test} && break; sleep 0.2; done; "
+        f"for n in {LOOKS}; do {test} && break; sleep 0.2; done; "
         f"if {test}; then {then}; else echo NOT''-YET; fi"
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agiraph.outside.preset import load_agents
 from tests.fakes.real_agents import CannotInstall, Release
 
 RUN_CELLS = ("shell", "write", "keys", "question", "ref", "denied", "usage")
@@ -11,8 +12,7 @@ KILLED = ("agent", "worker", "broker", "supervisor")
 KILL_CELLS = tuple(f"kill {what}" for what in KILLED)
 CELLS = (*RUN_CELLS, *KILL_CELLS)
 CASES: Mapping[str, Sequence[str]] = {"work": RUN_CELLS, "kills": KILL_CELLS}
-FULL: Mapping[str, str] = dict.fromkeys(CELLS, "yes") | {"denied": "refused"}
-SANDBOX_ONLY = {"denied": "sandbox"}
+FULL: Mapping[str, str] = dict.fromkeys(CELLS, "yes")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class Client:
 
     @property
     def declared(self) -> Mapping[str, str]:
-        """What each cell is expected to be."""
-        return {**FULL, **self.lacks}
+        """What each cell is expected to be; how the rules hold it, as its preset says."""
+        preset = load_agents().get(self.preset)
+        is_asked = preset is None or preset.rules == "asked"
+        return {**FULL, "denied": "refused" if is_asked else "sandbox", **self.lacks}
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,13 @@ AIDER = Release("venv", "aider-chat", "0.86.2", "aider")
 MINI = Release("venv", "mini-swe-agent", "2.4.6", "mini")
 
 # Aider edits files in one answer and ends: no shell, nothing read on its own, nothing asked.
-AIDER_LACKS = {**dict.fromkeys(("shell", "keys", "question", "ref", "denied"), "-")}
+AIDER_LACKS = dict.fromkeys(("shell", "keys", "question", "ref", "denied"), "-")
 
 CLIENTS = (
     Client("claude-code", "claude-code", CLAUDE, "anthropic/fake"),
-    Client("codex", "codex", CODEX, lacks=SANDBOX_ONLY),
-    Client("gemini", "gemini", GEMINI, "google/fake", lacks=SANDBOX_ONLY),
-    Client("opencode", "opencode", OPENCODE, lacks=SANDBOX_ONLY),
+    Client("codex", "codex", CODEX),
+    Client("gemini", "gemini", GEMINI, "google/fake"),
+    Client("opencode", "opencode", OPENCODE),
     Client("aider", "aider", AIDER, lacks=AIDER_LACKS, speech="edits"),
     Client("claude-code-acp", "claude-code-acp", CLAUDE_ACP, "anthropic/fake"),
     Client("codex-acp", "codex-acp", CODEX_ACP),
@@ -78,8 +80,8 @@ CLIENTS = (
     Client("opencode-acp", "opencode-acp", OPENCODE),
     Client("qwen", "qwen", QWEN),
     Client("copilot", "copilot", COPILOT),
-    Client("pi", "pi", PI, lacks=SANDBOX_ONLY),
-    Client("mini-swe-agent", "mini-swe-agent", MINI, lacks=SANDBOX_ONLY),
+    Client("pi", "pi", PI),
+    Client("mini-swe-agent", "mini-swe-agent", MINI),
 )
 
 Newest = Callable[[Release], tuple[str, int]]

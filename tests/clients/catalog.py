@@ -1,7 +1,7 @@
 """Client: the outside agents of the matrix, the releases to try, what each is declared to do."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agiraph.outside.preset import load_agents
@@ -62,7 +62,7 @@ QWEN = Release("npm", "@qwen-code/qwen-code", "0.15.10", "qwen", 20)
 COPILOT = Release("npm", "@github/copilot", "1.0.102", "copilot", 22)
 PI = Release("npm", "@mariozechner/pi-coding-agent", "0.73.1", "pi", 20)
 AIDER = Release("venv", "aider-chat", "0.86.2", "aider")
-MINI = Release("venv", "mini-swe-agent", "2.4.6", "mini")
+MINI = Release("venv", "mini-swe-agent", "2.4.6", "mini", beside=("mcp",))
 
 # Aider edits files in one answer and ends: no shell, nothing read on its own, nothing asked.
 AIDER_LACKS = dict.fromkeys(("shell", "keys", "question", "ref", "denied"), "-")
@@ -103,5 +103,5 @@ def _rows(client: Client, newest: Newest) -> list[Row]:
         return [Row(client, known), Row(client, known, is_newest=True, problem=str(error))]
     if version == known.version:
         return [Row(client, known, is_newest=True)]
-    release = Release(known.kind, known.package, version, known.program, node or known.node)
+    release = replace(known, version=version, node=node or known.node)
     return [Row(client, known), Row(client, release, is_newest=True)]

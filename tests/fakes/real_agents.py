@@ -37,7 +37,8 @@ class Release:
 
     `kind` npm: `program` is a name in `node_modules/.bin`; carried: a path in a Python package,
     installed without what that depends on; venv: a name in `bin` of a virtual environment.
-    `node`: the oldest major version of Node that it runs on, 0 if it needs none.
+    `node`: the oldest major version of Node that it runs on, 0 if it needs none. `beside`: packages
+    that it imports and does not name.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class Release:
     version: str
     program: str
     node: int = 0
+    beside: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -151,7 +153,16 @@ def _install(release: Release) -> None:
     part.mkdir()
     if release.kind == "venv":  # its programs name its folder: it cannot be moved
         _done([sys.executable, "-m", "venv", str(release.folder)])
-        _done([str(release.folder / "bin/python"), *_pip()[1:], "install", "--quiet", wanted])
+        _done(
+            [
+                str(release.folder / "bin/python"),
+                *_pip()[1:],
+                "install",
+                "--quiet",
+                wanted,
+                *release.beside,
+            ]
+        )
         part.rmdir()
         return
     if release.kind == "npm":

@@ -6,7 +6,7 @@ DEVELOPS := $(VENV)/.develops
 VALID := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 
 # The first Python here that is new enough; another one: make run PYTHON=/path/to/python
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
 	echo $$python && break; done)
 

@@ -81,11 +81,9 @@ def _in_one_word(words: list[str]) -> Iterator[list[str]]:
     yield words
 
 
-def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parse a command line as the real commands do; run nothing.
-
-    :raises click.UsageError: It is none that they take.
-    """
+@pytest.fixture(autouse=True)
+def parsing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands parse what they are given, run nothing, and take what stands for any value."""
     real = click.Parameter.process_value
 
     def process(option: click.Parameter, ctx: click.Context, value: Any) -> Any:
@@ -97,6 +95,10 @@ def parse(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(click.Parameter, "process_value", process)
     monkeypatch.setattr(click.Path, "convert", lambda _self, value, _option, _ctx: Path(value))
     monkeypatch.setattr(click.Command, "invoke", lambda _self, _ctx: None)
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line as the real commands do; raise UsageError if they don't take it."""
     name, *rest = words
     command = COMMANDS[name]
     try:
@@ -128,13 +130,42 @@ def shown_in_text() -> list[Found]:
     ]
 
 
-def shown_in_help() -> list[Found]:
-    return [
+def named(found: Found) -> str:
+    return f"{found.place} {found.text}"
+
+
+@pytest.mark.parametrize("found", shown_in_code(), ids=named)
+def test_every_command_line_of_a_code_block_is_taken(found: Found) -> None:
+    for words in variants(found.text):
+        parse(words)
+
+
+@pytest.mark.parametrize("found", shown_in_text(), ids=named)
+def test_every_command_that_the_text_names_is_taken_as_far_as_it_is_said(found: Found) -> None:
+    for words in variants(found.text):
+        try:
+            parse(words)
+        except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
+            pass
+        except click.BadOptionUsage as error:
+            if words[-1] != error.option_name:  # an option alone is named, without its value
+                raise
+
+
+def test_every_example_that_help_shows_is_taken() -> None:
+    examples = [
         Found(f"{command.name} --help", line)
         for command in _commands(agiraph)
         for text in (command.epilog or "").splitlines()
-        if (line := command_line(text.replace("\b", "")))
+        if (line := command_line(text))
     ]
+    assert len(examples) > len(COMMANDS)
+    for found in examples:
+        for words in variants(found.text):
+            try:
+                parse(words)
+            except click.UsageError as error:
+                pytest.fail(f"{named(found)}: {error.format_message()}")
 
 
 def _commands(group: click.Group) -> Iterator[click.Command]:
@@ -145,29 +176,3 @@ def _commands(group: click.Group) -> Iterator[click.Command]:
         yield command
         if isinstance(command, click.Group):
             yield from _commands(command)
-
-
-def named(found: Found) -> str:
-    return f"{found.place} {found.text}"
-
-
-@pytest.mark.parametrize("found", shown_in_code() + shown_in_help(), ids=named)
-def test_every_command_line_that_is_shown_is_taken(
-    found: Found, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for words in variants(found.text):
-        parse(words, monkeypatch)
-
-
-@pytest.mark.parametrize("found", shown_in_text(), ids=named)
-def test_every_command_that_the_text_names_is_taken_as_far_as_it_is_said(
-    found: Found, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for words in variants(found.text):
-        try:
-            parse(words, monkeypatch)
-        except click.MissingParameter:
-            pass
-        except click.BadOptionUsage as error:
-            if words[-1] != error.option_name:  # an option alone is named, without its value
-                raise

@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 DEVELOPS := $(VENV)/.develops
-VALID := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
+VALID := $(BIN)/check-jsonschema --builtin-schema vendor
 
 # The first Python here that is new enough; another one: make run PYTHON=/path/to/python
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \

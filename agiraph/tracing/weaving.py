@@ -282,9 +282,8 @@ class Weaver:
         known = self.state.starts.get(address)
         if known is not None:
             known["name"] = str(event.data.get("agent") or known["name"])
-            self._close_start(
-                address, event.ts, str(event.data.get("problem") or ""), _usage_of(event.data)
-            )
+            usage = _usage_of(event.data) if _has_usage(event.data) else {}
+            self._close_start(address, event.ts, str(event.data.get("problem") or ""), usage)
 
     def _close_start(
         self, address: str, end: float, problem: str, usage: dict[str, Value] | None = None
@@ -460,7 +459,7 @@ def _is_call(event: Event) -> bool:
     What an outside agent says is told as an answer, too, but nobody knows when its model was asked
     for it, nor what that took.
     """
-    return any(event.data.get(key) for key in ("asked_at", "input_tokens", "output_tokens"))
+    return bool(event.data.get("asked_at")) or _has_usage(event.data)
 
 
 def _as_json(arguments: JsonObject) -> str:
@@ -483,6 +482,11 @@ def _shortened(value: Any) -> Any:
             return [_shortened(one) for one in value]
         case _:
             return value
+
+
+def _has_usage(data: JsonObject) -> bool:
+    """Whether it is known what was used: an agent that tells nothing has not used nothing."""
+    return any(data.get(key) for key in ("input_tokens", "output_tokens", "cost_usd"))
 
 
 def _usage_of(data: JsonObject) -> dict[str, Value]:

@@ -11,6 +11,7 @@ many the session has had, which is kept in $HOME: so another process can load th
     {"read": PATH}  {"write": PATH, "content": TEXT}    through the client; what came of it is said
     {"local": PATH, "content": TEXT}    written by itself    {"mark": PATH}    the same, empty
     {"hold": true}    until it is cancelled    {"fail": TEXT}
+    {"hold": true, "unless": PATH}    the same, if there is no such file, which is then made
     {"die": CODE, "unless": PATH}    if there is no such file, which is then made
 """
 
@@ -131,6 +132,11 @@ class Agent:
             case {"mark": path}:
                 Path(path).touch()
             case {"hold": _}:
+                kept = Path(step["unless"]) if "unless" in step else None
+                if kept is not None and kept.exists():
+                    return False
+                if kept is not None:
+                    kept.touch()
                 while not self.is_cancelled:
                     self.hear()
             case {"die": code, "unless": path}:

@@ -282,7 +282,8 @@ class Weaver:
         known = self.state.starts.get(address)
         if known is not None:
             known["name"] = str(event.data.get("agent") or known["name"])
-            usage = _usage_of(event.data) if _has_usage(event.data) else {}
+            is_known = _has_usage(event.data) or event.data.get("account") == "door"
+            usage = _usage_of(event.data) if is_known else {}
             self._close_start(address, event.ts, str(event.data.get("problem") or ""), usage)
 
     def _close_start(

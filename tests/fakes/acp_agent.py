@@ -6,12 +6,12 @@ The script is a list of turns, each a list of steps; the turn that a prompt gets
 many the session has had, which is kept in $HOME: so another process can load the session.
 
     {"say": TEXT}  {"plan": [TEXT, ...]}  {"cost": USD}
+    {"hold": true, "unless": PATH}    until it is cancelled, as `die`
     {"tool": TITLE, "kind": KIND, "input": {...}, "gives": TEXT}
     {"ask": TITLE, "kind": KIND, "input": {...}}    does nothing further in this turn if rejected
     {"read": PATH}  {"write": PATH, "content": TEXT}    through the client; what came of it is said
     {"local": PATH, "content": TEXT}    written by itself    {"mark": PATH}    the same, empty
     {"hold": true}    until it is cancelled    {"fail": TEXT}
-    {"hold": true, "unless": PATH}    the same, if there is no such file, which is then made
     {"die": CODE, "unless": PATH}    if there is no such file, which is then made
 """
 

@@ -114,13 +114,25 @@ def test_a_run_with_two_workers_is_one_trace_through_kills(
     assert chat.end_time_unix_nano >= chat.start_time_unix_nano
 
 
+def put_agent(place: Place, folder: Path, script: list[list[dict[str, object]]]) -> None:
+    """Let `scripted` be an outside agent that plays a script."""
+    (folder / "script.json").write_text(json.dumps(script))
+    preset = {
+        "driver": "acp",
+        "command": ["python3", acp_agent.__file__, str(folder / "script.json")],
+        "resume": ["{options}"],
+        "readable": [str(Path(acp_agent.__file__).parent), str(folder)],
+    }
+    (place.home / "agents.yaml").write_text(json.dumps({"scripted": preset}))
+
+
 def test_each_start_of_an_outside_agent_is_a_span_through_kills(
     place: Place, collector: Collector, tmp_path: Path
 ) -> None:
     def tool(name: str) -> dict[str, object]:
         return {"tool": name, "kind": "execute", "input": {"command": name}, "gives": name}
 
-    script = [
+    script: list[list[dict[str, object]]] = [
         [
             {"say": "I begin."},
             tool("one"),
@@ -131,14 +143,7 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
             {"local": "_result.md", "content": "Done.\n"},
         ]
     ]
-    (tmp_path / "script.json").write_text(json.dumps(script))
-    preset = {
-        "driver": "acp",
-        "command": ["python3", acp_agent.__file__, str(tmp_path / "script.json")],
-        "resume": ["{options}"],
-        "readable": [str(Path(acp_agent.__file__).parent), str(tmp_path)],
-    }
-    (place.home / "agents.yaml").write_text(json.dumps({"scripted": preset}))
+    put_agent(place, tmp_path, script)
     place.plays(coordinator=led("eve", "scripted"))
 
     def kill() -> None:
@@ -165,3 +170,27 @@ def test_each_start_of_an_outside_agent_is_a_span_through_kills(
     starts = [attributes(s) for s in found.values() if s.name == "invoke_agent scripted"]
     assert [one.get("gen_ai.usage.input_tokens") for one in starts] == [None, None, 10]
     assert len([one for one in starts if "error.type" in one]) == 2
+
+
+def test_the_agent_of_a_workers_second_node_is_told_to_have_ended_too(
+    place: Place, collector: Collector, tmp_path: Path
+) -> None:
+    put_agent(place, tmp_path, [[{"local": "_result.md", "content": "Done.\n"}]])
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="ivy", type="autonomous", agent_command="scripted"),
+            call("create_work_node", name="one", task="One", worker="ivy"),
+            call("create_work_node", name="two", task="Two", worker="ivy"),
+            call("wait"),
+            call("wait"),
+            call("finish", summary="Done."),
+        ]
+    )
+    outcome = place.lead("Twice")
+    assert outcome.result["status"] == "completed", outcome.progress
+    assert len(outcome.events("outside.started")) == 2
+    assert len(outcome.events("outside.ended")) == 2
+    top, paths, found = tree_of(collector, "Twice")
+    assert paths[f"{top} > invoke_agent ivy > invoke_agent scripted"] == 2
+    starts = [attributes(s) for s in found.values() if s.name == "invoke_agent scripted"]
+    assert [one.get("gen_ai.usage.input_tokens") for one in starts] == [10, 10]

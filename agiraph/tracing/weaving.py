@@ -16,7 +16,6 @@ Every span's parent is sent: whatever is open when its run ends is ended with it
 of a run whose beginning was not seen has no span.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -46,8 +45,6 @@ ENDS = {
     "node.cancelled": "the node was cancelled",
 }
 RUN_ENDS = ("agent.completed", "agent.failed", "agent.stopped")
-CONTENT_LIMIT = 2000
-TEXT_LIMIT = 200
 
 
 def past(events: Iterable[Event], since: float) -> int:
@@ -63,7 +60,8 @@ class State:
     `runs`, `nodes`: by id; `turns`: by address; `calls`: by address and step; `heard`: when each
     address last did something. `starts`: the last start of an outside agent, by its worker's
     address, also when it is over; `over`: the last runs that are, and when each of them ended;
-    `sent`: when each of the last nodes did whose span was sent.
+    `sent`: when each of the last nodes did whose span was sent; `asked`: the step of each address's
+    last turn.
     """
 
     cursor: int = 0
@@ -76,6 +74,7 @@ class State:
     starts: dict[str, JsonObject] = field(default_factory=dict)
     over: dict[str, float] = field(default_factory=dict)
     sent: dict[str, float] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
 
     def as_json(self) -> JsonObject:
         """Return it as plain data."""
@@ -167,7 +166,7 @@ class Weaver:
                 s.AGENT_NAME: name,
                 s.CONVERSATION_ID: self._agent,
                 "agiraph.run.id": id,
-                **_model_of(run["model"]),
+                **s.model_of(run["model"]),
             },
             problem=problem,
         )
@@ -232,9 +231,10 @@ class Weaver:
             turn,
             start,
             event.ts,
-            {s.OPERATION: s.CHAT, **_model_of(model), **_usage_of(data), **about},
+            {s.OPERATION: s.CHAT, **s.model_of(model), **s.usage_of(data), **about},
             is_call=True,
         )
+        self.state.asked[address] = step
         self.state.turns[address] = {
             "step": step,
             "run": run,
@@ -282,8 +282,8 @@ class Weaver:
         known = self.state.starts.get(address)
         if known is not None:
             known["name"] = str(event.data.get("agent") or known["name"])
-            is_known = _has_usage(event.data) or event.data.get("account") == "door"
-            usage = _usage_of(event.data) if is_known else {}
+            is_known = s.has_usage(event.data) or event.data.get("account") == "door"
+            usage = s.usage_of(event.data) if is_known else {}
             self._close_start(address, event.ts, str(event.data.get("problem") or ""), usage)
 
     def _close_start(
@@ -326,7 +326,9 @@ class Weaver:
         if step.startswith(OUTSIDE):
             self._begin_start(event, address, _start_of(step))
         self.state.calls[f"{address}:{step}"] = self._call_of(event) | {
-            "arguments": _as_json(event.data.get("arguments") or {}) if self._with_content else None
+            "arguments": s.as_json(event.data.get("arguments") or {})
+            if self._with_content
+            else None
         }
 
     def _returned(self, event: Event, address: str, step: str) -> None:
@@ -365,19 +367,25 @@ class Weaver:
             **call["about"],
             **{name: value for name, value in shown.items() if value is not None},
         }
-        at = step.partition(".")[0]
-        is_outside = step.startswith(OUTSIDE)
-        parent = ("start", address, _start_of(step)) if is_outside else ("turn", address, at)
         self._finish(
             f"{s.EXECUTE_TOOL} {call['tool']}",
             call["run"],
             span_id("tool", address, step),
-            span_id(*parent),
+            self._above_call(address, step, call),
             call["start"],
             end,
             attributes,
             problem=problem,
         )
+
+    def _above_call(self, address: str, step: str, call: JsonObject) -> str:
+        """Return the span above a tool call; its node's if the report of its turn was lost."""
+        if step.startswith(OUTSIDE):
+            return span_id("start", address, _start_of(step))
+        at = step.partition(".")[0]
+        if self.state.asked.get(address) == at:
+            return span_id("turn", address, at)
+        return self._work_span(call["run"], call["about"].get("agiraph.node.id"))
 
     # --- what all have in common -----------------------------------------------------------------
 
@@ -426,6 +434,7 @@ class Weaver:
             (state.heard, MOST_OPEN),
             (state.over, RUNS_KNOWN),
             (state.sent, MOST_OPEN),
+            (state.asked, MOST_OPEN),
         ):
             while len(kept) > most:
                 kept.pop(next(iter(kept)))
@@ -460,55 +469,9 @@ def _is_call(event: Event) -> bool:
     What an outside agent says is told as an answer, too, but nobody knows when its model was asked
     for it, nor what that took.
     """
-    return bool(event.data.get("asked_at")) or _has_usage(event.data)
-
-
-def _as_json(arguments: JsonObject) -> str:
-    """Return arguments as JSON of at most about `CONTENT_LIMIT` characters: long texts cut."""
-    told = json.dumps(arguments, ensure_ascii=False, default=str)
-    if len(told) > CONTENT_LIMIT:
-        told = json.dumps(_shortened(arguments), ensure_ascii=False, default=str)
-    if len(told) > CONTENT_LIMIT:
-        told = json.dumps({"cut": told[:CONTENT_LIMIT]}, ensure_ascii=False)
-    return told
-
-
-def _shortened(value: Any) -> Any:
-    match value:
-        case str() if len(value) > TEXT_LIMIT:
-            return f"{value[:TEXT_LIMIT]}…"
-        case dict():
-            return {key: _shortened(one) for key, one in value.items()}
-        case list():
-            return [_shortened(one) for one in value]
-        case _:
-            return value
-
-
-def _has_usage(data: JsonObject) -> bool:
-    """Whether it is known what was used: an agent that tells nothing has not used nothing."""
-    return any(data.get(key) for key in ("input_tokens", "output_tokens", "cost_usd"))
-
-
-def _usage_of(data: JsonObject) -> dict[str, Value]:
-    usage = {
-        s.INPUT_TOKENS: data.get("input_tokens"),
-        s.OUTPUT_TOKENS: data.get("output_tokens"),
-        s.CACHE_READ: data.get("cache_read_tokens"),
-        s.CACHE_WRITE: data.get("cache_write_tokens"),
-        "agiraph.cost_usd": data.get("cost_usd"),
-    }
-    return {name: value for name, value in usage.items() if value is not None}
+    return bool(event.data.get("asked_at")) or s.has_usage(event.data)
 
 
 def _problem(event: Event) -> str:
     words = ENDS[event.type]
     return f"{words}: {event.data['reason']}" if words and event.data.get("reason") else words
-
-
-def _model_of(model: str) -> dict[str, Value]:
-    if not model:
-        return {}
-    provider, slash, name = model.partition("/")
-    attributes: dict[str, Value] = {s.REQUEST_MODEL: name or model, s.RESPONSE_MODEL: name or model}
-    return attributes | ({s.PROVIDER: provider} if slash else {})

@@ -9,8 +9,8 @@ import pytest
 from agiraph.ids import AgentId, NodeId, RunId
 from agiraph.models import Event
 from agiraph.tracing import spans
-from agiraph.tracing.spans import Span, span_id, trace_id
-from agiraph.tracing.weaving import CONTENT_LIMIT, CUT_OFF, MOST_OPEN, State, Weaver
+from agiraph.tracing.spans import CONTENT_LIMIT, Span, span_id, trace_id
+from agiraph.tracing.weaving import CUT_OFF, MOST_OPEN, State, Weaver
 
 LEAD, ADA = "shop-1/coordinator", "shop-1/ada-7"
 USED = {"input_tokens": 30, "output_tokens": 3, "cost_usd": None}

@@ -66,6 +66,7 @@ class Agent(Record):
     updated_at: float
     current_stage: str | None = None
     node_count: int = 0
+    nodes_ended: int = 0
     worker_count: int = 0
     cycle_seconds: float | None = None
     cycle: int = 0

@@ -132,9 +132,10 @@ class CoordinatorLead(Timing):
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""
-        about = (worker.model, worker.tools, worker.name, worker.role)
-        await require_worker(self._runtime, *about)
         cause = self._cause(call_id)
+        if self._office.board.worker_by_cause(cause) is None:
+            about = (worker.model, worker.tools, worker.name, worker.role)
+            await require_worker(self._runtime, *about)
         self._office.execute(
             c.SpawnWorker(
                 cause=cause,

@@ -36,7 +36,8 @@ async def launch_roles(
     Every model and tool is looked at before anything is changed. `trigger` is the one whose firing
     led to it, '' if none has.
     """
-    for role in stage.roles:
+    is_open = any(known.cause == cause for known in office.board.stages)
+    for role in () if is_open else stage.roles:
         await require_worker(runtime, role.model, role.tools, role.name, role.name)
     office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire, trigger))
     return launched_stage(office.board, cause)

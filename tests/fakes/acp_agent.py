@@ -6,6 +6,7 @@ The script is a list of turns, each a list of steps; the turn that a prompt gets
 many the session has had, which is kept in $HOME: so another process can load the session.
 
     {"say": TEXT}  {"plan": [TEXT, ...]}  {"cost": USD}
+    {"hold": true, "unless": PATH}    until it is cancelled, as `die`
     {"tool": TITLE, "kind": KIND, "input": {...}, "gives": TEXT}
     {"ask": TITLE, "kind": KIND, "input": {...}}    does nothing further in this turn if rejected
     {"read": PATH}  {"write": PATH, "content": TEXT}    through the client; what came of it is said
@@ -131,6 +132,11 @@ class Agent:
             case {"mark": path}:
                 Path(path).touch()
             case {"hold": _}:
+                kept = Path(step["unless"]) if "unless" in step else None
+                if kept is not None and kept.exists():
+                    return False
+                if kept is not None:
+                    kept.touch()
                 while not self.is_cancelled:
                     self.hear()
             case {"die": code, "unless": path}:

@@ -253,7 +253,7 @@ class OutsideWork:
         self._worker.conversation.append(ended)
         about = {"agent": self._agent.name, "number": number, "problem": ended.problem}
         about |= {"goes_on": goes_on, **ending.usage.model_dump()}
-        self._worker.report("outside.ended", about, f"{number}")
+        self._worker.report("outside.ended", about, self._outside.began_at)
 
     def _has_more_to_hear(self, told: int) -> bool:
         """Whether messages came that it has not seen, and it can be told them."""

@@ -9,6 +9,7 @@ import pytest
 
 from agiraph.errors import InvalidInput, OutOfScope
 from agiraph.outside.acp import LOST, AcpDriver
+from agiraph.outside.acp_updates import output_of
 from agiraph.outside.happenings import (
     AskedLeave,
     Happening,
@@ -315,6 +316,40 @@ def test_a_command_is_told_as_it_was_meant_once_it_is_known(tmp_path: Path) -> N
     assert began == ToolBegan("t", "bash", {"command": "rm -r 'a b'"})
     [began] = talk.updates("tool_call", toolCallId="u", kind="execute", rawInput={"cmd": ["a b"]})
     assert began == ToolBegan("u", "bash", {"cmd": ["a b"], "command": "'a b'"})
+
+
+CODEX_END = {
+    "call_id": "call_1", "command": ["/bin/bash", "-lc", "x"], "cwd": "/w", "stderr": "",
+    "stdout": "", "aggregated_output": "hello\noops\n", "formatted_output": "hello\noops\n",
+    "exit_code": 1, "status": "failed", "duration": {"secs": 0, "nanos": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "shown"),
+    [
+        ({"rawOutput": CODEX_END}, "exit code 1\nhello\noops"),
+        ({"rawOutput": CODEX_END | {"exit_code": 0}}, "hello\noops\n"),
+        ({"rawOutput": CODEX_END | {"formatted_output": ""}}, "exit code 1\nhello\noops"),
+        ({"rawOutput": {"exit_code": 0, "stdout": "", "stderr": ""}}, "exit code 0"),
+        ({"rawOutput": {"exitCode": 2, "stdout": "a\n", "stderr": "b\n"}}, "exit code 2\na\nb"),
+        ({"rawOutput": {"output": "read", "metadata": {}}}, "read"),
+        ({"rawOutput": {"rows": [1]}}, '{"rows": [1]}'),
+        ({"rawOutput": "plain"}, "plain"),
+        ({"rawOutput": {"exit_code": True, "output": "x"}}, "x"),
+        (
+            {
+                "rawOutput": {"exit_code": 3},
+                "content": [{"type": "content", "content": {"type": "text", "text": "no"}}],
+            },
+            "exit code 3\nno",
+        ),
+    ],
+)
+def test_what_a_command_gave_is_shown_as_text_with_its_exit_code(
+    known: JsonObject, shown: str
+) -> None:
+    assert output_of(known) == shown
 
 
 def test_a_plan_is_told_when_it_changes(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from agiraph.turns import JsonObject
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+RESOURCE_NOT_FOUND = -32002
 
 
 class Rpc:

@@ -6,7 +6,8 @@ broker puts both into the body, as `model` and `stream`, before anything here se
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from agiraph.door.google_reading import declared, field_of, is_mute, schema_of, system_of, turns_of
@@ -22,7 +23,7 @@ from agiraph.door.wire import (
     waits,
 )
 from agiraph.providers.base import RETRYABLE, FailureKind
-from agiraph.providers.google_wire import API, Answer
+from agiraph.providers.google_wire import API, SIGNATURE, UNSIGNED, Answer, vouch_for
 from agiraph.turns import (
     JsonObject,
     ModelRequest,
@@ -100,8 +101,15 @@ class GoogleDoor:
         return f"{names}: only Google's own service runs this tool, and it does not answer here"
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
-        """Return the body to send to the service itself; the model stands in the path."""
+        """Return the body to send to the service itself; the model stands in the path.
+
+        Gemini CLI takes a conversation up again without its signatures and, if it was killed, with
+        results that stand there twice; Google refuses both. So calls that nothing signs are marked
+        as another model's, and of two results of a call one is left out.
+        """
         sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
+        if isinstance(contents := sent.get("contents"), list):
+            sent["contents"] = list(_mended(contents, signs=not model.startswith(UNSIGNED)))
         if max_tokens is not None:
             settings = field_of(sent, "generationConfig")
             kept = dict(settings) if isinstance(settings, dict) else {}
@@ -181,6 +189,39 @@ class GoogleCount:
     def told(self, tokens: int) -> JsonObject:
         """Return how the agent is told."""
         return {"totalTokens": tokens}
+
+
+# --- handing on ----------------------------------------------------------------------------------
+
+
+def _mended(contents: list[Any], *, signs: bool) -> Iterator[Any]:
+    """Yield contents whose calls are signed, if `signs`, and have one result each."""
+    answered: set[str] = set()
+    for content in contents:
+        parts = content.get("parts") if isinstance(content, dict) else None
+        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+            yield content
+            continue
+        if content.get("role") == "model":
+            answered.clear()
+            if signs and not any(field_of(part, SIGNATURE) for part in parts):
+                parts = [dict(part) for part in parts]
+                vouch_for(parts)
+            yield {**content, "parts": parts}
+        elif kept := [part for part in parts if _is_news(part, answered)]:
+            yield {**content, "parts": kept}
+
+
+def _is_news(part: JsonObject, answered: set[str]) -> bool:
+    """Whether a part is no second result of a call; a first one is put among the `answered`."""
+    given = field_of(part, "functionResponse")
+    id = given.get("id") if isinstance(given, dict) else None
+    if not isinstance(id, str) or not id:
+        return True
+    if id in answered:
+        return False
+    answered.add(id)
+    return True
 
 
 # --- telling -------------------------------------------------------------------------------------

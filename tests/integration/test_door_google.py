@@ -67,10 +67,9 @@ async def converse(ada: Worker, path: str) -> list[ModelResponse]:
     [made] = first.tool_calls
     called = {"id": made.id, "name": made.name, "args": made.arguments}
     given = {"id": made.id, "name": made.name, "response": {"output": "42"}}
-    signed = {"functionCall": called, "thoughtSignature": "c2ln"}
     contents = [
         BEGIN,
-        {"role": "model", "parts": [{"text": first.text}, signed]},
+        {"role": "model", "parts": [{"text": first.text}, {"functionCall": called}]},
         {"role": "user", "parts": [{"functionResponse": given}]},
     ]
     return [first, heard(await post(ada, path, QUESTION | {"contents": contents}))]

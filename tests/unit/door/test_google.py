@@ -165,6 +165,30 @@ def test_what_is_handed_on_names_its_model_in_the_path_alone() -> None:
     assert bounded == {"generationConfig": {"topK": 3, "maxOutputTokens": 5}}
 
 
+def test_calls_that_nobody_signed_are_handed_on_as_another_models() -> None:
+    signed = model({"functionCall": {"name": "a"}, "thoughtSignature": "c2ln"}, made("look"))
+    plain = [user({"text": "?"}), model({"text": "I look."}, made("look", "1"), made("look", "2"))]
+    kept, told, marked = WIRE.handed_on({"contents": [signed, *plain]}, "gemini-3-pro", None)[
+        "contents"
+    ]
+    assert (kept, told) == (signed, plain[0])
+    foreign = "skip_thought_signature_validator"
+    assert [part.get("thoughtSignature") for part in marked["parts"]] == [None, foreign, None]
+    older = WIRE.handed_on({"contents": plain}, "gemini-2.5-pro", None)
+    assert older == {"contents": plain}
+
+
+def test_of_two_results_of_a_call_one_is_handed_on() -> None:
+    """So Gemini CLI takes up a conversation in which it was killed."""
+    once, other = result("look", {"output": "42"}, "c1"), result("look", {"output": "43"}, "c2")
+    calls = model(made("look", "c1"), made("look", "c2"))
+    contents = [calls, user(once, other, once), user(once), calls, user(once, other)]
+    sent = WIRE.handed_on({"contents": contents}, "gemini-2.5-pro", None)["contents"]
+    assert sent == [calls, user(once, other), calls, user(once, other)]
+    without = [calls, user(result("look", {}), result("look", {}))]
+    assert WIRE.handed_on({"contents": without}, "gemini-2.5-pro", None)["contents"] == without
+
+
 def test_a_search_is_left_to_the_service_that_can_search() -> None:
     search = {"contents": [], "tools": [{"googleSearch": {}}]}
     assert "googleSearch: only Google's own service" in WIRE.untranslatable(search)

@@ -3,10 +3,12 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psutil
 import pytest
 
+from agiraph.turns import Usage
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.npm_agents import npm_program
 from tests.integration.house import until
@@ -17,6 +19,7 @@ from tests.scenarios.place import Place
 pytestmark = pytest.mark.slow
 PACKAGE, PROGRAM = "@google/gemini-cli@0.61.0", "gemini"
 PRESETS = ("gemini", "gemini-acp")
+LIMIT = 200_000
 
 
 @pytest.fixture
@@ -84,3 +87,51 @@ def test_gemini_cli_writes_a_file_runs_a_command_and_is_taken_up_after_a_kill(
     assert next(row["output_tokens"] for row in spent if "/forge-" in row["key"]) > 0
     asked = [seen for seen in place.server.requests if "run_shell_command" in seen.tools]
     assert {(seen.api, seen.model) for seen in asked} == {(model.partition("/")[0], "fake")}
+
+
+RULES = """
+rules:
+  - {name: never, tool: bash, pattern: "date*", action: deny, reason: no clocks here}
+"""
+
+
+def test_a_rule_denies_what_gemini_cli_asks_leave_for(place: Place) -> None:
+    rules = place.home / "approvals.yaml"
+    rules.write_text(RULES)
+
+    def gemini(seen: SeenRequest) -> Reply:
+        if not seen.results("run_shell_command"):
+            return call("run_shell_command", command="date > marked.txt")
+        if len(seen.results("run_shell_command")) < 2:
+            return call("run_shell_command", command="echo fine > other.txt")
+        if not seen.results("write_file"):
+            path = f"{folder_in(seen)}/_result.md"
+            return call("write_file", file_path=path, content="I was not let.")
+        return say("It is done.")
+
+    place.plays(coordinator=led("lea", "gemini-acp"), **{"*": gemini})
+    outcome = place.lead("Be refused", "--worker-model", "google/fake")
+    rules.unlink()
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("lea-tool")
+    assert ("marked.txt" in published, published["other.txt"]) == (False, "fine\n")
+    assert any("no clocks here" in seen.said for seen in place.server.requests)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_without_money_it_ends_at_once_and_does_not_try_again(place: Place, preset: str) -> None:
+    dear = Usage(input_tokens=LIMIT, output_tokens=10)
+
+    def gemini(seen: SeenRequest) -> Reply:
+        return replace(call("run_shell_command", command="true"), usage=dear)
+
+    place.plays(coordinator=led("lea", preset), **{"*": gemini})
+    goal = f"Spend all by {preset}"
+    outcome = place.lead(goal, "--worker-model", "google/fake", "--tokens", str(LIMIT))
+    assert (outcome.code, outcome.result["status"]) == (3, "failed")
+    refused = [one["data"]["kind"] for one in outcome.events("model.failed")]
+    assert 1 <= refused.count("out_of_budget") <= 2
+    assert len(outcome.events("outside.started")) == 1
+    [ended] = outcome.events("outside.ended")
+    assert "budget" in ended["data"]["problem"]
+    assert "{" not in ended["data"]["problem"]

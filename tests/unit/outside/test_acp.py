@@ -356,3 +356,4 @@ def test_what_is_odd_is_passed_over(tmp_path: Path) -> None:
         ToolEnded("d", "wrote /w/a (0 -> 2 lines)"),
     ]
     assert error_text("plain") == "plain"
+    assert error_text({"message": '{"error":{"code":402,"message":"no money"}}'}) == "no money"

@@ -22,6 +22,7 @@ from agiraph.turns import (
 
 NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+DEEPEST = 64
 SAID = ("output", "result", "error")
 
 
@@ -186,8 +187,10 @@ def schema_of(value: JsonObject, as_json: str, as_openapi: str) -> JsonObject | 
     return _json_schema(found) if isinstance(found, dict) else None
 
 
-def _json_schema(schema: JsonObject) -> JsonObject:
+def _json_schema(schema: JsonObject, depth: int = 0) -> JsonObject:
     """Return the JSON Schema of a Schema of Google's: an OpenAPI one, its types in capitals."""
+    if depth > DEEPEST:
+        raise InvalidInput(f"a schema has more than {DEEPEST} levels")
     made: JsonObject = {}
     is_nullable = schema.get("nullable") is True
     for key, value in schema.items():
@@ -200,11 +203,11 @@ def _json_schema(schema: JsonObject) -> JsonObject:
                 if type_ != "type_unspecified":
                     made["type"] = [type_, "null"] if is_nullable else type_
             case ("properties", dict()):
-                made[name] = {inner: _inner(one) for inner, one in value.items()}
+                made[name] = {inner: _inner(one, depth) for inner, one in value.items()}
             case ("items", _):
-                made[name] = _inner(value)
+                made[name] = _inner(value, depth)
             case ("anyOf", list()):
-                made[name] = [_inner(inner) for inner in value]
+                made[name] = [_inner(inner, depth) for inner in value]
             case ("format", "enum"):
                 continue
             case _:
@@ -212,8 +215,8 @@ def _json_schema(schema: JsonObject) -> JsonObject:
     return made
 
 
-def _inner(schema: Any) -> Any:
-    return _json_schema(schema) if isinstance(schema, dict) else schema
+def _inner(schema: Any, depth: int) -> Any:
+    return _json_schema(schema, depth + 1) if isinstance(schema, dict) else schema
 
 
 def _is_count(name: str, value: Any) -> bool:

@@ -134,6 +134,14 @@ def test_settings_system_and_tools_are_read_in_both_spellings() -> None:
     assert snake.tools[0].parameters == look.parameters
 
 
+def test_a_schema_without_end_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "STRING"}
+    for _ in range(300):
+        schema = {"type": "ARRAY", "items": schema}
+    with pytest.raises(InvalidInput, match="more than 64 levels"):
+        read(user({"text": "?"}), generationConfig={"responseSchema": schema})
+
+
 def test_a_model_that_must_call_nothing_has_no_tools() -> None:
     tools = [{"functionDeclarations": [{"name": "look"}]}]
     mute = {"functionCallingConfig": {"mode": "NONE"}}
@@ -190,7 +198,7 @@ def test_of_two_results_of_a_call_one_is_handed_on() -> None:
 
 
 def test_a_search_is_left_to_the_service_that_can_search() -> None:
-    search = {"contents": [], "tools": [{"googleSearch": {}}]}
+    search: dict[str, Any] = {"contents": [], "tools": [{"googleSearch": {}}]}
     assert "googleSearch: only Google's own service" in WIRE.untranslatable(search)
     beside = {"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "look"}]}]}
     assert WIRE.untranslatable(beside) == WIRE.untranslatable({}) == ""
@@ -214,7 +222,7 @@ def test_a_failure_says_in_its_body_when_to_come_again() -> None:
 def test_no_failure_that_will_stay_is_a_server_error() -> None:
     """Google's clients try those again, up to ten times."""
     for kind in ("bad_key", "unknown_model", "out_of_budget", "no_credit", "internal", "diverged"):
-        assert 400 <= WIRE.failure(kind, "so it is").status < 429  # type: ignore[arg-type]
+        assert 400 <= WIRE.failure(kind, "so it is").status < 429
 
 
 def test_an_answer_that_breaks_off_is_heard_as_failed() -> None:

@@ -68,6 +68,7 @@ class AnthropicDoor:
     """Messages, at `/v1/messages`."""
 
     api = API
+    tells_breaks = False
 
     def path(self, body: JsonObject, model: str) -> str:
         """Return where the service takes a request, after its base URL."""

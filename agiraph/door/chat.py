@@ -50,6 +50,7 @@ class ChatDoor:
     """Chat Completions, at `/chat/completions`."""
 
     api = API
+    tells_breaks = False
 
     def path(self, body: JsonObject, model: str) -> str:
         """Return where the service takes a request, after its base URL."""

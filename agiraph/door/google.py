@@ -65,6 +65,7 @@ class GoogleDoor:
     """Gemini's generateContent and streamGenerateContent, at `/v1beta/models/NAME:METHOD`."""
 
     api = API
+    tells_breaks = True
 
     def path(self, body: JsonObject, model: str) -> str:
         """Return where the service takes this request, after its base URL."""

@@ -47,6 +47,7 @@ class ResponsesDoor:
     """Responses, at `/responses`."""
 
     api = API
+    tells_breaks = False
 
     def path(self, body: JsonObject, model: str) -> str:
         """Return where the service takes a request, after its base URL."""

@@ -69,6 +69,10 @@ class Wire(Protocol):
     api: str
     """The `api` of the presets whose services take its requests as they are."""
 
+    tells_breaks: bool
+    """Whether a handed-on stream that breaks off ends with an error, for clients that take a lost
+    connection for the end; else the connection ends before the answer does."""
+
     def path(self, body: JsonObject, model: str) -> str:
         """Return where those take this request for `model`, after their base URL."""
         ...

@@ -1,6 +1,7 @@
 """The broker's door for who speaks to Google: a real broker, a fake model server, plain HTTP."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -192,6 +193,25 @@ def test_refusals_and_failures_are_told_in_googles_words(house: House) -> None:
                 assert (await told(WHOLE, broken))[:2] == (400, "INVALID_ARGUMENT")
             other = "/google/v1beta/models/openai/fake:generateContent"
             assert "not granted" in (await told(other))[2]
+
+    play(scene())
+
+
+def test_an_answer_that_breaks_off_ends_with_an_error_that_may_be_tried_again(
+    house: House, server: FakeModelServer
+) -> None:
+    """Gemini CLI takes a lost connection for the end, and tries again after a 5xx."""
+    server.brain = lambda seen: replace(say("one two three four five six seven"), cut_after=2)
+
+    async def scene() -> None:
+        for model in ("google/fake", "openai/fake"):
+            async with worker(house, model) as ada:
+                answer = await post(ada, STREAM)
+                assert answer.status_code == 200
+                events = [event.data or {} for event in EventCutter().feed(answer.content)]
+                assert "one" in json.dumps(events[0])
+                assert events[-1]["error"]["code"] in (502, 503), model
+                assert (await ada.spent()).total.output_tokens > 0
 
     play(scene())
 

@@ -50,8 +50,9 @@ def gemini_in(place: Place) -> psutil.Process | None:
     return None
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("model", ["google/fake", "anthropic/fake"])
+@pytest.mark.parametrize(
+    ("preset", "model"), [("gemini", "google/fake"), ("gemini-acp", "anthropic/fake")]
+)
 def test_gemini_cli_writes_a_file_runs_a_command_and_is_taken_up_after_a_kill(
     place: Place, preset: str, model: str
 ) -> None:

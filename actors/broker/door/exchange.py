@@ -169,10 +169,17 @@ class Exchange:
         if not self._reply.has_begun:
             await self._reply.failure(failure)
             return
-        if self._is_handed_on or self._telling is None:
+        if not self._can_tell_breaks:
             raise BrokenOff(str(error)) from error
-        await self._reply.write(self._telling.failed(failure))
+        await self._reply.write(self._teller().failed(failure))
         await self._reply.end()
+
+    @property
+    def _can_tell_breaks(self) -> bool:
+        """Whether an answer that has begun can end with an error."""
+        if self._is_handed_on:
+            return self._is_streamed and self._wire.tells_breaks
+        return self._telling is not None
 
     def _failure(self, error: Exception) -> Failure:
         request = self._request

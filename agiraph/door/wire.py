@@ -69,11 +69,20 @@ class Wire(Protocol):
     api: str
     """The `api` of the presets whose services take its requests as they are."""
 
-    path: str
-    """Where those take them, after their base URL."""
+    tells_breaks: bool
+    """Whether a handed-on stream that breaks off ends with an error, for clients that take a lost
+    connection for the end; else the connection ends before the answer does."""
+
+    def path(self, body: JsonObject, model: str) -> str:
+        """Return where those take this request for `model`, after their base URL."""
+        ...
 
     def read(self, body: JsonObject, grant: Grant, model: str) -> ModelRequest:
         """Return a request's body in canonical terms; InvalidInput saying what is wrong."""
+        ...
+
+    def untranslatable(self, body: JsonObject) -> str:
+        """Return why only the service itself could answer this request, "" if others can, too."""
         ...
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
@@ -116,6 +125,29 @@ class Wire(Protocol):
 
     def model(self, name: str) -> JsonObject:
         """Return one model."""
+        ...
+
+
+class Counting(Protocol):
+    """How one wire format counts the tokens of a request without making the call."""
+
+    api: str
+    """The `api` of the presets whose services count."""
+
+    def path(self, model: str) -> str:
+        """Return where those are asked, after their base URL."""
+        ...
+
+    def asked(self, body: JsonObject, model: str) -> JsonObject:
+        """Return the body to send to the service."""
+        ...
+
+    def counted(self, answer: JsonObject) -> int:
+        """Return what the service counted; LookupError, TypeError, ValueError."""
+        ...
+
+    def told(self, tokens: int) -> JsonObject:
+        """Return the answer to the agent."""
         ...
 
 

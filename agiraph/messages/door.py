@@ -25,8 +25,8 @@ class DoorOpened(Body):
     """Where the door is, and its key. Broker to the worker.
 
     `{url}/anthropic` is an ANTHROPIC_BASE_URL, `{url}/openai/v1` an OPENAI_BASE_URL (Chat
-    Completions and Responses); `token` stands in for the service's key. `model` is the full name
-    of the model that was granted.
+    Completions and Responses), `{url}/google` a GOOGLE_GEMINI_BASE_URL; `token` stands in for the
+    service's key. `model` is the full name of the model that was granted.
     """
 
     TYPE = "door.opened"

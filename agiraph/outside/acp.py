@@ -25,20 +25,19 @@ from agiraph.outside.happenings import (
     TurnEnded,
 )
 from agiraph.outside.launching import Job
-from agiraph.outside.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, Rpc, error_text
-from agiraph.outside.served import Files
+from agiraph.outside.rpc import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    Rpc,
+    error_text,
+)
+from agiraph.outside.served import FileMissing, Files
 from agiraph.outside.text import why_failed
 from agiraph.turns import JsonObject, Usage
 
 VERSION = 1
-CLIENT: JsonObject = {
-    "protocolVersion": VERSION,
-    "clientCapabilities": {
-        "fs": {"readTextFile": True, "writeTextFile": True},
-        "terminal": False,
-    },
-    "clientInfo": {"name": "agiraph", "title": "Agiraph", "version": "1"},
-}
+CLIENT_INFO: JsonObject = {"name": "agiraph", "title": "Agiraph", "version": "1"}
 LOST = (
     "The conversation in which you began cannot be taken up again. Your task stands in _task.md in "
     "this folder; look at what you have already done, and go on."
@@ -79,7 +78,11 @@ class AcpDriver:
 
     def opening(self) -> bytes:
         """Return the greeting; the task follows once there is a session."""
-        return self._rpc.ask("initialize", CLIENT)
+        serves = self._job.agent.preset.client_files
+        files = {"readTextFile": serves, "writeTextFile": serves}
+        can: JsonObject = {"fs": files, "terminal": False}
+        said = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": CLIENT_INFO}
+        return self._rpc.ask("initialize", said)
 
     def say(self, text: str) -> bytes | None:
         """Return a prompt, if it waits for one; else it is the next."""
@@ -320,5 +323,7 @@ class AcpDriver:
                 return self._rpc.answer(id, {})
             line, limit = updates.number(params.get("line")), updates.number(params.get("limit"))
             return self._rpc.answer(id, {"content": self._files.read(path, line, limit)})
+        except FileMissing as error:
+            return self._rpc.refuse(id, RESOURCE_NOT_FOUND, str(error))
         except Refused as error:
             return self._rpc.refuse(id, INVALID_PARAMS, str(error))

@@ -77,6 +77,12 @@ def environment_of(job: Job, environ: Mapping[str, str], mark: Mapping[str, str]
     return passed | path | {"HOME": home, "TERM": "dumb"} | own | dict(mark)
 
 
+def files_of(job: Job) -> dict[Path, str]:
+    """Return the files that its HOME must hold when it starts."""
+    files = job.agent.preset.files
+    return {job.home / path: _filled(text, job) for path, text in files.items()}
+
+
 def _filled(text: str, job: Job) -> str:
     values = {
         "model": job.model,

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from agiraph.config import Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
@@ -20,6 +20,13 @@ from agiraph.providers.registry import read_table
 
 DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"
+
+
+def _below(path: str) -> str:
+    """Return a path that leads below where it begins."""
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("name a file below its HOME")
+    return path
 
 
 class ToolServer(Section):
@@ -48,7 +55,9 @@ class AgentPreset(Section):
     package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
     further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
     folders that it needs inside of one; `folders`: those of its HOME that must be there when it
-    starts. Times are in seconds; `silence_seconds` is without any output.
+    starts; `files`: files of its HOME, by their paths there, written anew before each start.
+    `client_files`, of the driver `acp`: whether the client's file methods are offered to it.
+    Times are in seconds; `silence_seconds` is without any output.
     """
 
     about: str = ""
@@ -65,11 +74,13 @@ class AgentPreset(Section):
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    files: dict[Annotated[str, AfterValidator(_below)], str] = Field(default_factory=dict)
+    client_files: bool = True
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     account: Literal["door", "own"] = "door"
-    wire: Literal["anthropic", "openai", "none"] = "none"
+    wire: Literal["anthropic", "openai", "google", "none"] = "none"
     version: tuple[str, ...] = ("--version",)
     install: str = ""
     silence_seconds: float = Field(default=900, gt=0)

@@ -37,6 +37,7 @@ from tests.integration.test_broker import House
 from transport.endpoint import Endpoint
 
 DEADLINE = 45
+PRICED = ("anthropic", "openai", "google")
 LOOK: anthropic.types.ToolParam = {
     "name": "look",
     "description": "Look at a file.",
@@ -56,7 +57,7 @@ def house(server: FakeModelServer, tmp_path_factory: pytest.TempPathFactory) -> 
     built = House(tmp_path_factory.mktemp("door"), server)
     built.home.mkdir(exist_ok=True)
     (built.home / "prices.yaml").write_text(
-        "anthropic/fake: {input: 3, output: 15}\nopenai/fake: {input: 3, output: 15}\n"
+        "".join(f"{name}/fake: {{input: 3, output: 15}}\n" for name in PRICED)
     )
 
     async def start() -> None:

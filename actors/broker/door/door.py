@@ -16,7 +16,7 @@ from actors.broker.services import Services
 from agiraph.clock import Clock
 from agiraph.config import Config
 from agiraph.door.grants import Grant, model_for
-from agiraph.door.wire import Wire, asked_model
+from agiraph.door.wire import Counting, Wire, asked_model
 from agiraph.errors import Refused
 from agiraph.ids import agent_of
 from agiraph.log import Logger
@@ -143,10 +143,11 @@ class Door(Inside):
         """Return what a token opens."""
         return self._table.grant(token)
 
-    async def count(self, visit: Visit, grant: Grant, body: JsonObject) -> int:
+    async def count(self, counting: Counting, visit: Visit, grant: Grant, body: JsonObject) -> int:
         """Return how many tokens of input a request has: what the service says, or a guess."""
         request = self._request(visit.wire, grant, body)
-        counted = await self._upstream.counted(self._services.name(request.model), body, visit)
+        name = self._services.name(request.model)
+        counted = await self._upstream.counted(counting, name, body, visit)
         return guess_input_tokens(request) if counted is None else counted
 
     async def call(self, visit: Visit, grant: Grant, body: JsonObject) -> None:

@@ -34,7 +34,15 @@ from agiraph.outside.exchange import (
     Exchange,
     failure_in,
 )
-from agiraph.outside.launching import Door, Job, argv_of, environment_of, shown_of, writable_of
+from agiraph.outside.launching import (
+    Door,
+    Job,
+    argv_of,
+    environment_of,
+    files_of,
+    shown_of,
+    writable_of,
+)
 from agiraph.outside.preset import OutsideAgent, load_agents, meant_by
 from agiraph.outside.telling import (
     context_of,
@@ -44,7 +52,7 @@ from agiraph.outside.telling import (
     task_in_words,
 )
 from agiraph.sandbox.wall import standing_wall
-from agiraph.storage.files import entries, is_file, is_folder, make_folder
+from agiraph.storage.files import entries, is_file, is_folder, make_folder, replace_file
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
@@ -109,6 +117,8 @@ class OutsideWork:
     async def _start(self) -> None:
         self._bridge.take_in(with_followups=self._outside.starts == 0)
         job = await self._job()
+        for path, text in files_of(job).items():
+            replace_file(path, text)
         try:
             command, driver = self._walled(argv_of(job), job), driver_for(job)
         except Refused as error:

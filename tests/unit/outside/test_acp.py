@@ -299,12 +299,27 @@ def test_a_folder_that_may_be_read_besides_is_not_written(tmp_path: Path) -> Non
     for name in ("work", "input"):
         (tmp_path / name).mkdir()
     (tmp_path / "input/a.txt").write_text("a")
+    (tmp_path / "work/a.txt").write_text("a")
     files = FolderFiles(tmp_path / "work", (tmp_path / "input",))
     assert files.read(str(tmp_path / "input/a.txt")) == "a"
     with pytest.raises(OutOfScope, match="is outside of"):
         files.write(str(tmp_path / "input/a.txt"), "b")
     with pytest.raises(InvalidInput, match="cannot be read"):
-        files.read(str(tmp_path / "work/none"))
+        files.read(str(tmp_path / "work/a.txt/none"))
+
+
+def test_a_missing_file_is_told_by_the_protocols_own_code(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    talk.asks(1, "fs/read_text_file", path=str(tmp_path / "new.md"))
+    missing = {"code": -32002, "message": f"Resource not found: {tmp_path / 'new.md'}"}
+    assert talk.last["error"] == missing
+
+
+def test_an_agent_that_reads_and_writes_files_itself_is_offered_no_client_for_it(
+    tmp_path: Path,
+) -> None:
+    offered = Talk(tmp_path, client_files=False).written[0]["params"]["clientCapabilities"]
+    assert offered["fs"] == {"readTextFile": False, "writeTextFile": False}
 
 
 def test_a_command_is_told_as_it_was_meant_once_it_is_known(tmp_path: Path) -> None:
@@ -376,3 +391,4 @@ def test_what_is_odd_is_passed_over(tmp_path: Path) -> None:
         ToolEnded("d", "wrote /w/a (0 -> 2 lines)"),
     ]
     assert error_text("plain") == "plain"
+    assert error_text({"message": '{"error":{"code":402,"message":"no money"}}'}) == "no money"

@@ -186,7 +186,16 @@ def test_no_driver_stumbles_over_what_it_does_not_know(name: str, data: bytes) -
             "API Error: 500",
         ),
         ("codex", {"type": "turn.failed", "error": {"message": "no quota"}}, "no quota"),
-        ("gemini", {"type": "result", "status": "error", "error": {"message": "bad"}}, '"bad"'),
+        ("gemini", {"type": "result", "status": "error", "error": {"message": "bad"}}, "bad"),
+        (
+            "gemini",
+            {
+                "type": "result",
+                "status": "error",
+                "error": {"message": '[API Error: {"error":{"code":402,"message":"no money"}}]'},
+            },
+            "no money",
+        ),
         ("opencode", {"type": "error", "error": {"name": "ProviderAuthError"}}, "ProviderAuth"),
     ],
 )
@@ -195,6 +204,7 @@ def test_a_turn_that_failed_says_why(name: str, line: object, why: str) -> None:
     found = all_of(one, json.dumps(line).encode(), [])
     [ended] = [h for h in found if isinstance(h, TurnEnded)]
     assert why in ended.problem
+    assert "{" not in ended.problem or name == "opencode"
     assert why in one.verdict(1, "")
 
 

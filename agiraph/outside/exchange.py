@@ -117,6 +117,12 @@ def entry(shown: str) -> str:
     return f"{shown.strip()}\n\n---\n\n"
 
 
+def is_shown_in(shown: str, output: str) -> bool:
+    """Whether a tool's output shows a message whole: each of its lines."""
+    lines = [line.strip() for line in shown.splitlines() if line.strip()]
+    return bool(lines) and all(line in output for line in lines)
+
+
 def failure_in(result: str) -> str:
     """Return why the agent says that it has failed; '' if its result does not say so."""
     first, _, rest = result.partition("\n")

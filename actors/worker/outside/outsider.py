@@ -51,6 +51,7 @@ from agiraph.turns import Usage
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
+STOPPED = "it was stopped when it had written _result.md: what is left, if anything, stands there"
 NO_RESULT = "the outside agent ended without a result: no _result.md, no last word, no file"
 MARK = "AGIRAPH_RUN"
 
@@ -308,7 +309,8 @@ class OutsideWork:
         try:
             summary = headline(result)
             key = outside_key(self._assignment, self._outside.began_at)
-            await self._bench.publish(key, summary, "", "")
+            missing = STOPPED if self._worker.transcript.bound is not None else ""
+            await self._bench.publish(key, summary, missing, "")
         except Refused as error:
             problem = f"what it left was refused: {error}"
             number = self._outside.starts

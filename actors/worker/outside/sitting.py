@@ -269,10 +269,16 @@ class Sitting:
                 async with asyncio.timeout(TICK_SECONDS):
                     await self._worker.inbox.arrived.wait()
 
+    @property
+    def _is_at_bound(self) -> bool:
+        """Whether one of its calls was refused because of a bound of its node."""
+        shortage = self._worker.shortage
+        return shortage is not None and shortage.budget.scope == "node"
+
     def _warn_if_low(self) -> bool:
         """Tell it, once, that it is near a bound of its node; return whether it was told."""
         low, self._worker.low = self._worker.low, None
-        if low is None:
+        if low is None or self._is_at_bound:
             return False
         text = BOUND_NEAR.format(used=used_at_door(low))
         now = self._clock.now()
@@ -318,9 +324,8 @@ class Sitting:
 
     def _look_at_the_clock(self) -> None:
         now, preset = self._clock.monotonic(), self._job.agent.preset
-        shortage = self._worker.shortage
-        if shortage is not None and shortage.budget.scope == "node":
-            self._end(shortage.told())
+        if self._is_at_bound:
+            self._end("it is at a bound of its node")
         if self._asking:
             self._alive_at = now
         if now - self._alive_at > preset.silence_seconds:

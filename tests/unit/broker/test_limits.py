@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from actors.broker.ledger import Ledger, Spent
 from actors.broker.limits import Limits
@@ -31,7 +32,7 @@ def settings(**values: float) -> BudgetsConfig:
 
 def spend(ledger: Ledger, usd: float, at: float, **whose: str) -> None:
     """Write a call of 100 tokens down."""
-    values: dict[str, Any] = {"run_id": "run-1", "node_id": "n1", "entity": "shop-1/ada", "trigger": ""} | whose
+    values: dict[str, Any] = {"run_id": "run-1", "node_id": "n1", "entity": "shop-1/ada"} | whose
     usage = Usage(input_tokens=90, output_tokens=10, cost_usd=usd)
     ledger.write(Spent(at, model="m", outcome="answered", usage=usage, seconds=1, **values))
 

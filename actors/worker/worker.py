@@ -371,6 +371,7 @@ class WorkerActor:
             temperature=models.temperature,
             entity=self.runtime.address,
             node_id=node.id,
+            attempt=self.assignment.attempt,
             **billing(self.args.run, self.args.terms, node.trigger),
         )
 

@@ -12,7 +12,7 @@ from actors.processes import is_alive
 from agiraph.outside import warden
 from tests.fakes.model_server import call, say
 from tests.integration.house import until
-from tests.scenarios.house import Outcome, words_of
+from tests.scenarios.house import JsonObject, Outcome, words_of
 from tests.scenarios.outside import led, once_told, program
 from tests.scenarios.place import Place
 
@@ -252,8 +252,9 @@ say(type="turn.completed", usage={"input_tokens": 250 if again else 100, "output
 def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
     rough_place: Place, tmp_path: Path, command: str, used: list[int]
 ) -> None:
-    agent = {"driver": "codex", "command": [program(tmp_path, READER)], "account": "own"}
+    agent: JsonObject = {"driver": "codex", "command": [program(tmp_path, READER)]}
     agent |= {"start": [command], "resume": ["resume"], "readable": [str(tmp_path)]}
+    agent |= {"account": "own"}
     agents = rough_place.home / "agents.yaml"
     agents.write_text(json.dumps({"reader": agent}))
     blue = once_told("which colour?", call("send_message", to="fay", content="blue"))
@@ -300,9 +301,9 @@ for number in range(20):
 @pytest.fixture
 def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
     """The name of an agent that makes model calls until it is refused, and then hangs."""
-    agent = {"driver": "plain", "command": [program(tmp_path, CALLER)], "wire": "openai"}
+    agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
     environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
-    agent |= {"environment": environment, "readable": [str(tmp_path)]}
+    agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
     agents = rough_place.home / "agents.yaml"
     agents.write_text(json.dumps({"caller": agent}))
     yield "caller"

@@ -73,6 +73,6 @@ class Limits:
         text = words.format(left=max(0.0, left), all=seconds)
         now = worker.runtime.clock.now()
         worker.conversation.append(
-            Heard(content=text, from_name=RUNTIME_NAME, ts=now, is_warning=True)
+            Heard(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="time")
         )
         return True

@@ -28,8 +28,8 @@ class Outsider:
     `session`: under which id its conversation is taken up, '' if it cannot be; `sent`: the keys of
     the messages that it sent; `asking`: the keys of what it waits for leave to do. `heard`: every
     message to it as it is shown, of which those from `told` on may not have reached its mind;
-    `warnings` are the places in it of those that only say that a bound is near. `usage` is what its
-    conversation has used.
+    `warnings` are the places in it of those that only say that a bound is near, `warned` what they
+    said it of. `usage` is what its conversation has used.
     `is_running`: it was started and is not known to have ended; `result`: what it has done;
     `problem`: why it failed the last time.
     """
@@ -44,6 +44,7 @@ class Outsider:
     heard: list[str] = field(default_factory=list)
     told: int = 0
     warnings: set[int] = field(default_factory=set)
+    warned: set[str] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
     has_spoken: bool = False
     is_running: bool = False
@@ -60,12 +61,13 @@ class Outsider:
         """Whether it has to be told more than the first `told` messages, warnings aside."""
         return any(place not in self.warnings for place in range(told, len(self.heard)))
 
-    def hear(self, shown: str, *, is_warning: bool = False) -> None:
+    def hear(self, shown: str, *, warns_of: str = "") -> None:
         """Keep what it is to be told."""
         if not self.is_here:
             return
-        if is_warning:
+        if warns_of:
             self.warnings.add(len(self.heard))
+            self.warned.add(warns_of)
         self.heard.append(shown)
 
     def apply(self, record: OutsideRecord) -> None:

@@ -16,7 +16,8 @@ class Heard(Record):
 
     `message` is the bus id of what brought it, `board_seq` the last board event it tells of,
     `trigger` the trigger whose firing it is, `answers` the question to the human that it settles.
-    `is_warning`: it says that a bound is near, for which no ended agent is started again.
+    `warns_of`: it says that the node's time or another bound of it is near, for which no agent that
+    has ended is started again.
     """
 
     kind: Literal["heard"] = "heard"
@@ -28,7 +29,7 @@ class Heard(Record):
     board_seq: int | None = None
     trigger: str | None = None
     answers: str | None = None
-    is_warning: bool = False
+    warns_of: Literal["", "time", "bound"] = ""
 
 
 class Said(Record):

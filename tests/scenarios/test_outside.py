@@ -278,6 +278,11 @@ def ask():
     request = urllib.request.Request(os.environ["DOOR"], data=data, headers=head)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     opener.open(request).read()
+if sys.argv[1] == "resume":
+    assert "stopped at the bound" in sys.argv[2]
+    open("_result.md", "w").write("half of it")
+    sys.exit()
+print(json.dumps({"type": "thread.started", "thread_id": "t1"}), flush=True)
 is_first = not os.path.exists("ready")
 for number in range(20):
     try:
@@ -300,12 +305,17 @@ for number in range(20):
 
 @pytest.fixture
 def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
-    """The name of an agent that makes model calls until it is refused, and then hangs."""
+    """The name of an agent that makes model calls until it is refused, and then hangs.
+
+    It hears nothing in the middle of its turn; `lasting` is the same with a conversation that can
+    be taken up.
+    """
     agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
     environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
     agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
     agents = rough_place.home / "agents.yaml"
-    agents.write_text(json.dumps({"caller": agent}))
+    lasting = agent | {"driver": "codex", "start": ["waits"], "resume": ["resume", "{prompt}"]}
+    agents.write_text(json.dumps({"caller": agent, "lasting": lasting}))
     yield "caller"
     agents.unlink()
 
@@ -349,3 +359,17 @@ def test_what_an_agent_has_written_when_it_is_told_of_a_bound_is_published_in_pa
     assert outcome.published("hal-tool")["refused"] == "402 "
     [ended] = outcome.events("outside.ended")
     assert (ended["data"]["problem"], ended["data"]["calls"]) == ("", 6)
+
+
+@pytest.mark.usefixtures("caller")
+def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_bound(
+    rough_place: Place,
+) -> None:
+    rough_place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
+    outcome = rough_place.lead("Have a tool written")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert (done["data"]["summary"], done["data"].get("missing")) == ("half of it", None)
+    started, ended = outcome.events("outside.started"), outcome.events("outside.ended")
+    assert [event["data"]["session"] for event in started] == ["", "t1"]
+    assert [event["data"]["calls"] for event in ended] == [2, 0], "four were left for it"

@@ -100,7 +100,7 @@ class OutsideWork:
         elif outside.failures >= self._agent.preset.attempts:
             times = f"{outside.failures} times" if outside.failures > 1 else "once"
             raise GiveUp(f"{self._agent.name} failed {times}; at last: {outside.problem}")
-        elif outside.goes_on and not outside.owes(outside.told):
+        elif outside.goes_on and not outside.untold:
             if self._worker.inbox.is_empty:
                 await self._talk.until_message()
             self._bridge.take_in()

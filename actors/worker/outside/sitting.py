@@ -276,15 +276,21 @@ class Sitting:
         return shortage is not None and shortage.budget.scope == "node"
 
     def _warn_if_low(self) -> bool:
-        """Tell it, once, that it is near a bound of its node; return whether it was told."""
+        """Tell it, once a node, that it is near a bound; return whether it was told.
+
+        One that hears nothing in the middle of a turn is interrupted: there may be no other turn.
+        """
         low, self._worker.low = self._worker.low, None
-        if low is None or self._is_at_bound:
+        warned = self._worker.transcript.outside.warned
+        if low is None or self._is_at_bound or "bound" in warned:
             return False
         text = BOUND_NEAR.format(used=used_at_door(low))
         now = self._clock.now()
-        warning = Heard(content=text, from_name=RUNTIME_NAME, ts=now, is_warning=True)
+        warning = Heard(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="bound")
         self._conversation.append(warning)
         self._bridge.show_inbox()
+        if not (self._listens and self._driver.hears_in_turn):
+            self._interrupt()
         return True
 
     def _stands_still(self) -> bool:

@@ -8,7 +8,7 @@ from agiraph.turns import Usage
 def test_a_warning_is_told_but_nobody_is_started_again_for_it() -> None:
     outside = Outsider(is_here=True)
     outside.hear("[ada]: blue")
-    outside.hear("[Runtime]: Come to an end.", is_warning=True)
+    outside.hear("[Runtime]: Come to an end.", warns_of="time")
     assert outside.owes(0)
     assert not outside.owes(1)
     assert outside.untold == ["[ada]: blue", "[Runtime]: Come to an end."]

@@ -104,7 +104,9 @@ def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
     with Ledger(path) as ledger:
         spend(ledger, 0.5, 0)
     with sqlite3.connect(path) as db:
-        db.execute("ALTER TABLE calls DROP COLUMN trigger_id")
+        db.execute("DROP INDEX calls_of_door")
+        for newer in ("trigger_id", "attempt", "door"):
+            db.execute(f"ALTER TABLE calls DROP COLUMN {newer}")
         db.execute("DROP TABLE IF EXISTS budgets")
         db.execute(
             "CREATE TABLE budgets (scope TEXT, key TEXT, period TEXT, usd REAL, tokens INTEGER,"

@@ -282,13 +282,16 @@ if sys.argv[1] == "resume":
     assert "stopped at the bound" in sys.argv[2]
     open("_result.md", "w").write("half of it")
     sys.exit()
-print(json.dumps({"type": "thread.started", "thread_id": "t1"}), flush=True)
+if sys.argv[1] == "waits":
+    print(json.dumps({"type": "thread.started", "thread_id": "t1"}), flush=True)
 is_first = not os.path.exists("ready")
 for number in range(20):
     try:
         ask()
     except urllib.error.HTTPError as error:
         open("refused", "a").write(f"{error.code} ")
+        if sys.argv[1] == "ends":
+            sys.exit(print("half of it"))
         while True:
             time.sleep(0.05)
     if is_first and number == 1 and sys.argv[1] == "waits":
@@ -347,10 +350,11 @@ def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_kill
     assert not outcome.events("human.question")
 
 
-def test_what_an_agent_has_written_when_it_is_told_of_a_bound_is_published_in_part(
-    rough_place: Place, caller: str
+@pytest.mark.parametrize("way", ["heeds", "ends"])
+def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
+    rough_place: Place, caller: str, way: str
 ) -> None:
-    rough_place.plays(coordinator=led("hal", f"{caller} heeds"), **{"*": [say("fine")] * 9})
+    rough_place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
     outcome = rough_place.lead("Have a tool written")
     assert outcome.result["status"] == "completed", outcome.progress
     [done] = outcome.events("node.completed")

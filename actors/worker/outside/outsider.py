@@ -51,7 +51,7 @@ from agiraph.turns import Usage
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
-STOPPED = "it was stopped when it had written _result.md: what is left, if anything, stands there"
+STOPPED = "it was stopped at a bound: what is left to do, if anything, stands in its _result.md"
 NO_RESULT = "the outside agent ended without a result: no _result.md, no last word, no file"
 MARK = "AGIRAPH_RUN"
 
@@ -247,7 +247,7 @@ class OutsideWork:
     ) -> None:
         """Judge how it ended, and write that down; one without money is excused for failing.
 
-        At a bound of its node its result counts if it has written one; else the node ends.
+        At a bound of its node it has no other turn: what it has for a result counts.
         """
         now = self._worker.runtime.clock.now()
         result = self._exchange.text(RESULT) or None
@@ -257,6 +257,8 @@ class OutsideWork:
         bound = refused_at_door(shortage, now) if shortage is not None and is_bound else None
         if bound is not None:
             problem = bound.why
+            if not (result or ending.problem or ending.was_interrupted):
+                result = self._result_of(ending)  # it came to its end though a call was refused
         elif ending.was_interrupted:
             result, goes_on = None, True
         elif self._has_more_to_hear(told):

@@ -79,3 +79,4 @@ def test_a_message_was_shown_if_each_of_its_lines_stands_in_the_output() -> None
     assert not is_shown_in(shown, "[ada]: use blue\n[... 3 lines left out]"), "cut off"
     assert not is_shown_in(shown, "")
     assert not is_shown_in(" \n", "anything")
+    assert not is_shown_in(shown, entry(shown) + "x" * 9000), "agents shorten what is long"

@@ -40,6 +40,9 @@ from agiraph.turns import JsonObject, ToolCall, Usage
 TICK_SECONDS = 0.2
 GRACE_SECONDS = 0.8
 DRAIN_SECONDS = 2.0
+REFUSED_SECONDS = 1.5
+"""How long one that was refused at a bound of its node may take to come to its own end."""
+
 SHOWN_CHARACTERS = 2000
 PREVIEW_CHARACTERS = 300
 NOBODY_ENDED_IT = ""
@@ -96,6 +99,7 @@ class Sitting:
         self._asking = 0
         self._tools: dict[str, str] = {}
         self._began_at = self._alive_at = self._clock.monotonic()
+        self._refused_at: float | None = None
         self._result: tuple[tuple[int, int], float] | None = None
 
     async def run(
@@ -331,7 +335,9 @@ class Sitting:
     def _look_at_the_clock(self) -> None:
         now, preset = self._clock.monotonic(), self._job.agent.preset
         if self._is_at_bound:
-            self._end("it is at a bound of its node")
+            self._refused_at = self._refused_at or now
+            if now - self._refused_at > REFUSED_SECONDS:
+                self._end("it is at a bound of its node")
         if self._asking:
             self._alive_at = now
         if now - self._alive_at > preset.silence_seconds:

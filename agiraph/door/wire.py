@@ -178,6 +178,7 @@ def request_of(
         run_id=grant.run_id,
         node_id=grant.node_id,
         trigger=grant.trigger,
+        attempt=grant.attempt,
         **more,
     )
 

@@ -53,6 +53,7 @@ class AcpDriver:
     """One start of an agent that speaks the Agent Client Protocol."""
 
     is_two_way = True
+    hears_in_turn = False
 
     def __init__(self, job: Job, files: Files) -> None:
         """Speak with what is started for `job`; `files` are what it may have read and written."""

@@ -13,6 +13,11 @@ TIME_NEAR = (
     "`_result.md`, and say in it what is not done and how to go on. You are stopped after that, "
     "and what has no `_result.md` is lost to the others."
 )
+BOUND_NEAR = (
+    "[Runtime]: {used}; you are stopped at the bound, a few model calls from now. Come to an end: "
+    "write `_result.md` now, and say in it what is not done and how to go on. What has no "
+    "`_result.md` then is lost to the others."
+)
 POINTER = "Read _task.md in this folder and do what it says."
 
 

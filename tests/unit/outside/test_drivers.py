@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,19 @@ def test_each_driver_tells_the_same_however_it_is_cut(name: str, data: st.DataOb
     [ended] = [h for h in found if isinstance(h, TurnEnded)]
     assert ended == TurnEnded("Done.")
     assert one.verdict(0, "") == ""
+
+
+def test_codex_tells_what_its_whole_thread_has_used_of_which_a_start_is_a_part() -> None:
+    made = AgentPreset.model_validate({"driver": "codex", "command": ("x",), "resume": ("x",)})
+    before = Usage(input_tokens=19_897, output_tokens=28, cache_read_tokens=100)
+    told = {"input_tokens": 40_224, "cached_input_tokens": 100, "output_tokens": 48}
+    line = json.dumps({"type": "turn.completed", "usage": told}).encode()
+    job = Job(OutsideAgent("codex", made, "/x"), "go on", Path("/f"), Path("/h"), session="s1")
+    for known, spent in ((Usage(), 40_224), (before, 20_327)):
+        found = driver_for(replace(job, spent=known)).take(line + b"\n")
+        [usage] = [one.usage for one in found if isinstance(one, Spent)]
+        assert usage.input_tokens == spent
+    assert (usage.output_tokens, usage.cache_read_tokens) == (20, 0)
 
 
 @pytest.mark.parametrize("name", DRIVERS)

@@ -23,11 +23,12 @@ OutsideRecord = (
 class Outsider:
     """The outside agent of one node.
 
-    `is_here`: there is one, `agent` by name. `starts`: how often it was started, `failures`: how often in vain;
-    `session`: under which id its conversation is taken up, '' if it cannot be; `sent`: the keys of
-    the messages that it sent; `asking`: the keys of what it waits for leave to do. `heard`: every
-    message to it as it is shown, of which those from `told` on may not have reached its mind.
-    `took_up`: that which the last start was to take up, '' if it began one; `lost_at`: the number of the last start that found the conversation lost, 0 if none did.
+    `is_here`: there is one, `agent` by name. `starts`: how often it was started, `failures`: how
+    often in vain; `session`: under which id its conversation is taken up, '' if it cannot be;
+    `sent`: the keys of the messages that it sent; `asking`: the keys of what it waits for leave to
+    do. `heard`: every message to it as it is shown, of which those from `told` on may not have
+    reached its mind. `took_up`: that which the last start was to take up, '' if it began one;
+    `lost_at`: the number of the last start that found the conversation lost, 0 if none did.
     `is_running`: it was started and is not known to have ended; `result`: what it has done;
     `problem`: why it failed the last time.
     """

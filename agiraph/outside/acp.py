@@ -6,7 +6,8 @@
 Between a prompt and its answer the agent tells what it does (`session/update`), asks for leave
 (`session/request_permission`) and has files read and written for it (`fs/...`, within its scope).
 One prompt is in flight at a time: what is said meanwhile is the next one; an interruption cancels
-the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`). Terminals of ours are not offered: its own commands run behind its own wall.
+the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`). Terminals
+of ours are not offered: its own commands run behind its own wall.
 
 It is written here, not taken from the protocol's library: that costs each worker's process half a
 second and 30 MB, and this is one module of pure functions over the bytes.
@@ -70,7 +71,7 @@ class AcpDriver:
         self._is_replaying = False
         self._in_flight = False
         self._is_cancelled = False
-        self._is_lost = self._is_over = False
+        self._has_begun = self._is_lost = self._is_over = False
         self._next: list[str] = [job.prompt]
         self._said = ""
         self._last = ""
@@ -93,12 +94,11 @@ class AcpDriver:
 
     @property
     def _is_idle(self) -> bool:
-        is_busy = self._in_flight or self._is_replaying or self._is_over
-        return bool(self._session) and not is_busy
+        return self._has_begun and not self._in_flight and not self._is_over
 
     def _prompt(self) -> bytes:
         text, self._next = "\n\n".join(self._next), []
-        self._in_flight, self._is_cancelled = True, False
+        self._has_begun, self._in_flight, self._is_cancelled = True, True, False
         prompt = [{"type": "text", "text": text}]
         return self._rpc.ask("session/prompt", {"sessionId": self._session, "prompt": prompt})
 

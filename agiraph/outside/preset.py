@@ -70,11 +70,11 @@ class AgentPreset(Section):
     session is put into, of several names the first that it has; `further_modes`: those that it may
     change to by itself, because they allow no more; `meta`: what a session is told as `_meta`;
     `mcp`: tool servers that it is told of, by their names. `carried`: where in site-packages a
-    Python package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
-    further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
-    folders that it needs inside of one; `folders`: those of its HOME that must be there when it
-    starts; `files`: files of its HOME, by their paths there, written anew before each start.
-    Times are in seconds; `silence_seconds` is without any output.
+    Python package carries the program. `model`: the arguments that name the model. `walled` and
+    `bare`: further arguments inside a sandbox of ours, and outside of one; `readable` and
+    `writable`: folders that it needs inside of one; `folders`: those of its HOME that must be there
+    when it starts; `files`: files of its HOME, by their paths there, written anew before each
+    start. Times are in seconds; `silence_seconds` is without any output.
     """
 
     about: str = ""

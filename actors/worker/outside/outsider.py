@@ -10,6 +10,7 @@ import os
 import shlex
 from pathlib import Path
 
+from actors.entity.clearance import tool_names
 from actors.entity.talk import Talk
 from actors.worker.bench import WorkerBench
 from actors.worker.evidence import outside_key
@@ -23,7 +24,10 @@ from actors.worker.outside.sitting import Ending, Sitting
 from actors.worker.reflection import known_before
 from agiraph.agent.outsider import Outsider
 from agiraph.agent.records import OutsideBegan, OutsideEnded, Published
+from agiraph.approvals.policy import Who
+from agiraph.approvals.reading import Policies
 from agiraph.errors import ModelFailure, Refused
+from agiraph.ids import derived_id
 from agiraph.models import Assignment
 from agiraph.money import Shortage
 from agiraph.outside.drivers import driver_for
@@ -34,6 +38,7 @@ from agiraph.outside.exchange import (
     Exchange,
     failure_in,
 )
+from agiraph.outside.holding import warnings_about
 from agiraph.outside.launching import (
     Door,
     Job,
@@ -89,6 +94,7 @@ class OutsideWork:
         """Go on until the node is published. Raises GiveUp with the reason if it cannot be."""
         await until_gone(self._worker.files.home.warden)
         await self._leave.withdraw_all()
+        self._tell_what_holds_it()
         try:
             while not self._worker.transcript.is_published:
                 await self._next()
@@ -100,6 +106,15 @@ class OutsideWork:
     @property
     def _outside(self) -> Outsider:
         return self._worker.transcript.outside
+
+    def _tell_what_holds_it(self) -> None:
+        """Report, before it first starts, which rules do not hold it; once each for a run."""
+        worker, agent = self._worker, self._agent
+        policy = Policies(worker.runtime.home.path, tool_names()).current()
+        who = Who(worker.name, worker.args.worker.role, is_sandboxed=self._wall.is_up)
+        for text in warnings_about(agent, policy, who):
+            about = {"agent": agent.name, "rules": agent.preset.rules, "text": text}
+            worker.report("outside.warning", about, f"{worker.args.run}:{derived_id(text)}")
 
     async def _next(self) -> None:
         """Do what follows: publish, give up, wait for an answer, or start the agent."""

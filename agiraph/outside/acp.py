@@ -46,6 +46,7 @@ LOST = (
     "The conversation in which you began cannot be taken up again, so you begin anew. Your task "
     "stands in _task.md in this folder, too; look at what you have already done, and go on."
 )
+REPLAYED = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
 TAKES_UP = ("session/resume", "session/load")
 WRONG_ENDS = {
     "refusal": "the model refused to go on",
@@ -68,7 +69,7 @@ class AcpDriver:
         self._can: JsonObject = {}
         self._mode = SessionMode(_mode_of(job), job.agent.preset.further_modes)
         self._setting: JsonObject = {}
-        self._is_replaying = False
+        self._is_replaying = self._has_replayed = False
         self._in_flight = False
         self._is_cancelled = False
         self._has_begun = self._is_lost = self._is_over = False
@@ -208,10 +209,13 @@ class AcpDriver:
     def _new_session(self) -> bytes:
         """Return what begins a conversation; where one is lost, it is told its task again."""
         if self._session:
-            self._session, self._is_lost = "", True
-            told = self._job.anew or self._job.prompt
-            self._next = [LOST, told, *self._next[1:]]
+            self._session = ""
+            self._note_lost()
         return self._rpc.ask("session/new", self._where())
+
+    def _note_lost(self) -> None:
+        self._is_lost = True
+        self._next = [LOST, self._job.anew or self._job.prompt, *self._next[1:]]
 
     def _where(self) -> JsonObject:
         """Return which session is meant, in which folder, with which tool servers."""
@@ -222,6 +226,8 @@ class AcpDriver:
         return where | ({"_meta": preset.meta} if preset.meta else {})
 
     def _session_begun(self, result: JsonObject) -> list[Happening]:
+        if self._is_replaying and not self._has_replayed:
+            self._note_lost()  # some load a conversation that they do not have, as an empty one
         self._is_replaying = False
         self._session = str(result.get("sessionId") or self._session)
         known: list[Happening] = [SessionKnown(self._session, is_anew=self._is_lost)]
@@ -288,7 +294,10 @@ class AcpDriver:
 
     def _told_by_it(self, params: JsonObject) -> list[Happening]:
         update = params.get("update")
-        if self._is_replaying or not isinstance(update, dict):
+        if not isinstance(update, dict):
+            return []
+        if self._is_replaying:
+            self._has_replayed |= update.get("sessionUpdate") in REPLAYED
             return []
         match update.get("sessionUpdate"):
             case "current_mode_update" | "config_option_update":

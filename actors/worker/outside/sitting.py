@@ -182,7 +182,7 @@ class Sitting:
                 self._end_for_good(problem)
 
     def _session_known(self, session: str, is_anew: bool) -> None:
-        if session != self._worker.transcript.outside.session:
+        if is_anew or session != self._worker.transcript.outside.session:
             now = self._clock.now()
             self._conversation.append(OutsideSession(session=session, is_anew=is_anew, ts=now))
 

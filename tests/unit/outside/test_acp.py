@@ -220,6 +220,15 @@ def test_a_session_is_loaded_where_resuming_it_is_promised_and_refused(tmp_path:
     assert talk.last["params"]["prompt"][0]["text"] == "do it"
 
 
+def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, session="s0", anew="all of the task")
+    talk.answers(**LOADS)
+    talk.updates("available_commands_update", availableCommands=[])
+    assert talk.answers() == [SessionKnown("s0", is_anew=True)]
+    text = f"{LOST}\n\nall of the task"
+    assert talk.last["params"]["prompt"][0]["text"] == text
+
+
 @pytest.mark.parametrize(
     "can",
     [{"loadSession": True}, {"loadSession": True, "sessionCapabilities": {"resume": {}}}, {}],

@@ -151,7 +151,7 @@ class CoordinatorLead(Timing):
         spawned = self._office.board.worker_by_cause(cause)
         assert spawned is not None
         hired = (spawned.name, spawned.role, spawned.agent_command)
-        warnings = warnings_of(self._runtime, *hired)
+        warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
         told = {"worker_id": spawned.id, "name": spawned.name}
         return told | ({"warnings": warnings} if warnings else {})
 

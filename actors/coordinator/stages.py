@@ -12,6 +12,7 @@ from agiraph.approvals.reading import Policies
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.view import node_row
+from agiraph.errors import Refused
 from agiraph.ids import BROKER
 from agiraph.messages import CheckModel
 from agiraph.sandbox.wall import standing_wall
@@ -35,14 +36,20 @@ async def require_worker(
 
 
 def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | None) -> list[str]:
-    """Return what is to be known before a worker starts: of an outside agent, what holds it not."""
+    """Return what is to be known of an outside agent before it starts, as its worker will tell.
+
+    Nothing of a worker without one, or with one that is not known any more.
+    """
     if not agent_command:
         return []
     from agiraph.outside.holding import warnings_about  # few teams need it
     from agiraph.outside.preset import load_agents, meant_by
 
     home = runtime.home.path
-    agent = meant_by(agent_command, load_agents(home), os.environ)
+    try:
+        agent = meant_by(agent_command, load_agents(home), os.environ)
+    except Refused:
+        return []
     is_sandboxed = standing_wall(runtime.config.sandbox).is_up
     policy = Policies(home, tool_names()).current()
     return warnings_about(agent, policy, Who(name, role, is_sandboxed=is_sandboxed))
@@ -64,6 +71,7 @@ async def launch_roles(
         f"{role.name}: {text}"
         for role in stage.roles
         for text in warnings_of(runtime, role.name, role.name, role.agent_command)
+        if role.type == "autonomous"
     ]
     return launched | ({"warnings": warnings} if warnings else {})
 

@@ -40,7 +40,7 @@ def _unheld(agent: OutsideAgent, rules: Sequence[Rule], *, is_sandboxed: bool) -
     if agent.preset.rules == "denied":
         held = "its own configuration says what it may not do"
     else:
-        held = "only the sandbox holds it" if is_sandboxed else "and there is no sandbox round it"
+        held = "only the sandbox holds it" if is_sandboxed else "and no sandbox of ours does"
     verb = "does" if len(rules) == 1 else "do"
     text = f"{agent.name} asks nobody before it acts: {_named(rules)} of approvals.yaml"
     return f"{text} {verb} not hold it; {held}"

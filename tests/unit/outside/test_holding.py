@@ -24,7 +24,7 @@ def test_the_rules_that_an_agent_does_not_ask_about_are_named() -> None:
     assert warnings_about(agent(), rules, ADA) == [f"{told}; only the sandbox holds it"]
     [bare] = warnings_about(agent(), rules, Who("ada", is_sandboxed=False))
     both = "the rules 'no-push', 'nothing-bare' of approvals.yaml do not hold it"
-    assert bare.endswith(f"{both}; and there is no sandbox round it")
+    assert bare.endswith(f"{both}; and no sandbox of ours does")
     [denied] = warnings_about(agent("denied"), rules, ADA)
     assert denied == f"{told}; its own configuration says what it may not do"
 

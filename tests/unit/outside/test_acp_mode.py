@@ -10,7 +10,7 @@ from agiraph.outside.preset import load_agents
 from tests.unit.outside.test_acp import OPTIONS, Talk
 
 JsonObject = dict[str, Any]
-RESUMES = {"sessionCapabilities": {"resume": {}}}
+RESUMES: JsonObject = {"sessionCapabilities": {"resume": {}}}
 
 
 def modes(current: str, *known: str) -> JsonObject:
@@ -71,7 +71,7 @@ def test_choices_in_groups_are_choices(tmp_path: Path) -> None:
 
 
 def test_of_several_names_the_first_that_it_has_is_meant(tmp_path: Path) -> None:
-    wanted = {"mode": ["auto", "agent"], "walled_mode": ["full", "agent-full"]}
+    wanted: JsonObject = {"mode": ["auto", "agent"], "walled_mode": ["full", "agent-full"]}
     talk = begun(tmp_path, modes("read-only", "agent", "agent-full"), **wanted)
     assert talk.last["params"]["modeId"] == "agent"
     walled = begun(tmp_path, modes("read-only", "agent", "agent-full"), walled=True, **wanted)

@@ -162,7 +162,9 @@ def test_every_shipped_agent_says_how_rules_hold_it_and_who_asks_is_put_into_a_m
             assert preset.rules != "asked", f"{name} has nobody whom it could ask"
 
 
-@pytest.mark.parametrize("name", ["claude-code", "claude-code-acp", "opencode-acp", "qwen"])
+@pytest.mark.parametrize(
+    "name", ["claude-code", "claude-code-acp", "opencode-acp", "qwen", "gemini-acp"]
+)
 def test_one_that_holds_some_actions_harmless_is_told_to_ask_for_those_too(name: str) -> None:
     told = load_agents()[name].model_dump_json()
     assert "ask" in told

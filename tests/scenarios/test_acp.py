@@ -137,7 +137,7 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
             date,
             {"local": "dated.txt", "content": ""},
         ],
-        [{"mode": "auto"}, {"hold": True}],
+        [{"local": "_result.md", "content": "Done."}, {"mode": "auto"}, {"hold": True}],
         agent="moded",
         options="modes",
     )
@@ -147,6 +147,7 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
     reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' alone"
     assert failed["data"]["reason"] == reason
     assert [e["data"]["session"] for e in outcome.events("outside.started")] == ["", "s1"]
+    assert outcome.events("outside.ended")[-1]["data"]["problem"] in reason
     [refused] = outcome.events("tool.refused")
     assert (refused["data"]["rule"], refused["data"]["subject"]) == ("no-date", "date")
     [folder] = (outcome.run / "nodes").glob("cal-tool-*/scratch")
@@ -154,6 +155,19 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
     assert not (folder / "dated.txt").exists()
     assert "warnings" not in spawned(outcome)
     assert outcome.events("outside.warning") == []
+
+
+def test_one_that_asks_for_the_same_for_ever_is_ended(
+    place: Place, scripted: Callable[..., str]
+) -> None:
+    make = {"ask": "make it", "kind": "execute", "input": {"command": "make"}}
+    command = scripted([make] * 60)
+    place.plays(coordinator=led("eve", command))
+    outcome = place.lead("Have it made")
+    [failed] = outcome.events("node.failed")
+    reason = "scripted was ended: it asked more than 40 times for the same action, bash: make"
+    assert failed["data"]["reason"] == reason
+    assert len(outcome.events("outside.started")) == 1, "another start would ask on"
 
 
 @pytest.mark.usefixtures("denying")

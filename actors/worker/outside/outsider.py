@@ -267,7 +267,9 @@ class OutsideWork:
         result = self._exchange.text(RESULT) or None
         problem, goes_on = ending.problem, False
         told = ending.told
-        if ending.was_interrupted:
+        if ending.is_final:
+            result = None  # whatever it wrote: nobody knows what else it has done
+        elif ending.was_interrupted:
             result, goes_on = None, True
         elif self._has_more_to_hear(told):
             result, goes_on, problem = None, True, ""

@@ -1,12 +1,13 @@
 """What an agent_command means, and what an outside agent is started with."""
 
+import json
 import stat
 from pathlib import Path
 
 import pytest
 
 from agiraph.errors import InvalidInput
-from agiraph.outside.launching import Door, Job, argv_of, environment_of
+from agiraph.outside.launching import Door, Job, argv_of, environment_of, files_of
 from agiraph.outside.preset import (
     COMMAND,
     AgentPreset,
@@ -130,3 +131,19 @@ def test_an_agent_at_the_door_is_given_its_token_and_no_key() -> None:
 def test_an_agent_with_the_persons_own_account_has_their_home() -> None:
     given = environment_of(job("gemini"), {"HOME": "/me", "PATH": "/bin"}, {})
     assert given["HOME"] == "/me"
+
+
+def test_files_of_its_home_are_filled_in_and_stay_below_it(tmp_path: Path) -> None:
+    [(path, text)] = files_of(job("qwen")).items()
+    assert path == Path("/own/.qwen/settings.json")
+    assert "Read" in json.loads(text)["permissions"]["ask"]
+    (tmp_path / "agents.yaml").write_text("mine: {command: [a], files: {../x: y}}")
+    with pytest.raises(InvalidInput, match=r"mine\.files"):
+        load_agents(tmp_path)
+
+
+def test_a_mode_may_be_one_name_or_several(tmp_path: Path) -> None:
+    (tmp_path / "agents.yaml").write_text("qwen: {mode: ''}\ncodex-acp: {mode: [a, b]}\n")
+    agents = load_agents(tmp_path)
+    assert (agents["qwen"].mode, agents["codex-acp"].mode) == ((), ("a", "b"))
+    assert agents["claude-code-acp"].mode == ("default",)

@@ -90,6 +90,8 @@ EVENT_TYPES: tuple[EventType, ...] = (
               _COORDINATOR, ("why", "advice", "effect")),
     EventType("tool.loop", "the same call gave the same result again and again", _ENTITY,
               ("call", "count")),
+    EventType("outside.warning", "an outside agent is about to start that rules do not hold, or "
+              "that works with the person's own account", "worker", ("agent", "rules", "text")),
     EventType("outside.started", "an outside agent was started on a node", "worker",
               ("agent", "number", "session", "pid")),
     EventType("outside.ended", "an outside agent has ended", "worker",

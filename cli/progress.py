@@ -24,7 +24,7 @@ ENDINGS: Final[dict[str, Literal["completed", "failed", "stopped"]]] = {
     "agent.failed": "failed",
     "agent.stopped": "stopped",
 }
-WHOLE: Final = frozenset({"agent.failed", "stage.reconvened"})
+WHOLE: Final = frozenset({"agent.failed", "stage.reconvened", "outside.warning"})
 
 
 @dataclass(slots=True)

@@ -24,9 +24,11 @@ OutsideRecord = (
 class Outsider:
     """The outside agent of one node.
 
-    `is_here`: there is one. `starts`: how often it was started, `failures`: how often in vain;
-    `session`: under which id its conversation is taken up, '' if it cannot be; `sent`: the keys of
-    the messages that it sent; `asking`: the keys of what it waits for leave to do. `heard`: every
+    `is_here`: there is one, `agent` by name. `starts`: how often it was started, `failures`: how
+    often in vain; `session`: under which id its conversation is taken up, '' if it cannot be;
+    `took_up`: that which the last start was to take up, '' if it began one; `lost_at`: the number
+    of the last start that found the conversation lost, 0 if none did. `sent`: the keys of the
+    messages that it sent; `asking`: the keys of what it waits for leave to do. `heard`: every
     message to it as it is shown, of which those from `told` on may not have reached its mind;
     `warnings` are the places in it of those that only say that a bound is near, `warned` what they
     said it of. `usage` is what its conversation has used.
@@ -35,10 +37,13 @@ class Outsider:
     """
 
     is_here: bool = False
+    agent: str = ""
     starts: int = 0
     began_at: str = "0"
     failures: int = 0
     session: str = ""
+    took_up: str = ""
+    lost_at: int = 0
     sent: set[str] = field(default_factory=set)
     asking: set[str] = field(default_factory=set)
     heard: list[str] = field(default_factory=list)
@@ -74,15 +79,17 @@ class Outsider:
         """Take one record into the state."""
         match record:
             case OutsideBegan():
-                self.starts = record.number
+                self.starts, self.agent = record.number, record.agent
                 if not record.session:
                     self.usage = Usage()
-                self.session = record.session
+                self.session = self.took_up = record.session
                 self.is_running, self.has_spoken, self.goes_on = True, False, False
                 self.told = len(self.heard)
                 self.asking.clear()
             case OutsideSession():
                 self.session = record.session
+                if record.is_anew:
+                    self.lost_at = self.starts
             case OutsideSent():
                 self.sent.add(record.key)
                 self.has_spoken = True
@@ -104,3 +111,4 @@ class Outsider:
             # A conversation that could not be taken up is left alone.
             if not (self.has_spoken or record.has_spoken):
                 self.session = ""
+                self.lost_at = self.starts if self.took_up else self.lost_at

@@ -177,10 +177,14 @@ class OutsideBegan(Record):
 
 
 class OutsideSession(Record):
-    """The outside agent told under which id its conversation can be taken up again."""
+    """The outside agent told under which id its conversation can be taken up again.
+
+    `is_anew`: the one that it should have taken up is lost, and this is another one.
+    """
 
     kind: Literal["outside.session"] = "outside.session"
     session: str
+    is_anew: bool = False
     ts: float
 
 

@@ -1,12 +1,13 @@
 """Acp: the Agent Client Protocol (JSON-RPC 2.0 over stdin and stdout), spoken as its client.
 
     initialize -> (authenticate) -> session/new | session/resume | session/load
-               -> (session/set_mode) -> session/prompt -> ... -> its answer, then the next prompt
+               -> (its mode is set) -> session/prompt -> ... -> its answer, then the next prompt
 
 Between a prompt and its answer the agent tells what it does (`session/update`), asks for leave
 (`session/request_permission`) and has files read and written for it (`fs/...`, within its scope).
 One prompt is in flight at a time: what is said meanwhile is the next one; an interruption cancels
-the one in flight. Terminals of ours are not offered: its own commands run behind its own wall.
+the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`). Terminals
+of ours are not offered: its own commands run behind its own wall.
 
 It is written here, not taken from the protocol's library: that costs each worker's process half a
 second and 30 MB, and this is one module of pure functions over the bytes.
@@ -14,9 +15,11 @@ second and 30 MB, and this is one module of pure functions over the bytes.
 
 from agiraph.errors import Refused
 from agiraph.outside import acp_updates as updates
+from agiraph.outside.acp_mode import NOTICE_OF_QWEN, SET_MODE, SET_OPTION, SessionMode, WrongMode
 from agiraph.outside.happenings import (
     AskedLeave,
     Happening,
+    MustEnd,
     Reply,
     SaidText,
     SessionKnown,
@@ -39,9 +42,11 @@ from agiraph.turns import JsonObject, Usage
 VERSION = 1
 CLIENT_INFO: JsonObject = {"name": "agiraph", "title": "Agiraph", "version": "1"}
 LOST = (
-    "The conversation in which you began cannot be taken up again. Your task stands in _task.md in "
-    "this folder; look at what you have already done, and go on."
+    "The conversation in which you began cannot be taken up again, so you begin anew. Your task "
+    "stands in _task.md in this folder, too; look at what you have already done, and go on."
 )
+REPLAYED = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
+TAKES_UP = ("session/resume", "session/load")
 WRONG_ENDS = {
     "refusal": "the model refused to go on",
     "max_tokens": "the model's answer was cut off at its bound of tokens",
@@ -62,10 +67,12 @@ class AcpDriver:
         self._rpc = Rpc()
         self._session = job.session if job.takes_up else ""
         self._can: JsonObject = {}
-        self._is_logged_in = False
-        self._is_replaying = False
+        self._mode = SessionMode(_mode_of(job), job.agent.preset.further_modes)
+        self._setting: JsonObject = {}
+        self._is_replaying = self._has_replayed = False
         self._in_flight = False
         self._is_cancelled = False
+        self._has_begun = self._is_lost = self._is_over = False
         self._next: list[str] = [job.prompt]
         self._said = ""
         self._last = ""
@@ -92,11 +99,11 @@ class AcpDriver:
 
     @property
     def _is_idle(self) -> bool:
-        return bool(self._session) and not self._in_flight and not self._is_replaying
+        return self._has_begun and not self._in_flight and not self._is_over
 
     def _prompt(self) -> bytes:
         text, self._next = "\n\n".join(self._next), []
-        self._in_flight, self._is_cancelled = True, False
+        self._has_begun, self._in_flight, self._is_cancelled = True, True, False
         prompt = [{"type": "text", "text": text}]
         return self._rpc.ask("session/prompt", {"sessionId": self._session, "prompt": prompt})
 
@@ -143,8 +150,13 @@ class AcpDriver:
     def take(self, data: bytes) -> list[Happening]:
         """Return what these bytes tell."""
         found: list[Happening] = []
+        if self._is_over:
+            return found
         for message in self._rpc.messages(data):
-            found += self._read(message)
+            try:
+                found += self._read(message)
+            except WrongMode as wrong:
+                return [*found, *self._end(str(wrong))]
         return found if data else [*found, *self._flushed()]
 
     def _read(self, message: JsonObject) -> list[Happening]:
@@ -152,7 +164,7 @@ class AcpDriver:
         if isinstance(method, str):
             if "id" in message:
                 return self._asked_by_it(method, message["id"], params)
-            return self._told_by_it(params) if method == "session/update" else []
+            return self._notified(method, params)
         asked = self._rpc.answered(message)
         if asked is None:
             return []
@@ -166,11 +178,11 @@ class AcpDriver:
             case "initialize":
                 return self._met(result)
             case "authenticate":
-                self._is_logged_in = True
                 return [Reply(self._begin_session())]
             case "session/new" | "session/load" | "session/resume":
                 return self._session_begun(result)
-            case "session/set_mode":
+            case "session/set_mode" | "session/set_config_option":
+                self._mode.was_set(self._setting, result)
                 return [Reply(self._prompt())]
             case _:
                 return self._turn_over(result)
@@ -187,45 +199,56 @@ class AcpDriver:
 
     def _begin_session(self) -> bytes:
         """Return what takes up the conversation, if the agent can do that, else begins one."""
-        servers = updates.servers_for(self._job.agent.preset.mcp, self._can)
-        where: JsonObject = {"cwd": str(self._job.folder), "mcpServers": servers}
-        if self._session:
-            named = {"sessionId": self._session, **where}
-            if "resume" in (self._can.get("sessionCapabilities") or {}):
-                return self._rpc.ask("session/resume", named)
-            if self._can.get("loadSession"):
-                self._is_replaying = True
-                return self._rpc.ask("session/load", named)
-            self._forget_session()
-        return self._rpc.ask("session/new", where)
+        if self._session and "resume" in (self._can.get("sessionCapabilities") or {}):
+            return self._rpc.ask("session/resume", self._where())
+        return self._load_session()
 
-    def _forget_session(self) -> None:
-        self._session = ""
-        self._next.insert(0, LOST)
+    def _load_session(self) -> bytes:
+        """Return what loads the conversation, if there is one and it can, else begins one."""
+        if self._session and self._can.get("loadSession"):
+            self._is_replaying = True
+            return self._rpc.ask("session/load", self._where())
+        return self._new_session()
+
+    def _new_session(self) -> bytes:
+        """Return what begins a conversation; where one is lost, it is told its task again."""
+        if self._session:
+            self._session = ""
+            self._note_lost()
+        return self._rpc.ask("session/new", self._where())
+
+    def _note_lost(self) -> None:
+        self._is_lost = True
+        self._next = [LOST, self._job.anew or self._job.prompt, *self._next[1:]]
+
+    def _where(self) -> JsonObject:
+        """Return which session is meant, in which folder, with which tool servers."""
+        preset = self._job.agent.preset
+        where: JsonObject = {"sessionId": self._session} if self._session else {}
+        where |= {"cwd": str(self._job.folder)}
+        where |= {"mcpServers": updates.servers_for(preset.mcp, self._can)}
+        return where | ({"_meta": preset.meta} if preset.meta else {})
 
     def _session_begun(self, result: JsonObject) -> list[Happening]:
+        if self._is_replaying and not self._has_replayed:
+            self._note_lost()  # some load a conversation that they do not have, as an empty one
         self._is_replaying = False
         self._session = str(result.get("sessionId") or self._session)
-        mode = updates.mode_in(result, self._wanted_mode)
-        known: list[Happening] = [SessionKnown(self._session)]
-        if mode is None:
+        known: list[Happening] = [SessionKnown(self._session, is_anew=self._is_lost)]
+        wanted = self._mode.request(self._session, result)
+        if wanted is None:
             return [*known, Reply(self._prompt())]
-        named = {"sessionId": self._session, "modeId": mode}
-        return [*known, Reply(self._rpc.ask("session/set_mode", named))]
-
-    @property
-    def _wanted_mode(self) -> str:
-        preset = self._job.agent.preset
-        return (self._job.is_walled and preset.walled_mode) or preset.mode
+        method, self._setting = wanted
+        return [*known, Reply(self._rpc.ask(method, self._setting))]
 
     def _failed(self, asked: str, error: object) -> list[Happening]:
         text = error_text(error)
-        if asked in ("session/load", "session/resume"):
+        if asked in TAKES_UP:
             self._is_replaying = False
-            self._forget_session()
-            return [Reply(self._begin_session())]
-        if asked == "session/set_mode":
-            return [Reply(self._prompt())]  # it works in the mode that it has
+            is_resume = asked == "session/resume"  # some say that they can, and cannot
+            return [Reply(self._load_session() if is_resume else self._new_session())]
+        if asked in (SET_MODE, SET_OPTION):
+            raise self._mode.refused(text)
         if asked == "session/prompt" and self._is_cancelled:
             return self._turn_over({"stopReason": "cancelled"})
         if asked == "session/prompt":
@@ -236,6 +259,12 @@ class AcpDriver:
         self._in_flight, self._problem = False, problem
         self._next.clear()
         return [TurnEnded("", problem)]
+
+    def _end(self, problem: str) -> list[Happening]:
+        """Give up for good: it must not go on, and starting it again would not help."""
+        self._is_over = True
+        self._give_up(problem)
+        return [MustEnd(problem)]
 
     # --- a turn ----------------------------------------------------------------------------------
 
@@ -260,11 +289,24 @@ class AcpDriver:
         self._last = text
         return [SaidText(text)]
 
+    def _notified(self, method: str, params: JsonObject) -> list[Happening]:
+        if params.get("sessionId", self._session) != self._session:
+            return []  # of an agent of its own
+        if method == NOTICE_OF_QWEN and not self._is_replaying:
+            self._mode.check(params)
+        return self._told_by_it(params) if method == "session/update" else []
+
     def _told_by_it(self, params: JsonObject) -> list[Happening]:
         update = params.get("update")
-        if self._is_replaying or not isinstance(update, dict):
+        if not isinstance(update, dict):
+            return []
+        if self._is_replaying:
+            self._has_replayed |= update.get("sessionUpdate") in REPLAYED
             return []
         match update.get("sessionUpdate"):
+            case "current_mode_update" | "config_option_update":
+                self._mode.check(update)
+                return []
             case "agent_message_chunk":
                 text = updates.text_in(update.get("content"))
                 self._said += text
@@ -328,3 +370,9 @@ class AcpDriver:
             return self._rpc.refuse(id, RESOURCE_NOT_FOUND, str(error))
         except Refused as error:
             return self._rpc.refuse(id, INVALID_PARAMS, str(error))
+
+
+def _mode_of(job: Job) -> tuple[str, ...]:
+    """Return the names of the mode that a session of this start is to be in."""
+    preset = job.agent.preset
+    return (preset.walled_mode if job.is_walled else ()) or preset.mode

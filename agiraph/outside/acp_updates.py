@@ -197,15 +197,6 @@ def choice_of(options: list[JsonObject], *, is_allowed: bool) -> str | None:
     return None
 
 
-def mode_in(result: JsonObject, wanted: str) -> str | None:
-    """Return the mode that a session is to be put into; None if it is in it, or has it not."""
-    modes = result.get("modes")
-    if not wanted or not isinstance(modes, dict) or modes.get("currentModeId") == wanted:
-        return None
-    known = [mode.get("id") for mode in modes.get("availableModes") or []]
-    return wanted if wanted in known else None
-
-
 def usage_of(counted: object) -> Usage | None:
     """Return the tokens of one turn, None if they were not told."""
     if not isinstance(counted, dict):

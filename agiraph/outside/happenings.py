@@ -7,9 +7,13 @@ from agiraph.turns import JsonObject, Usage
 
 @dataclass(frozen=True, slots=True)
 class SessionKnown:
-    """The agent told the id under which its conversation can be taken up again."""
+    """The agent told the id under which its conversation can be taken up again.
+
+    `is_anew`: it is another one, for the one that it should have taken up is lost.
+    """
 
     session: str
+    is_anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,13 @@ class TurnEnded:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class MustEnd:
+    """It must not go on, and starting it again would not help; `problem` says why."""
+
+    problem: str
+
+
 Happening = (
     SessionKnown
     | Streamed
@@ -89,4 +100,5 @@ Happening = (
     | Spent
     | Reply
     | TurnEnded
+    | MustEnd
 )

@@ -25,9 +25,10 @@ class Job:
     """One start of an outside agent.
 
     `prompt` is what it is told; `model` the model's name without its provider, '' for its own
-    default; `session` the conversation to take up again, '' for a new one; `folder` where it works,
-    `home` its HOME, `readable` folders that it may read besides; `door` None if it uses the
-    person's own account; `spent` what the conversation that it takes up has used before.
+    default; `session` the conversation to take up again, '' for a new one; `anew` what it is told
+    instead of `prompt` if that conversation is lost; `folder` where it works, `home` its HOME,
+    `readable` folders that it may read besides; `door` None if it uses the person's own account;
+    `spent` what the conversation that it takes up has used before.
     """
 
     agent: OutsideAgent
@@ -36,6 +37,7 @@ class Job:
     home: Path
     model: str = ""
     session: str = ""
+    anew: str = ""
     door: Door | None = None
     is_walled: bool = False
     readable: tuple[Path, ...] = ()

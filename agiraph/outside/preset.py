@@ -12,14 +12,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from agiraph.config import Section, configs_folder
 from agiraph.errors import InvalidInput, unknown
 from agiraph.providers.registry import read_table
+from agiraph.turns import JsonObject
 
 DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"
+
+RulesHeld = Literal["asked", "denied", "sandbox"]
+"""How the rules of approvals.yaml hold an agent.
+
+`asked`: it asks before each action, and the rules answer. `denied`: its own configuration denies
+what it may not do, the rules are not asked. `sandbox`: it asks nobody, the sandbox alone holds it.
+"""
+
+
+def _names(value: object) -> object:
+    """Return one name as a list of it."""
+    return ((value,) if value else ()) if isinstance(value, str) else value
 
 
 def _below(path: str) -> str:
@@ -27,6 +40,9 @@ def _below(path: str) -> str:
     if not path or path.startswith("/") or ".." in path.split("/"):
         raise ValueError("name a file below its HOME")
     return path
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
 class ToolServer(Section):
@@ -49,14 +65,16 @@ class AgentPreset(Section):
 
     `driver`: how it is spoken with. `account`: `door`, it is served by Agiraph's broker and holds
     no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
-    `authenticate`, `mode` and `walled_mode` are of the driver `acp`: the method by which it logs
-    in, the mode that its session is put into; so is `mcp`: tool servers that it is told of, by
-    their names. `carried`: where in site-packages a Python
-    package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
-    further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
-    folders that it needs inside of one; `folders`: those of its HOME that must be there when it
-    starts; `files`: files of its HOME, by their paths there, written anew before each start.
-    `client_files`, of the driver `acp`: whether the client's file methods are offered to it.
+    `rules`: how approvals.yaml holds it. Of the driver `acp` are `authenticate`: the method by
+    which it logs in; `mode` and, inside a sandbox of ours, `walled_mode`: the mode that each
+    session is put into, of several names the first that it has; `further_modes`: those that it may
+    change to by itself, because they allow no more; `meta`: what a session is told as `_meta`;
+    `mcp`: tool servers that it is told of, by their names. `carried`: where in site-packages a
+    Python package carries the program. `model`: the arguments that name the model. `walled` and
+    `bare`: further arguments inside a sandbox of ours, and outside of one; `readable` and
+    `writable`: folders that it needs inside of one; `folders`: those of its HOME that must be there
+    when it starts; `files`: files of its HOME, by their paths there, written anew before each
+    start. `client_files`, of the driver `acp`: whether the client's file methods are offered to it.
     Times are in seconds; `silence_seconds` is without any output.
     """
 
@@ -68,8 +86,11 @@ class AgentPreset(Section):
     resume: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     authenticate: str = ""
-    mode: str = ""
-    walled_mode: str = ""
+    rules: RulesHeld = "sandbox"
+    mode: Names = ()
+    walled_mode: Names = ()
+    further_modes: Names = ()
+    meta: JsonObject = Field(default_factory=dict)
     mcp: dict[str, ToolServer] = Field(default_factory=dict)
     walled: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()

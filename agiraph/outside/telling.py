@@ -18,6 +18,12 @@ BOUND_NEAR = (
     "write `_result.md` now, and say in it what is not done and how to go on. What has no "
     "`_result.md` then is lost to the others."
 )
+LOST = (
+    "[Runtime]: The conversation of {agent}, which works for me, was lost when it was started "
+    "again (start {number}). It has begun its node anew, with its task and the files that it had "
+    "left: some work may have been done twice."
+)
+LOST_ON_THE_WAY = "(Its conversation was lost on the way, at start {number}: it began anew.)"
 POINTER = "Read _task.md in this folder and do what it says."
 
 
@@ -71,10 +77,11 @@ def prompt_again(task: str, *, why: str, messages: Sequence[str], checkpoint: bo
     return f"{prompt_for(task)}\n\n{again}" if task else again
 
 
-def headline(result: str, most: int = 1200) -> str:
-    """Return a result as the summary of its node."""
+def headline(result: str, lost_at: int = 0, most: int = 1200) -> str:
+    """Return a result as the summary of its node; `lost_at`: which start lost the conversation."""
     text = result.strip()
-    return text if len(text) <= most else f"{text[:most].rstrip()} [...]"
+    shown = text if len(text) <= most else f"{text[:most].rstrip()} [...]"
+    return f"{shown}\n\n{LOST_ON_THE_WAY.format(number=lost_at)}" if lost_at else shown
 
 
 def _refs(assignment: Assignment) -> list[tuple[str, str]]:

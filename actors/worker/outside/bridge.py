@@ -5,6 +5,8 @@ wrote is sent under an id that follows from the node and the words, and then rec
 between the two sends it again as the same message.
 """
 
+from contextlib import suppress
+
 from actors.entity.talk import Talk
 from actors.worker.bench import WorkerBench
 from actors.worker.outside.hand import Hand
@@ -16,6 +18,7 @@ from agiraph.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_
 from agiraph.models import Assignment
 from agiraph.outside.exchange import CHECKPOINT, OUTBOX, Exchange
 from agiraph.outside.outbox import Outgoing, unsent
+from agiraph.outside.telling import LOST
 from agiraph.tools.ports import NewQuestion
 
 SETTLED_SECONDS = 0.5
@@ -74,8 +77,10 @@ class Bridge:
     async def carry_out(self, *, has_ended: bool = False) -> bool:
         """Send what stands in `_outbox.md` and was not sent; return whether it has to be told.
 
-        A milestone in `_checkpoint.md` is told too. `has_ended`: nobody writes there any more.
+        A milestone in `_checkpoint.md` is told too, and that its conversation was lost.
+        `has_ended`: nobody writes there any more.
         """
+        await self._tell_of_lost()
         await self._tell_milestone(has_ended)
         seen = self._exchange.read(OUTBOX)
         if seen is None:
@@ -103,6 +108,16 @@ class Bridge:
         if refusal:
             self._tell(f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}")
         return not refusal
+
+    async def _tell_of_lost(self) -> None:
+        outside = self._worker.transcript.outside
+        key = f"lost.{self._key}.{outside.lost_at}"
+        if not outside.lost_at or key in outside.sent:
+            return
+        with suppress(Refused):
+            text = LOST.format(agent=outside.agent, number=outside.lost_at)
+            await self._talk.send_message(key, COORDINATOR_NAME, text, "steer")
+        self._record(key, COORDINATOR_NAME)
 
     async def _tell_milestone(self, has_ended: bool) -> None:
         seen = self._exchange.read(CHECKPOINT)

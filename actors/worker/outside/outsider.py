@@ -10,6 +10,7 @@ import os
 import shlex
 from pathlib import Path
 
+from actors.entity.clearance import tool_names
 from actors.entity.talk import Talk
 from actors.worker.bench import WorkerBench
 from actors.worker.evidence import outside_key
@@ -24,7 +25,10 @@ from actors.worker.reflection import known_before
 from agiraph.agent.bounds import refused_at_door
 from agiraph.agent.outsider import Outsider
 from agiraph.agent.records import OutsideBegan, OutsideEnded, Published
+from agiraph.approvals.policy import Who
+from agiraph.approvals.reading import Policies
 from agiraph.errors import ModelFailure, Refused
+from agiraph.ids import derived_id
 from agiraph.messages import DoorSettled
 from agiraph.models import Assignment
 from agiraph.money import Shortage
@@ -36,6 +40,7 @@ from agiraph.outside.exchange import (
     Exchange,
     failure_in,
 )
+from agiraph.outside.holding import warnings_about
 from agiraph.outside.launching import (
     Door,
     Job,
@@ -54,7 +59,14 @@ from agiraph.outside.telling import (
     task_in_words,
 )
 from agiraph.sandbox.wall import standing_wall
-from agiraph.storage.files import entries, is_file, is_folder, make_folder, replace_file
+from agiraph.storage.files import (
+    UnsafeFile,
+    entries,
+    is_file,
+    is_folder,
+    make_folder,
+    replace_file,
+)
 from agiraph.turns import Usage
 
 PAUSE_SECONDS = 0.5
@@ -86,6 +98,7 @@ class OutsideWork:
         """Go on until the node is published. Raises GiveUp with the reason if it cannot be."""
         await until_gone(self._worker.files.home.warden)
         await self._leave.withdraw_all()
+        self._tell_what_holds_it()
         try:
             while not self._worker.transcript.is_published:
                 await self._next()
@@ -97,6 +110,15 @@ class OutsideWork:
     @property
     def _outside(self) -> Outsider:
         return self._worker.transcript.outside
+
+    def _tell_what_holds_it(self) -> None:
+        """Report, before it first starts, which rules do not hold it; once each for a run."""
+        worker, agent = self._worker, self._agent
+        policy = Policies(worker.runtime.home.path, tool_names()).current()
+        who = Who(worker.name, worker.args.worker.role, is_sandboxed=self._wall.is_up)
+        for text in warnings_about(agent, policy, who):
+            about = {"agent": agent.name, "rules": agent.preset.rules, "text": text}
+            worker.report("outside.warning", about, f"{worker.args.run}:{derived_id(text)}")
 
     async def _next(self) -> None:
         """Do what follows: publish, give up, wait for an answer, or start the agent."""
@@ -123,11 +145,11 @@ class OutsideWork:
     async def _start(self) -> None:
         self._bridge.take_in(with_followups=self._outside.starts == 0)
         job = await self._job()
-        for path, text in files_of(job).items():
-            replace_file(path, text)
         try:
+            for path, text in files_of(job).items():
+                replace_file(path, text)
             command, driver = self._walled(argv_of(job), job), driver_for(job)
-        except Refused as error:
+        except (Refused, UnsafeFile) as error:
             raise GiveUp(str(error)) from None
         session = job.session if job.takes_up else ""
         now = self._worker.runtime.clock.now
@@ -146,6 +168,8 @@ class OutsideWork:
         metered = await self._metered()
         shortage = self._worker.shortage
         self._record(number, ending, metered, shortage)
+        if ending.is_final:
+            raise GiveUp(f"{self._agent.name} was ended: {ending.problem}")
         is_over = self._worker.transcript.bound is not None
         if shortage is not None and self._outside.problem and not is_over:
             await self._ask_for_more(shortage)
@@ -175,12 +199,7 @@ class OutsideWork:
             make_folder(folder, 0o700)
         prompt = prompt_for(task)
         if outside.starts or outside.untold:
-            prompt = prompt_again(
-                "" if takes_up else task,
-                why=self._why_again(),
-                messages=outside.untold,
-                checkpoint=bool(self._exchange.text(CHECKPOINT)),
-            )
+            prompt = self._prompt_again("" if takes_up else task)
         model = self._worker.args.worker.model or self._worker.args.model
         return Job(
             agent=agent,
@@ -189,10 +208,19 @@ class OutsideWork:
             home=home.outside,
             model=model.removeprefix("text:").partition("/")[2] if self._door else "",
             session=outside.session if takes_up else "",
+            anew=self._prompt_again(task),
             door=self._door,
             is_walled=self._wall.is_up,
             readable=self._readable(),
             spent=outside.usage if takes_up else Usage(),
+        )
+
+    def _prompt_again(self, task: str) -> str:
+        return prompt_again(
+            task,
+            why=self._why_again(),
+            messages=self._outside.untold,
+            checkpoint=bool(self._exchange.text(CHECKPOINT)),
         )
 
     def _walled(self, command: list[str], job: Job) -> list[str]:
@@ -265,7 +293,9 @@ class OutsideWork:
         told = ending.told
         is_bound = shortage is not None and shortage.budget.scope == "node"
         bound = refused_at_door(shortage, now) if shortage is not None and is_bound else None
-        if bound is not None:
+        if ending.is_final:
+            result = None  # whatever it wrote: nobody knows what else it has done
+        elif bound is not None:
             problem = bound.why
             if not (result or ending.problem or ending.was_interrupted):
                 result = self._result_of(ending)  # it came to its end though a call was refused
@@ -319,7 +349,7 @@ class OutsideWork:
         self._exchange.lay_beside(self._home.path)
         now = self._worker.runtime.clock.now
         try:
-            summary = headline(result)
+            summary = headline(result, self._outside.lost_at)
             key = outside_key(self._assignment, self._outside.began_at)
             missing = STOPPED if self._worker.transcript.bound is not None else ""
             await self._bench.publish(key, summary, missing, "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from actors.side_work import SideWork, first_to_end
 from actors.worker.outside.bridge import Bridge
 from actors.worker.outside.hand import Hand
-from actors.worker.outside.leave import Leave
+from actors.worker.outside.leave import AskedTooOften, Leave
 from actors.worker.outside.process import AgentProcess
 from agiraph.agent.bounds import used_at_door
 from agiraph.agent.doing import step_of
@@ -24,6 +24,7 @@ from agiraph.outside.exchange import INBOX, RESULT, Exchange, is_shown_in
 from agiraph.outside.happenings import (
     AskedLeave,
     Happening,
+    MustEnd,
     Reply,
     SaidText,
     SessionKnown,
@@ -53,7 +54,8 @@ class Ending:
     """How a sitting ended. `problem`: why it failed, '' if it did not; `word`: its last.
 
     `was_interrupted`: it was ended because a message would not wait. `told`: how many of the
-    messages to it have reached its mind. `has_spoken`: it has said or done anything.
+    messages to it have reached its mind. `has_spoken`: it has said or done anything. `is_final`: it
+    is not to be started again.
     """
 
     problem: str
@@ -62,6 +64,7 @@ class Ending:
     told: int
     was_interrupted: bool = False
     has_spoken: bool = False
+    is_final: bool = False
 
 
 class Sitting:
@@ -88,7 +91,7 @@ class Sitting:
         self._beside = SideWork()
         self._over = asyncio.Event()
         self._ended_by_us: str | None = None
-        self._was_interrupted = self._has_spoken = False
+        self._was_interrupted = self._has_spoken = self._is_final = False
         self._streamed = ""
         self._turn: TurnEnded | None = None
         self._usage = Usage()
@@ -139,12 +142,19 @@ class Sitting:
         problem = self._ended_by_us
         if problem is None:
             problem = self._driver.verdict(code, self._process.complaint)
-        word = self._turn.text if self._turn else ""
         told = self._told
         if not problem and self._ended_by_us is None:
             # It came to the end of its turn, so its model was given what its tools had read.
             told = max(told, self._read_up_to)
-        return Ending(problem, word, self._usage, told, self._was_interrupted, self._has_spoken)
+        return Ending(
+            problem,
+            word=self._turn.text if self._turn else "",
+            usage=self._usage,
+            told=told,
+            was_interrupted=self._was_interrupted,
+            has_spoken=self._has_spoken,
+            is_final=self._is_final,
+        )
 
     # --- what it says ----------------------------------------------------------------------------
 
@@ -161,9 +171,8 @@ class Sitting:
 
     def _see(self, happening: Happening) -> None:
         match happening:
-            case SessionKnown(session=session):
-                if session != self._worker.transcript.outside.session:
-                    self._conversation.append(OutsideSession(session=session, ts=self._clock.now()))
+            case SessionKnown(session=session, is_anew=is_anew):
+                self._session_known(session, is_anew)
             case Streamed(text=text):
                 self._streamed += text
             case SaidText():
@@ -181,6 +190,13 @@ class Sitting:
             case TurnEnded():
                 self._turn = happening
                 self._turn_ended()
+            case MustEnd(problem=problem):
+                self._end_for_good(problem)
+
+    def _session_known(self, session: str, is_anew: bool) -> None:
+        if is_anew or session != self._worker.transcript.outside.session:
+            now = self._clock.now()
+            self._conversation.append(OutsideSession(session=session, is_anew=is_anew, ts=now))
 
     def _let_hear(self) -> None:
         """Let the consoles that listen hear what it is writing."""
@@ -246,6 +262,9 @@ class Sitting:
         self._asking += 1
         try:
             refusal = await self._leave.refusal_of(asked)
+        except AskedTooOften as loop:
+            self._end_for_good(str(loop))
+            return
         finally:
             self._asking -= 1
         self._process.write(self._driver.answer(asked.request, refusal))
@@ -358,6 +377,10 @@ class Sitting:
         elif self._result is None or self._result[0] != seen.stamp:
             self._result = seen.stamp, now
         return self._result is not None and now - max(self._result[1], self._alive_at) > seconds
+
+    def _end_for_good(self, problem: str) -> None:
+        self._is_final = True
+        self._end(problem)
 
     def _end(self, problem: str) -> None:
         if self._ended_by_us is None:

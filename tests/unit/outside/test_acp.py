@@ -40,10 +40,14 @@ OPTIONS = [
 class Talk:
     """A driver, and what it has written."""
 
-    def __init__(self, folder: Path, session: str = "", **preset: Any) -> None:
+    def __init__(
+        self, folder: Path, session: str = "", anew: str = "", walled: bool = False, **preset: Any
+    ) -> None:
         made = AgentPreset(command=("agent",), driver="acp", resume=("{options}",), **preset)
         agent = OutsideAgent("agent", made, "/bin/agent")
-        job = Job(agent, "do it", folder, folder / "home", session=session)
+        job = Job(
+            agent, "do it", folder, folder / "home", session=session, anew=anew, is_walled=walled
+        )
         self.driver = AcpDriver(job, FolderFiles(folder))
         self.written: list[JsonObject] = []
         self.wrote(self.driver.opening())
@@ -206,31 +210,51 @@ def test_a_session_is_resumed_where_that_is_possible_without_a_replay(tmp_path: 
     assert talk.last["method"] == "session/resume"
 
 
-@pytest.mark.parametrize("can", [{"loadSession": True}, {}])
-def test_a_session_that_is_lost_begins_anew_and_is_told_so(tmp_path: Path, can: JsonObject) -> None:
+def test_a_session_is_loaded_where_resuming_it_is_promised_and_refused(tmp_path: Path) -> None:
     talk = Talk(tmp_path, session="s0")
+    can = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
     talk.answers(protocolVersion=1, agentCapabilities=can)
-    if can:
+    assert talk.fails("Method not found", code=-32601) == []
+    assert (talk.last["method"], talk.last["params"]["sessionId"]) == ("session/load", "s0")
+    assert talk.updates("agent_message_chunk", **chunk("old words")) == []
+    assert talk.answers() == [SessionKnown("s0")]
+    assert talk.last["params"]["prompt"][0]["text"] == "do it"
+
+
+def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, session="s0", anew="all of the task")
+    talk.answers(**LOADS)
+    talk.updates("available_commands_update", availableCommands=[])
+    assert talk.answers() == [SessionKnown("s0", is_anew=True)]
+    text = f"{LOST}\n\nall of the task"
+    assert talk.last["params"]["prompt"][0]["text"] == text
+
+
+@pytest.mark.parametrize(
+    "can",
+    [{"loadSession": True}, {"loadSession": True, "sessionCapabilities": {"resume": {}}}, {}],
+)
+def test_a_session_that_is_lost_begins_anew_and_is_told_its_task(
+    tmp_path: Path, can: JsonObject
+) -> None:
+    talk = Talk(tmp_path, session="s0", anew="all of the task")
+    talk.wrote(talk.driver.say("and that"))
+    talk.answers(protocolVersion=1, agentCapabilities=can)
+    for _ in can:
         assert talk.fails("no such session") == []
     assert talk.last["method"] == "session/new"
-    talk.answers(sessionId="s1")
-    assert talk.last["params"]["prompt"][0]["text"] == f"{LOST}\n\ndo it"
+    assert "sessionId" not in talk.last["params"]
+    assert talk.answers(sessionId="s1") == [SessionKnown("s1", is_anew=True)]
+    text = f"{LOST}\n\nall of the task\n\nand that"
+    assert talk.last["params"]["prompt"][0]["text"] == text
 
 
-def test_it_logs_in_and_takes_the_mode_it_is_told_if_there_is_one(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, authenticate="key", mode="auto")
+def test_it_logs_in_where_that_is_wanted(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, authenticate="key")
     talk.answers(protocolVersion=1)
     assert talk.last["params"] == {"methodId": "key"}
     talk.answers()
-    modes = {"currentModeId": "read-only", "availableModes": [{"id": "auto", "name": "Auto"}]}
-    talk.answers(sessionId="s1", modes=modes)
-    assert talk.last["params"] == {"sessionId": "s1", "modeId": "auto"}
-    talk.fails("no")
-    assert talk.last["method"] == "session/prompt"
-    other = Talk(tmp_path, mode="auto")
-    other.answers(protocolVersion=1)
-    other.answers(sessionId="s1", modes={"currentModeId": "x", "availableModes": []})
-    assert other.last["method"] == "session/prompt"
+    assert talk.last["method"] == "session/new"
 
 
 def test_it_is_told_of_its_tool_servers_as_far_as_it_can_use_them(tmp_path: Path) -> None:

@@ -144,10 +144,26 @@ def test_gemini_is_served_by_the_door_and_its_settings_are_in_its_own_home(name:
         "http://127.0.0.1:7/google", "t0k", "/own",
     )  # fmt: skip
     assert given["GEMINI_CLI_TRUST_WORKSPACE"] == "true"
-    [(path, text)] = files_of(job(name)).items()
-    assert path == Path("/own/.gemini/settings.json")
-    settings = json.loads(text)
+    files = files_of(job(name))
+    settings = json.loads(files[Path("/own/.gemini/settings.json")])
+    assert (Path("/own/.gemini/policies/agiraph.toml") in files) == (name == "gemini-acp")
     assert settings["security"]["auth"]["selectedType"] == "gemini-api-key"
     assert settings["privacy"]["usageStatisticsEnabled"] is False
     words = argv_of(job(name, model="gemini-3.8-pro"))
     assert words[words.index("-m") + 1] == "gemini-3.8-pro"
+
+
+def test_files_of_its_home_are_filled_in_and_stay_below_it(tmp_path: Path) -> None:
+    [(path, text)] = files_of(job("qwen")).items()
+    assert path == Path("/own/.qwen/settings.json")
+    assert "Read" in json.loads(text)["permissions"]["ask"]
+    (tmp_path / "agents.yaml").write_text("mine: {command: [a], files: {../x: y}}")
+    with pytest.raises(InvalidInput, match=r"mine\.files"):
+        load_agents(tmp_path)
+
+
+def test_a_mode_may_be_one_name_or_several(tmp_path: Path) -> None:
+    (tmp_path / "agents.yaml").write_text("qwen: {mode: ''}\ncodex-acp: {mode: [a, b]}\n")
+    agents = load_agents(tmp_path)
+    assert (agents["qwen"].mode, agents["codex-acp"].mode) == ((), ("a", "b"))
+    assert agents["claude-code-acp"].mode == ("default",)

@@ -3,9 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNS := $(VENV)/.runs
 DEVELOPS := $(VENV)/.develops
+VALID := $(BIN)/check-jsonschema --builtin-schema vendor
 
 # The first Python here that is new enough; another one: make run PYTHON=/path/to/python
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && \
 	echo $$python && break; done)
 
@@ -13,16 +14,21 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python;
 INPUT ?= configs/sample
 GOAL ?= Survey this folder and report what is in it
 ARGS ?=
+
+# What the documentation site is made of: the pages, their pictures, and the files they link to.
+PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
+
 export GOAL INPUT
 
-.PHONY: setup run test slow clients check format bench pictures clean help
+.PHONY: setup run test slow clients check docs format bench pictures clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir GOAL=text ARGS=options)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
 	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
-	@echo "make check   format, lint, types, layers, openings of files"
+	@echo "make check   format, lint, types, layers, openings of files, docs, what .github/ holds"
+	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
 	@echo "make pictures  the pictures of the docs"
 	@echo "make format  put the code into shape"
@@ -76,6 +82,19 @@ check: $(DEVELOPS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.openings
+	$(VALID).github-workflows .github/workflows/*.yml
+	$(VALID).github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(VALID).github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(VALID).dependabot .github/dependabot.yml
+	$(MAKE) --no-print-directory docs ARGS=
+
+# The site has the tree of the repository, so that a link leads to the same page in both. Each file
+# is linked into it, for the builder follows no link to a folder.
+docs: $(DEVELOPS)
+	@rm -rf build/pages
+	@for page in $(PAGES); do \
+		mkdir -p build/pages/$$(dirname $$page) && ln -s "$(CURDIR)/$$page" build/pages/$$page || exit 1; done
+	$(BIN)/zensical $(or $(ARGS),build --strict --clean)
 
 format: $(DEVELOPS)
 	$(BIN)/ruff format .
@@ -89,4 +108,4 @@ bench: $(DEVELOPS)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

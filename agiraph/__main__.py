@@ -13,6 +13,7 @@ import sys
 
 def main() -> None:
     """Run the command line, or the inner process that the first argument names."""
+    open_standard_descriptors()
     _be_quick()
     _find_folders()
     inner = {
@@ -25,6 +26,23 @@ def main() -> None:
         inner[sys.argv.pop(1)]()
     else:
         _command_line()
+
+
+def open_standard_descriptors() -> None:
+    """Open the null device as each of the descriptors 0, 1 and 2 that this process was not given.
+
+    Otherwise the next file that is opened, a lock or a socket, would get that number, and be
+    written into by whoever prints.
+    """
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # plain: the lowest number that is free is this one
+            os.set_inheritable(descriptor, True)
+            stream = open(descriptor, mode, closefd=False)  # noqa: SIM115  # plain: what 0 to 2 are
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
 
 
 def _be_quick() -> None:
@@ -48,6 +66,7 @@ def _command_line() -> None:
 
 def supervisor_main() -> None:
     """Run `agiraph-supervisor`."""
+    open_standard_descriptors()
     _be_quick()
     _find_folders()
     _supervisor()

@@ -75,6 +75,7 @@ class RunConfig(Section):
     checkpoint_policy: CheckpointPolicy
     node_tokens: int | None = Field(ge=1)
     node_budget_usd: float | None = Field(gt=0)
+    node_calls: int | None = Field(ge=1)
     node_compactions: int | None = Field(ge=0)
     max_nodes: int = Field(ge=1)
     max_workers: int = Field(ge=1)

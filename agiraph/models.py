@@ -66,6 +66,7 @@ class Agent(Record):
     updated_at: float
     current_stage: str | None = None
     node_count: int = 0
+    nodes_ended: int = 0
     worker_count: int = 0
     cycle_seconds: float | None = None
     cycle: int = 0
@@ -80,11 +81,14 @@ class StageContract(Record):
     None: no bound. `timeout_seconds` is the stage's time from its start, `node_timeout_seconds`
     that of each node. `max_compactions_per_node`: how often a worker's conversation may be
     compacted on one node; a context that is full after that is the worker's last turn.
+    `max_iterations_per_node` bounds the turns of a model that we drive, `max_calls_per_node` the
+    calls of an outside agent.
     """
 
     max_iterations_per_node: int = Field(default=60, ge=1)
     max_tokens_per_node: int | None = Field(default=None, ge=1)
     max_cost_usd_per_node: float | None = Field(default=None, gt=0)
+    max_calls_per_node: int | None = Field(default=None, ge=1)
     max_compactions_per_node: int | None = Field(default=None, ge=0)
     node_timeout_seconds: float = Field(default=1800, gt=0)
     timeout_seconds: float | None = Field(default=None, gt=0)

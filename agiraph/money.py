@@ -16,14 +16,19 @@ from agiraph.record import Record
 
 BudgetScope = Literal["run", "agent", "node", "trigger"]
 Period = Literal["total", "day"]
-Unit = Literal["usd", "tokens"]
+Unit = Literal["usd", "tokens", "calls"]
 ALL_UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
+"""The units of the budgets that people set; calls are bounded for single nodes alone."""
+
 WhenSpent = Literal["ask", "stop"]
 """What an entity does that is out of budget: ask the human for more, or fail."""
 
 STOP: Final = "stop here"
 SET_ANEW: Final = "set anew"
 """What answers a question for more once a person has set the budget itself: look again."""
+
+NEAR_SHARE: Final = 0.1
+NEAR_CALLS: Final = 4
 
 SAYS_STOP: Final = frozenset({STOP, "stop", "no", "n", "s", "deny"})
 AMOUNT: Final = re.compile(
@@ -36,14 +41,24 @@ UNITS: Final = {"": None, "tokens": "tokens", "token": "tokens", "usd": "usd", "
 class Budget(Record):
     """What calls may cost together; `key` names the run, agent, node or trigger.
 
-    The key of a node is RUN/NODE, that of a trigger AGENT/TRIGGER. None: no bound.
+    The key of a node is RUN/NODE, or RUN/NODE/ATTEMPT for one attempt at it; that of a trigger is
+    AGENT/TRIGGER. `calls` is how many there may be. None: no bound.
     """
 
     scope: BudgetScope
     key: str
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     tokens: int | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0)
     period: Period = "total"
+
+
+class NodeBounds(Record):
+    """What the model calls of one attempt at a node may take together; None: no bound."""
+
+    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=1)
+    calls: int | None = Field(default=None, ge=1)
 
 
 class RunTerms(Record):
@@ -74,12 +89,28 @@ class BudgetState(Record):
     day: str = ""
     usd: float | None = None
     tokens: int | None = None
+    calls: int | None = None
     spent_usd: float = 0.0
     spent_tokens: int = 0
+    spent_calls: int = 0
     raises: int = 0
     sets: int = 0
     is_own: bool = False
     epoch: str = ""
+
+    def limit_in(self, unit: Unit) -> float | None:
+        """Return what may be spent in this unit, None if that is not bounded."""
+        return {"usd": self.usd, "tokens": self.tokens, "calls": self.calls}[unit]
+
+    def spent_in(self, unit: Unit) -> float:
+        """Return what is spent in this unit."""
+        spent = {"usd": self.spent_usd, "tokens": self.spent_tokens, "calls": self.spent_calls}
+        return float(spent[unit])
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it bounds anything."""
+        return not (self.usd is None and self.tokens is None and self.calls is None)
 
 
 class Shortage(Record):
@@ -92,12 +123,12 @@ class Shortage(Record):
     @property
     def limit(self) -> float:
         """What may be spent, in the unit that is short."""
-        return float((self.budget.usd if self.unit == "usd" else self.budget.tokens) or 0)
+        return float(self.budget.limit_in(self.unit) or 0)
 
     @property
     def spent(self) -> float:
         """What is spent, in the unit that is short."""
-        return self.budget.spent_usd if self.unit == "usd" else float(self.budget.spent_tokens)
+        return self.budget.spent_in(self.unit)
 
     @property
     def identity(self) -> str:
@@ -111,6 +142,21 @@ class Shortage(Record):
         """Return it in words."""
         spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
         return f"{spent} of the {limit} of {whose(self.budget)} are spent"
+
+
+def nearly_spent(state: BudgetState) -> Shortage | None:
+    """Return what will be short of a budget within a few calls; None while there is enough.
+
+    That is so when less than a tenth is left, or no more than four calls like those made so far.
+    """
+    for unit in ("calls", "tokens", "usd"):
+        limit, spent = state.limit_in(unit), state.spent_in(unit)
+        if limit is None or not state.spent_calls:
+            continue
+        one = spent / state.spent_calls
+        if limit - spent <= max(limit * NEAR_SHARE, one * NEAR_CALLS):
+            return Shortage(budget=state, unit=unit, needs=one)
+    return None
 
 
 class Raised(Record):
@@ -159,16 +205,21 @@ def whose(budget: BudgetState) -> str:
     named = {
         "run": "this run",
         "agent": f"the agent {budget.name or budget.key}",
-        "node": f"the node {budget.name or budget.key.rpartition('/')[2]}",
+        "node": f"the node {budget.name or _node_in(budget.key)}",
         "trigger": f"the trigger {budget.name or budget.key.rpartition('/')[2]}",
     }[budget.scope]
     return f"{named} for {budget.day}" if budget.period == "day" else named
 
 
+def _node_in(key: str) -> str:
+    """Return the node of a key RUN/NODE or RUN/NODE/ATTEMPT."""
+    return key.partition("/")[2].partition("/")[0]
+
+
 def shown(amount: float, unit: Unit) -> str:
     """Return an amount of money or tokens for people."""
-    if unit == "tokens":
-        return f"{amount:,.0f} tokens"
+    if unit != "usd":
+        return f"{amount:,.0f} {unit}"
     return f"${amount:,.4f}" if 0 < amount < 1 else f"${amount:,.2f}"
 
 

@@ -140,6 +140,21 @@ class Usage(Record):
             is_estimate=self.is_estimate or other.is_estimate,
         )
 
+    def less(self, before: "Usage") -> "Usage":
+        """Return what was used since `before`, which is a part of it."""
+        return Usage(
+            input_tokens=max(0, self.input_tokens - before.input_tokens),
+            output_tokens=max(0, self.output_tokens - before.output_tokens),
+            cache_read_tokens=max(0, self.cache_read_tokens - before.cache_read_tokens),
+            cache_write_tokens=max(0, self.cache_write_tokens - before.cache_write_tokens),
+            cost_usd=(
+                None
+                if self.cost_usd is None
+                else max(0.0, self.cost_usd - (before.cost_usd or 0.0))
+            ),
+            is_estimate=self.is_estimate,
+        )
+
     @property
     def tokens(self) -> int:
         """All tokens, in and out."""
@@ -168,6 +183,7 @@ class ModelRequest(Record):
 
     `budget_usd` bounds what all calls of `run_id` together may cost; `budgets` are further bounds.
     `trigger` is the one whose firing led to the call, `record` whether the call is recorded.
+    `attempt` is which one at the node it is made for; `door` names the door that it came through.
     `response_schema` is the JSON Schema of the one object that the answer's text must be; whoever
     asks checks that it is.
     """
@@ -185,6 +201,8 @@ class ModelRequest(Record):
     budgets: tuple[Budget, ...] = ()
     trigger: str = ""
     record: bool = False
+    attempt: int = 0
+    door: str = ""
     response_schema: JsonObject | None = None
 
 

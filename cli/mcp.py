@@ -45,7 +45,7 @@ Over HTTP, with a token of `agiraph tokens add NAME --scope talk`:
     epilog=examples(
         "agiraph mcp serve --help      # the lines to paste into Claude Code, Codex ...",
         "agiraph mcp list",
-        "agiraph mcp list --afresh --json",
+        "agiraph mcp list --kept --json   # as last found out, starting nothing",
     ),
 )
 @click.pass_context
@@ -152,13 +152,17 @@ COLUMNS = (
 
 
 @mcp.command(name="list")
-@click.option("--afresh", is_flag=True, help="Ask every server now; those at rest are started.")
+@click.option("--kept", is_flag=True, help="As last found out: ask and start nothing.")
 @home_option
 @json_option("one JSON array: name, state, grant, tools, problem ...")
-def list_servers(afresh: bool, home: Path, as_json: bool) -> None:
-    """List the servers of `mcp.servers` with their tools, and who may use them."""
+def list_servers(kept: bool, home: Path, as_json: bool) -> None:
+    """Ask every server of `mcp.servers` for its tools, and list them with who may use them.
+
+    A server that is at rest is started. One that does not answer within `mcp.start_seconds`, or
+    cannot be started, connected with or asked for its tools, is `unusable`, with the reason.
+    """
     with connect(home) as client:
-        rows = to_rows(client.servers(afresh=afresh))
+        rows = to_rows(client.servers(afresh=not kept))
     if not as_json:
         rows = [row | _words(row) for row in rows]
     empty = "no servers: name some under mcp.servers in agiraph.yaml (docs/mcp.md)"
@@ -167,7 +171,7 @@ def list_servers(afresh: bool, home: Path, as_json: bool) -> None:
 
 def _words(row: dict[str, Any]) -> dict[str, Any]:
     names = [str(tool["name"]).removeprefix(f"{row['name']}__") for tool in row["tools"]]
-    unknown = "" if row["found_at"] else "not asked yet: agiraph mcp list --afresh"
+    unknown = "" if row["found_at"] or row["problem"] else "not asked yet: agiraph mcp list"
     return {
         "granted": ", ".join(row["grant"]) or "nobody",
         "lent": "yes" if row["lend"] else "no",

@@ -23,6 +23,7 @@ COLUMNS = (
     Column("AGENT", "name"),
     Column("INSTALLED", "installed", _yes),
     Column("VERSION", "version", spare=1),
+    Column("RULES", "rules"),
     Column("ACCOUNT", "account", spare=2),
     Column("WHERE, OR HOW TO INSTALL IT", "where", wide=True),
 )
@@ -30,13 +31,18 @@ COLUMNS = (
 
 @click.command(epilog=examples("agiraph outside", "agiraph outside --json"))
 @home_option
-@json_option("a JSON array: name, about, installed, version, program, install, driver, account")
+@json_option(
+    "a JSON array: name, about, installed, version, program, install, driver, account, rules"
+)
 def outside(home: Path, as_json: bool) -> None:
     """List the outside agents that a worker can be, and whether they are installed.
 
     Any other command line can be one too. The PATH looked at is that of this shell; a supervisor
-    goes by the one that it was started with. ACCOUNT: `door`, the agent is served by Agiraph and
-    holds no key; `own`, it uses your own login.
+    goes by the one that it was started with. RULES, how approvals.yaml holds it: `asked`, it asks
+    before each action and the rules answer; `denied`, its own configuration denies; `sandbox`, it
+    asks nobody, only the sandbox holds it (so it is of any command line). ACCOUNT: `door`, the
+    agent is served by Agiraph and holds no key; `own`, it uses your own login, and can read your
+    keys and settings.
     """
     from agiraph.outside.preset import AgentPreset, find_program, load_agents
 
@@ -52,6 +58,7 @@ def outside(home: Path, as_json: bool) -> None:
             "install": preset.install,
             "driver": preset.driver,
             "account": preset.account,
+            "rules": preset.rules,
         }
 
     with ThreadPoolExecutor() as pool:

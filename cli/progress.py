@@ -24,7 +24,7 @@ ENDINGS: Final[dict[str, Literal["completed", "failed", "stopped"]]] = {
     "agent.failed": "failed",
     "agent.stopped": "stopped",
 }
-WHOLE: Final = frozenset({"agent.failed", "stage.reconvened"})
+WHOLE: Final = frozenset({"agent.failed", "stage.reconvened", "outside.warning"})
 
 
 @dataclass(slots=True)
@@ -50,7 +50,9 @@ class Progress:
         return line if _is_for_the_human(event) else _shortened(line)
 
     def _count(self, event: Event) -> None:
-        if event.type == "model.answered":
+        # One that uses an account of its own stands in no ledger, so it is not counted here either.
+        is_metered = event.type == "outside.ended" and event.data.get("account") == "door"
+        if event.type == "model.answered" or is_metered:
             self.usage = self.usage + Usage.model_validate(event.data)
         if event.type in ENDINGS:
             self.ended_as = ENDINGS[event.type]

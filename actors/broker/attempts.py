@@ -185,6 +185,8 @@ class Attempts:
                 usage=usage,
                 seconds=self._clock.monotonic() - started,
                 trigger=request.trigger,
+                attempt=request.attempt,
+                door=request.door,
             )
         )
 

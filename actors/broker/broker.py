@@ -34,6 +34,8 @@ from agiraph.messages import (
     CheckModel,
     CloseDoor,
     DoorFailed,
+    DoorLow,
+    DoorSettled,
     ListenIn,
     ListModels,
     ModelAnswer,
@@ -46,10 +48,12 @@ from agiraph.messages import (
     RaiseBudget,
     RefusedReply,
     SetBudget,
+    SettleDoor,
     UnsetBudget,
     UsageTable,
 )
 from agiraph.models import Event
+from agiraph.money import Shortage
 from agiraph.packing import Unpacker
 from agiraph.providers.base import ProviderError
 from agiraph.storage.files import is_file
@@ -144,6 +148,8 @@ class Broker:
             case CloseDoor(token=token):
                 if is_file(self._runtime.home.system.doors):
                     self._the_door().close(received.header.sender, token)
+            case SettleDoor(token=token):
+                self._side.start(self._settle_door(received, token))
             case RaiseBudget() | SetBudget() | UnsetBudget() | AskBudgets() as order:
                 self._side.start(self._mind_budgets(received, order))
             case other:
@@ -188,6 +194,7 @@ class Broker:
                 DoorTable(self._runtime.home.system.doors),
                 self._report,
                 self._tell_worker,
+                self._tell_low,
                 self._runtime.clock,
                 self._runtime.log,
             )
@@ -196,6 +203,9 @@ class Broker:
     def _tell_worker(self, entity: str, error: ProviderError) -> None:
         failed = DoorFailed(kind=error.kind, message=str(error), shortage=error.shortage)
         self._runtime.post(entity, failed)
+
+    def _tell_low(self, entity: str, shortage: Shortage) -> None:
+        self._runtime.post(entity, DoorLow(shortage=shortage))
 
     async def _open_again(self) -> None:
         """Listen at once where doors are open since an earlier life: their agents try again."""
@@ -214,6 +224,10 @@ class Broker:
         except Refused as error:
             opened = RefusedReply(reason=str(error), kind=type(error).__name__)
         await self._reply(received, opened)
+
+    async def _settle_door(self, received: Received, token: str) -> None:
+        usage, calls = await self._the_door().settle(received.header.sender, token)
+        await self._reply(received, DoorSettled(usage=usage, calls=calls))
 
     # --- calls -----------------------------------------------------------------------------------
 

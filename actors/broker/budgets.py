@@ -48,6 +48,11 @@ class Need:
         """What the call costs at most with an answer of so many tokens."""
         return self.input_usd + (answer * self.price.output / MILLION if self.price else 0.0)
 
+    def least(self, unit: Unit) -> float:
+        """How much of a unit it takes with the shortest answer."""
+        tokens = self.input_tokens + self.shortest
+        return {"usd": self.usd(self.shortest), "tokens": float(tokens), "calls": 1.0}[unit]
+
     @property
     def shortest(self) -> int:
         """How long the answer must be able to be."""
@@ -69,6 +74,8 @@ def affordable(state: BudgetState, held: Held, need: Need) -> tuple[int, Unit]:
 
     `held` is what others have reserved of it.
     """
+    if state.calls is not None and state.spent_calls + held.calls >= state.calls:
+        return 0, "calls"
     longest = need.wanted
     if state.usd is not None and need.price is not None and need.usd(need.wanted) > 0:
         left = state.usd - state.spent_usd - held.usd
@@ -137,8 +144,7 @@ class Budgets:
         longest, unit = affordable(state, Held(), need)
         if longest >= need.shortest:
             return
-        least = need.usd(need.shortest) if unit == "usd" else need.input_tokens + need.shortest
-        shortage = Shortage(budget=state, unit=unit, needs=least)
+        shortage = Shortage(budget=state, unit=unit, needs=need.least(unit))
         text = f"out of budget: {shortage.told()}, and what is left does not cover another call"
         raise ProviderError("out_of_budget", f"{text} of {model}", shortage=shortage)
 

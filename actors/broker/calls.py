@@ -21,7 +21,7 @@ from agiraph.providers.base import OnText, Provider, ProviderError
 from agiraph.providers.fallback import ROLES, HandedOn, chain_of, is_handed_on
 from agiraph.providers.prices import FREE, Price, guess_input_tokens, price_of
 from agiraph.providers.registry import ModelName
-from agiraph.turns import ModelRequest, ModelResponse
+from agiraph.turns import ModelRequest, ModelResponse, Usage
 
 __all__ = ["Calls", "HandedOn", "OnHandedOn", "OnRetry", "Retry"]
 
@@ -133,6 +133,10 @@ class Calls:
     def budgets_about(self, agent: str, run: str) -> list[BudgetState]:
         """Return the budgets of an agent and a run, as they stand."""
         return self.limits.about(agent, run)
+
+    def through_door(self, entity: str, door: str) -> tuple[Usage, int]:
+        """Return what an entity's calls through one door have taken, and how many they were."""
+        return self._ledger.through_door(entity, door)
 
     def _chain(self, asked: ModelName, request: ModelRequest) -> list[ModelName]:
         """Return the models to ask, in order: not those that are known to be too small for it."""

@@ -37,7 +37,9 @@ CREATE TABLE IF NOT EXISTS calls (
     cost_usd REAL,
     seconds REAL NOT NULL,
     trigger_id TEXT NOT NULL DEFAULT '',
-    is_estimate INTEGER NOT NULL DEFAULT 0
+    is_estimate INTEGER NOT NULL DEFAULT 0,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    door TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
 """
@@ -45,6 +47,8 @@ CREATE INDEX IF NOT EXISTS calls_of_run ON calls (run_id, entity);
 NEWER: Final = {
     "trigger_id": "TEXT NOT NULL DEFAULT ''",
     "is_estimate": "INTEGER NOT NULL DEFAULT 0",
+    "attempt": "INTEGER NOT NULL DEFAULT 0",
+    "door": "TEXT NOT NULL DEFAULT ''",
 }
 """Columns that ledgers of older versions have not."""
 
@@ -58,9 +62,21 @@ GROUPS: Final[dict[UsageBy, tuple[str, str]]] = {
 """What usage can be told by: the SQL of a row's key, and of the run that it is of."""
 
 
+SUMS: Final = (
+    "COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),"
+    " COALESCE(SUM(cache_read_tokens), 0), COALESCE(SUM(cache_write_tokens), 0), SUM(cost_usd),"
+    " MAX(is_estimate)"
+)
+"""The SQL of what rows took together: how many they are, then what `_usage` takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One row: an attempt that was paid for."""
+    """One row: an attempt that was paid for.
+
+    `attempt` is which one at its node it was made for, `door` the digest of an outside agent's
+    token ('' for our own calls).
+    """
 
     ts: float
     run_id: str
@@ -71,6 +87,8 @@ class Spent:
     usage: Usage
     seconds: float
     trigger: str = ""
+    attempt: int = 0
+    door: str = ""
 
 
 class Ledger:
@@ -95,6 +113,7 @@ class Ledger:
         for name, kind in NEWER.items():
             if name not in known:
                 self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
+        self._db.execute("CREATE INDEX IF NOT EXISTS calls_of_door ON calls (door, entity)")
         self.spending = Spending(self._db)
         self._batch: asyncio.Future[None] | None = None
         self._written: list[Statement] = []
@@ -164,16 +183,19 @@ class Ledger:
         self.put(
             "INSERT INTO calls (ts, run_id, node_id, entity, model, outcome, input_tokens,"
             " output_tokens, cache_read_tokens, cache_write_tokens, cost_usd, seconds, trigger_id,"
-            " is_estimate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " is_estimate, attempt, door)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(spent.ts, spent.run_id, spent.node_id, spent.entity, spent.model, spent.outcome),
                 *(usage.input_tokens, usage.output_tokens),
                 *(usage.cache_read_tokens, usage.cache_write_tokens),
                 *(usage.cost_usd, spent.seconds, spent.trigger, usage.is_estimate),
+                *(spent.attempt, spent.door),
             ),
         )
         one = spent
-        self.spending.add(one.ts, one.entity, one.run_id, one.node_id, one.trigger, usage)
+        about = (one.ts, one.entity, one.run_id, one.node_id, one.trigger)
+        self.spending.add(*about, usage, one.attempt)
 
     def limits(self, config: BudgetsConfig, clock: Clock) -> Limits:
         """Return the budgets that stand in this database beside what was spent."""
@@ -187,6 +209,13 @@ class Ledger:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
         return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
 
+    def through_door(self, entity: str, door: str) -> tuple[Usage, int]:
+        """Return what an entity's calls through one door have taken, and how many they were."""
+        sums = self._db.execute(
+            f"SELECT {SUMS} FROM calls WHERE entity = ? AND door = ?", (entity, door)
+        ).fetchone()
+        return _usage(*sums[1:]), int(sums[0])
+
     def rows(self, by: UsageBy, run_id: str = "", agent: str = "") -> tuple[UsageRow, ...]:
         """Return usage by entity, node, model, trigger or day (of UTC), in their order.
 
@@ -194,9 +223,7 @@ class Ledger:
         """
         key, run = GROUPS[by]
         rows = self._db.execute(
-            f"SELECT {key} AS key, {run} AS run, COUNT(*), SUM(seconds), SUM(input_tokens),"
-            " SUM(output_tokens), SUM(cache_read_tokens), SUM(cache_write_tokens), SUM(cost_usd),"
-            " MAX(is_estimate)"
+            f"SELECT {key} AS key, {run} AS run, SUM(seconds), {SUMS}"
             " FROM calls WHERE (?1 = '' OR run_id = ?1)"
             " AND (?2 = '' OR substr(entity, 1, length(?2) + 1) = ?2 || '/')"
             " GROUP BY key, run ORDER BY run, key",
@@ -208,16 +235,9 @@ class Ledger:
                 run=run,
                 calls=calls,
                 seconds=seconds,
-                usage=Usage(
-                    input_tokens=tokens_in,
-                    output_tokens=tokens_out,
-                    cache_read_tokens=read,
-                    cache_write_tokens=write,
-                    cost_usd=cost,
-                    is_estimate=bool(guessed),
-                ),
+                usage=_usage(*sums),
             )
-            for key, run, calls, seconds, tokens_in, tokens_out, read, write, cost, guessed in rows
+            for key, run, seconds, calls, *sums in rows
         )
 
     def close(self) -> None:
@@ -237,3 +257,16 @@ class Ledger:
     ) -> None:
         """Close it."""
         self.close()
+
+
+def _usage(
+    given: int, made: int, read: int, written: int, cost_usd: float | None, is_estimate: int | None
+) -> Usage:
+    return Usage(
+        input_tokens=given,
+        output_tokens=made,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        cost_usd=cost_usd,
+        is_estimate=bool(is_estimate),
+    )

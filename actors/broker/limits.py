@@ -193,7 +193,7 @@ class Limits:
                 if held is not None:
                     wanted.setdefault((scope, named, period), held)
         states = [self.state(budget) for budget in wanted.values()]
-        return [state for state in states if state.usd is not None or state.tokens is not None]
+        return [state for state in states if state.is_bound]
 
     def about(self, agent: str, run: str = "") -> list[BudgetState]:
         """Return the budgets of an agent, of its triggers, and of a run (all: of everything)."""
@@ -210,7 +210,7 @@ class Limits:
             if held is not None:
                 keys.setdefault(("agent", agent, period), held)
         states = [self.state(keys[key]) for key in sorted(keys)]
-        return [state for state in states if state.usd is not None or state.tokens is not None]
+        return [state for state in states if state.is_bound]
 
     def among(self, keys: Iterable[tuple[BudgetScope, str]]) -> list[BudgetState]:
         """Return the budgets of these, and those that were set for the triggers of an agent."""
@@ -252,8 +252,10 @@ class Limits:
             day=day,
             usd=None if budget.usd is None else budget.usd + usd,
             tokens=None if budget.tokens is None else budget.tokens + tokens,
+            calls=budget.calls,
             spent_usd=spent.usd,
             spent_tokens=spent.tokens,
+            spent_calls=spent.calls,
             raises=raises,
             sets=self._sets.get(place, 0),
             is_own=place in self._set,

@@ -1,6 +1,7 @@
 """Spending: what each budget's calls have cost so far, added up once and kept up with."""
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,7 +13,7 @@ from agiraph.turns import Usage
 OF_AGENT: Final = "substr(entity, 1, length(?1) + 1) = ?1 || '/'"
 CONDITIONS: Final[dict[BudgetScope, str]] = {
     "run": "run_id = ?1 AND ?2 = ''",
-    "node": "run_id = ?1 AND node_id = ?2",
+    "node": "run_id = ?1 AND ?2 IN (node_id, node_id || '/' || attempt)",
     "agent": f"{OF_AGENT} AND ?2 = ''",
     "trigger": f"{OF_AGENT} AND trigger_id = ?2",
 }
@@ -36,10 +37,11 @@ class Line:
 
 @dataclass(slots=True)
 class Sum:
-    """Money and tokens."""
+    """Money, tokens and calls."""
 
     usd: float = 0.0
     tokens: int = 0
+    calls: int = 0
 
 
 def day_of(ts: float) -> str:
@@ -47,11 +49,11 @@ def day_of(ts: float) -> str:
     return iso(ts)[:10]
 
 
-def lines_of(entity: str, run: str, node: str, trigger: str, day: str) -> list[Line]:
-    """Return all lines that a call of this entity, node and so on counts for."""
+def lines_of(entity: str, run: str, nodes: Iterable[str], trigger: str, day: str) -> list[Line]:
+    """Return all lines that a call of this entity, its node and so on counts for."""
     agent = agent_of(entity) or ""
     keys: list[tuple[BudgetScope, str]] = [("run", run), ("agent", agent)]
-    keys += [("node", f"{run}/{node}")] if node else []
+    keys += [("node", f"{run}/{node}") for node in nodes]
     keys += [("trigger", f"{agent}/{trigger}")] if trigger else []
     return [Line(scope, key, d) for scope, key in keys for d in ("", day)]
 
@@ -68,18 +70,29 @@ class Spending:
         """Return what is spent on a line."""
         if line not in self._known:
             row = self._db.execute(
-                "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0)"
+                "SELECT TOTAL(cost_usd), COALESCE(SUM(input_tokens + output_tokens), 0), COUNT(*)"
                 f" FROM calls WHERE {CONDITIONS[line.scope]}"
                 " AND (?3 = '' OR date(ts, 'unixepoch') = ?3)",
                 (*line.parts, line.day),
             ).fetchone()
-            self._known[line] = Sum(float(row[0]), int(row[1]))
+            self._known[line] = Sum(float(row[0]), int(row[1]), int(row[2]))
         return self._known[line]
 
-    def add(self, ts: float, entity: str, run: str, node: str, trigger: str, usage: Usage) -> None:
+    def add(
+        self,
+        ts: float,
+        entity: str,
+        run: str,
+        node: str,
+        trigger: str,
+        usage: Usage,
+        attempt: int = 0,
+    ) -> None:
         """Count a row that was just written."""
-        for line in lines_of(entity, run, node, trigger, day_of(ts)):
+        nodes = (node, f"{node}/{attempt}") if node else ()
+        for line in lines_of(entity, run, nodes, trigger, day_of(ts)):
             known = self._known.get(line)
             if known is not None:
                 known.usd += usage.cost_usd or 0.0
                 known.tokens += usage.tokens
+                known.calls += 1

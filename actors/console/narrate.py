@@ -289,6 +289,7 @@ _TELLERS: dict[str, Callable[[Narrator, Event], Told]] = {
     "node.checkpoint": _phrase("milestone", "summary"),
     "worker.spawned": _worker_spawned,
     "worker.stopped": _phrase("worker stopped", "name", tone="quiet"),
+    "outside.warning": _phrase("mind", "text", tone="ask"),
     "outside.started": _outside_started,
     "outside.ended": _outside_ended,
     "sandbox.missing": _no_sandbox,

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.office import Office
-from actors.coordinator.stages import closed_stage, launch_roles, require_worker
+from actors.coordinator.stages import closed_stage, launch_roles, require_worker, warnings_of
 from actors.entity.talk import Speaker, Talk
 from actors.entity.timing import Timing
 from agiraph.agent.doing import waiting_for
@@ -132,9 +132,10 @@ class CoordinatorLead(Timing):
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
         """Create a worker; its process starts at once."""
-        about = (worker.model, worker.tools, worker.name, worker.role)
-        await require_worker(self._runtime, *about)
         cause = self._cause(call_id)
+        if self._office.board.worker_by_cause(cause) is None:
+            about = (worker.model, worker.tools, worker.name, worker.role)
+            await require_worker(self._runtime, *about)
         self._office.execute(
             c.SpawnWorker(
                 cause=cause,
@@ -150,7 +151,10 @@ class CoordinatorLead(Timing):
         )
         spawned = self._office.board.worker_by_cause(cause)
         assert spawned is not None
-        return {"worker_id": spawned.id, "name": spawned.name}
+        hired = (spawned.name, spawned.role, spawned.agent_command)
+        warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
+        told = {"worker_id": spawned.id, "name": spawned.name}
+        return told | ({"warnings": warnings} if warnings else {})
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
         """Keep a node for a worker, who gets it as soon as both are free."""

@@ -66,7 +66,13 @@ class AgentRecord:
         )
         of_run = {"result": None, "reason": None, "current_stage": None}
         self._change(
-            run=self._args.run, status="working", **ordered, **of_run, node_count=0, worker_count=0
+            run=self._args.run,
+            status="working",
+            **ordered,
+            **of_run,
+            node_count=0,
+            nodes_ended=0,
+            worker_count=0,
         )
 
     def set_status(self, status: AgentStatus) -> None:
@@ -76,25 +82,28 @@ class AgentRecord:
 
     def follow(self, board: Board, event: e.BoardEvent) -> None:
         """Take a board event into the record."""
-        counts = {
-            "node_count": len(board.nodes),
-            "worker_count": len(board.workers),
-            "current_stage": board.stages[-1].name if board.stages else None,
-        }
         match event:
             case e.RunFinished(summary=summary):
                 self._files.write_output(summary)
                 self._end(summary, event.ts)
-                self._change(status="completed", result=summary, **counts)
+                self._change(status="completed", result=summary, **_counts(board))
             case e.RunStopped(status=status, reason=reason):
                 self._end(f"{status}: {reason}", event.ts)
-                self._change(status=status, reason=reason, **counts)
+                self._change(status=status, reason=reason, **_counts(board))
             case e.CycleEnded(cycle=cycle, next_at=next_at):
-                self._change(status="idle", cycle=cycle, next_cycle_at=next_at, **counts)
+                self._change(status="idle", cycle=cycle, next_cycle_at=next_at, **_counts(board))
             case e.CycleStarted(cycle=cycle):
                 self._change(status="working", cycle=cycle, next_cycle_at=None)
-            case e.NodeCreated() | e.WorkerSpawned() | e.StageStarted() | e.StageReconvened():
-                self._change(**counts)
+            case (
+                e.NodeCreated()
+                | e.NodeCompleted()
+                | e.NodeFailed()
+                | e.NodeCancelled()
+                | e.WorkerSpawned()
+                | e.StageStarted()
+                | e.StageReconvened()
+            ):
+                self._change(**_counts(board))
             case _:
                 pass
 
@@ -105,3 +114,13 @@ class AgentRecord:
         changed = {**changes, "updated_at": self._runtime.clock.now()}
         self.agent = self.agent.model_copy(update=changed)
         self._files.save_agent(self.agent)
+
+
+def _counts(board: Board) -> dict[str, object]:
+    """Return what listings tell of a run's board."""
+    return {
+        "node_count": len(board.nodes),
+        "nodes_ended": sum(node.has_ended for node in board.nodes.values()),
+        "worker_count": len(board.workers),
+        "current_stage": board.stages[-1].name if board.stages else None,
+    }

@@ -1,14 +1,21 @@
 """Stages as the coordinator's tools act on them: launch one with its roles, tell of one closed."""
 
+import os
+
 from actors.coordinator.office import Office
 from actors.entity.asking import ask_until_answered
+from actors.entity.clearance import tool_names
 from actors.entity.outfit import require_tools
 from actors.runtime import Runtime
+from agiraph.approvals.policy import Who
+from agiraph.approvals.reading import Policies
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.view import node_row
+from agiraph.errors import Refused
 from agiraph.ids import BROKER
 from agiraph.messages import CheckModel
+from agiraph.sandbox.wall import standing_wall
 from agiraph.tools.ports import NewStage
 from agiraph.tools.toolbox import Toolbox
 from agiraph.turns import JsonObject
@@ -28,6 +35,26 @@ async def require_worker(
         await ask_until_answered(runtime, BROKER, CheckModel(model=model))
 
 
+def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | None) -> list[str]:
+    """Return what is to be known of an outside agent before it starts, as its worker will tell.
+
+    Nothing of a worker without one, or with one that is not known any more.
+    """
+    if not agent_command:
+        return []
+    from agiraph.outside.holding import warnings_about  # few teams need it
+    from agiraph.outside.preset import load_agents, meant_by
+
+    home = runtime.home.path
+    try:
+        agent = meant_by(agent_command, load_agents(home), os.environ)
+    except Refused:
+        return []
+    is_sandboxed = standing_wall(runtime.config.sandbox).is_up
+    policy = Policies(home, tool_names()).current()
+    return warnings_about(agent, policy, Who(name, role, is_sandboxed=is_sandboxed))
+
+
 async def launch_roles(
     runtime: Runtime, office: Office, cause: str, stage: NewStage, trigger: str
 ) -> JsonObject:
@@ -36,10 +63,18 @@ async def launch_roles(
     Every model and tool is looked at before anything is changed. `trigger` is the one whose firing
     led to it, '' if none has.
     """
-    for role in stage.roles:
+    is_open = any(known.cause == cause for known in office.board.stages)
+    for role in () if is_open else stage.roles:
         await require_worker(runtime, role.model, role.tools, role.name, role.name)
     office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire, trigger))
-    return launched_stage(office.board, cause)
+    launched = launched_stage(office.board, cause)
+    warnings = [
+        f"{role.name}: {text}"
+        for role in stage.roles
+        for text in warnings_of(runtime, role.name, role.name, role.agent_command)
+        if role.type == "autonomous"
+    ]
+    return launched | ({"warnings": warnings} if warnings else {})
 
 
 def launched_stage(board: Board, cause: str) -> JsonObject:

@@ -86,14 +86,16 @@ async def outfit_of_lead(
 async def require_tools(
     runtime: Runtime, tools: Sequence[str] | None, name: str, role: str | None
 ) -> None:
-    """Raise Refused for a server's tool that cannot be given to a worker called so."""
+    """Raise Refused for a server's tool that cannot be given to a worker called so.
+
+    That is so too while its server is down and it is not known what that one offers.
+    """
     servers = runtime.config.mcp.servers
     if tools is None:
         return
     check_lent(servers, {}, tools, name, role or "")
     catalogs = await catalogs_of(runtime, wanted_servers(servers, tools))
-    known = {server: found for server, found in catalogs.items() if not found.problem}
-    check_lent(servers, known, tools, name, role or "")
+    check_lent(servers, catalogs, tools, name, role or "")
 
 
 async def catalogs_of(runtime: Runtime, servers: Iterable[str]) -> dict[str, Catalog]:

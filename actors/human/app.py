@@ -44,6 +44,8 @@ from agiraph.api import ApiError
 from agiraph.errors import AgiraphError, OutOfScope, Refused, Unavailable
 from agiraph.storage.room import DiskFull
 
+METHOD_NOT_ALLOWED = 405
+
 ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
     archive.router,
@@ -132,19 +134,21 @@ async def _explain(connection: Any, error: Exception) -> Response | None:
 
 async def _say(connection: Any, error: Exception) -> Response | None:
     assert isinstance(error, HTTPException)
-    refusal = ApiError(error.status_code, _said(connection, error))
-    return await _answer(connection, refusal, dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == METHOD_NOT_ALLOWED:  # the framework tells those of one route
+        headers = {"Allow": ", ".join(connection.app.rules.methods_at(connection.url.path))}
+    refusal = ApiError(error.status_code, _said(connection, error, headers.get("Allow", "")))
+    return await _answer(connection, refusal, headers)
 
 
-def _said(connection: Any, error: HTTPException) -> str:
+def _said(connection: Any, error: HTTPException, allowed: str) -> str:
     """Return what the framework refuses with, in words that name what was asked for."""
     path = connection.url.path
     match error.status_code:
         case 404:
             return f"there is no '{path}' (GET /openapi.json lists what there is)"
         case 405:
-            possible = (error.headers or {}).get("Allow") or (error.headers or {}).get("allow")
-            return f"'{path}' takes no {connection.scope.get('method')} (possible: {possible})"
+            return f"'{path}' takes no {connection.scope.get('method')} (possible: {allowed})"
         case _:
             return str(error.detail)
 

@@ -36,7 +36,8 @@ KEY: Final[JsonObject] = {
     "in": "header",
     "required": False,
     "description": "Any text of the caller's own, new for each thing to be done. The answer to a "
-    "call made again bears `Idempotency-Replayed: true`; another call under the same key is 422.",
+    "call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, "
+    "an empty one 400.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
 
@@ -49,7 +50,11 @@ ALWAYS: Final = {
 NAMED: Final = {"404": "What the path names is not there; the detail lists what is."}
 CHANGED: Final = {"409": "Not in the state that things are in; the detail says why."}
 ASKED: Final = {"422": "A field is wrong, or what is asked for cannot be; `errors` names fields."}
-TAKEN: Final = {"400": "The body cannot be read.", "413": "The body is too large."}
+KEYED: Final = {"400": "The header `Idempotency-Key` is empty."}
+TAKEN: Final = {
+    "400": "The body cannot be read, or the header `Idempotency-Key` is empty.",
+    "413": "The body is too large.",
+}
 
 
 def family_of(router: APIRouter) -> str:
@@ -95,7 +100,7 @@ def _responses(path: str, method: str, about: JsonObject) -> JsonObject:
     if "{" in path:
         refusals |= NAMED | CHANGED
     if method in CHANGES:
-        refusals |= CHANGED | ASKED
+        refusals |= CHANGED | ASKED | KEYED
     if "parameters" in about:
         refusals |= ASKED
     if "requestBody" in about:

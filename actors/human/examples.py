@@ -69,6 +69,7 @@ EXAMPLES: Final[dict[str, list[JsonObject]]] = {
             "run": RUN,
             "current_stage": "reading",
             "node_count": 3,
+            "nodes_ended": 1,
             "worker_count": 2,
             "open_questions": 1,
             "created_at": 1767348900.5,

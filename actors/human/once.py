@@ -22,6 +22,7 @@ from agiraph.storage.room import DiskFull
 
 NAME = b"idempotency-key"
 LONGEST = 255
+KEYS = f"1 to {LONGEST} printable ASCII characters"
 CONFLICT = 409
 SUCCESS = range(200, 300)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -50,10 +51,11 @@ class Once:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call."""
-        key = header(scope["headers"], NAME) if scope["type"] == "http" else ""
-        if not key or scope["method"] in SAFE_METHODS:
+        is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
+        if not is_change or all(name != NAME for name, _ in scope["headers"]):
             await self._app(scope, receive, send)
             return
+        key = header(scope["headers"], NAME)
         try:
             _check(key)
             scope.pop(WHOLE, None)  # an answer that is kept comes by ASGI's own messages
@@ -137,8 +139,10 @@ class Once:
 
 
 def _check(key: str) -> None:
+    if not key.strip():  # a caller who meant to be safe, and whose variable was not set
+        raise ApiError(400, f"the header Idempotency-Key is empty: give {KEYS}, or no such header")
     if len(key) > LONGEST or not (key.isascii() and key.isprintable()):
-        raise ApiError(422, f"an Idempotency-Key is 1 to {LONGEST} printable ASCII characters")
+        raise ApiError(422, f"an Idempotency-Key is {KEYS}")
 
 
 async def _whole_body(receive: Receive) -> bytes | None:

@@ -1,18 +1,24 @@
 """Servers of tools as people see them: from what their hosts have written, or asked afresh."""
 
 import asyncio
+from collections.abc import Sequence
 
 from actors.human.entities import children
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
 from agiraph.api import ApiError, ServedToolView, ToolServerView
 from agiraph.config import Config
-from agiraph.ids import tools_address
+from agiraph.errors import Refused
+from agiraph.ids import COORDINATOR_NAME, tools_address
 from agiraph.mcp.catalog import Catalog, read_catalog
+from agiraph.mcp.grants import check_lent, wanted_servers
 from agiraph.mcp.settings import fingerprint
 from agiraph.messages import ListTools, ToolsListed
 
 SLACK_SECONDS = 5.0
+UNPROCESSABLE = 422
+UNUSABLE = "unusable"
+NEVER_ASKED = "unknown"
 
 
 async def server_views(gateway: Gateway, *, afresh: bool) -> list[ToolServerView]:
@@ -30,6 +36,23 @@ async def server_views(gateway: Gateway, *, afresh: bool) -> list[ToolServerView
     ]
 
 
+async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
+    """Raise ApiError 422 for a tool that there is not, or that a coordinator cannot have."""
+    from agiraph.tools.toolbox import Toolbox  # few who create an agent name its tools
+
+    servers = gateway.config.mcp.servers
+    try:
+        Toolbox.for_entity("coordinator", tools)
+        check_lent(servers, {}, tools, COORDINATOR_NAME)
+        catalogs = {name: _kept(gateway, name) for name in wanted_servers(servers, tools)}
+        for name, kept in catalogs.items():
+            if kept.problem or not kept.found_at:
+                catalogs[name] = await _asked(gateway, name)
+        check_lent(servers, catalogs, tools, COORDINATOR_NAME)
+    except Refused as error:
+        raise ApiError(UNPROCESSABLE, str(error)) from None
+
+
 async def _asked(gateway: Gateway, name: str) -> Catalog:
     try:
         listed = await ask_for(
@@ -40,7 +63,7 @@ async def _asked(gateway: Gateway, name: str) -> Catalog:
             within_seconds=gateway.config.mcp.start_seconds + SLACK_SECONDS,
         )
     except ApiError as error:
-        return Catalog(server=name, problem=error.detail)
+        return Catalog(server=name, problem=f"server '{name}': {error.detail}")
     return listed.catalog
 
 
@@ -56,7 +79,7 @@ def _view(config: Config, name: str, state: str, catalog: Catalog) -> ToolServer
     return ToolServerView(
         name=name,
         address=tools_address(name),
-        state=state,
+        state=UNUSABLE if catalog.problem else state if catalog.found_at else NEVER_ASKED,
         reached_by="url" if settings.url else "command",
         grant=settings.grant,
         lend=settings.lend,

@@ -7,6 +7,7 @@ from pathlib import Path
 from actors.human.cause import Cause
 from actors.human.gateway import Gateway
 from actors.human.line import ask_for
+from actors.human.servers import require_tools
 from agiraph.api import ApiError, CreateAgent, RunRequest
 from agiraph.board.commands import SpawnWorker
 from agiraph.errors import Refused
@@ -53,6 +54,8 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     if (begun := gateway.agents.get(id)) is not None:
         return begun
     name = _name_for(gateway, request)
+    if request.tools is not None:
+        await require_tools(gateway, request.tools)
     model, worker_model = await _models_for(gateway, request)
     agent = Agent(
         id=id,

@@ -66,10 +66,14 @@ class Keeping:
         """Return what the server offers, or why that is not known; never raises Refused."""
         try:
             link = await self.link()
+        except Refused:
+            return self.catalog  # it tells why
+        try:
             if afresh or self._changed.is_set():
                 await self._look(link)
-        except Refused:
-            pass  # the catalog tells
+        except Refused as error:
+            problem = self.told(f"server '{self._server}' cannot be used: {error}")
+            return self.catalog.model_copy(update={"problem": problem})
         return self.catalog
 
     def tool(self, tool: str) -> ServedTool:
@@ -114,8 +118,12 @@ class Keeping:
             await link.open(self._transport(link), self._runtime.config.mcp.start_seconds)
         except ModuleNotFoundError as error:
             raise Refused(NO_SDK) from error
+        try:
+            await self._look(link)
+        except BaseException:
+            await link.close()
+            raise
         self._link = link
-        await self._look(link)
         self._runtime.log.info("connected", tools=len(self.catalog.tools))
         return link
 
@@ -157,10 +165,16 @@ class Keeping:
     # --- the catalog -----------------------------------------------------------------------------
 
     async def _look(self, link: Link) -> None:
+        """Have the server list its tools; raises Refused if it does not within its time."""
         self._changed.clear()
         client = link.client
         offers = client.server_capabilities
-        listed = await list_all(link, "tools") if offers.tools else []
+        seconds = self._runtime.config.mcp.start_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                listed = await list_all(link, "tools") if offers.tools else []
+        except TimeoutError:
+            raise Refused(f"it did not list its tools within {seconds:g} s") from None
         about = client.server_info
         self._found(
             Catalog(

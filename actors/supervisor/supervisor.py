@@ -19,7 +19,7 @@ from actors.linux import hide_environment
 from actors.processes import kill_all
 from actors.supervisor.bus_side import BusSide
 from actors.supervisor.desk import FrontDesk
-from actors.supervisor.house import make_folders
+from actors.supervisor.house import make_folders, remove_socket_folder
 from actors.supervisor.keeper import Keeper
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.lock import HomeLock
@@ -78,6 +78,7 @@ class Supervisor:
                 await self._serve()
             finally:
                 await self._take_down()
+                remove_socket_folder(self._house, self._nursery.url)
         finally:
             lock.release()
         if self._failure is not None:

@@ -19,7 +19,7 @@ from agiraph.errors import Corrupt
 from agiraph.models import Agent, Event
 from agiraph.storage.files import UnsafeFile, read_bytes, replace_file
 from agiraph.storage.home import Home
-from agiraph.storage.versions import FIELD, TooNew, read_object
+from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
 from agiraph.tracing.spans import Span
 from agiraph.tracing.weaving import State, Weaver, past
 
@@ -140,7 +140,7 @@ class Tracer:
     def _save(self) -> None:
         assert self._states is not None
         states = {agent: state.as_json() for agent, state in self._states.items()}
-        replace_file(self._file, json.dumps(states))
+        replace_file(self._file, json.dumps({FIELD: kind_of(self._file).version, **states}))
 
 
 def _load(file: Path) -> dict[str, State] | None:

@@ -72,5 +72,7 @@ class Limits:
         seconds = worker.assignment.contract.node_timeout_seconds
         text = words.format(left=max(0.0, left), all=seconds)
         now = worker.runtime.clock.now()
-        worker.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
+        worker.conversation.append(
+            Heard(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="time")
+        )
         return True

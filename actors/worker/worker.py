@@ -59,6 +59,7 @@ from agiraph.messages import (
     BoardState,
     CancelNode,
     DoorFailed,
+    DoorLow,
     SubNodeEnded,
     ViewBoard,
 )
@@ -115,6 +116,7 @@ class WorkerActor:
         self.treasurer = Treasurer(self, self._talk, self.gate, nullcontext, args.terms)
         self._mind.treasurer = self.treasurer
         self.shortage: Shortage | None = None
+        self.low: Shortage | None = None
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self.limits = Limits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
@@ -173,7 +175,12 @@ class WorkerActor:
             case SubNodeEnded() as ended:
                 hear_of_sub_node(self, received, ended)
             case DoorFailed(shortage=shortage):
-                self.shortage = shortage
+                # A bound of the node is reached for good, whatever another call lacks.
+                if self.shortage is None or self.shortage.budget.scope != "node":
+                    self.shortage = shortage
+                self.runtime.done(received)
+            case DoorLow(shortage=low):
+                self.low = low
                 self.runtime.done(received)
             case _:
                 self.runtime.done(received)
@@ -364,6 +371,7 @@ class WorkerActor:
             temperature=models.temperature,
             entity=self.runtime.address,
             node_id=node.id,
+            attempt=self.assignment.attempt,
             **billing(self.args.run, self.args.terms, node.trigger),
         )
 

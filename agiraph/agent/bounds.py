@@ -8,6 +8,9 @@ Pure: what a worker has used of its node is in its transcript, what it may use i
   and hand the rest off. The telling is journaled (`BoundReached`), so it is told once.
 - `Stop`: it has had its last turn and not published; the node ends.
 
+What an outside agent uses is counted at the broker's door, which refuses the call that would pass a
+bound: `refused_at_door` is what is journaled then, and the node ends.
+
 Tokens and money are looked at ahead: the turn that still fits, but after which no other one would,
 is the last one, so that a bound is passed by little more than what one turn adds to the next.
 """
@@ -19,8 +22,9 @@ from agiraph.agent.records import BoundReached
 from agiraph.agent.transcript import Transcript
 from agiraph.config import RunConfig
 from agiraph.models import StageContract
+from agiraph.money import NodeBounds, Shortage, shown
 
-Bound = Literal["turns", "tokens", "money", "context", "time"]
+Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
 
 LAST_TURN = (
     "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with what you have. "
@@ -77,8 +81,33 @@ def contract_of(settings: RunConfig) -> StageContract:
         checkpoint_policy=settings.checkpoint_policy,
         max_tokens_per_node=settings.node_tokens,
         max_cost_usd_per_node=settings.node_budget_usd,
+        max_calls_per_node=settings.node_calls,
         max_compactions_per_node=settings.node_compactions,
     )
+
+
+def at_door(contract: StageContract) -> NodeBounds:
+    """Return what binds an outside agent's calls."""
+    return NodeBounds(
+        usd=contract.max_cost_usd_per_node,
+        tokens=contract.max_tokens_per_node,
+        calls=contract.max_calls_per_node,
+    )
+
+
+def refused_at_door(shortage: Shortage, now: float) -> BoundReached:
+    """Return what is journaled when an outside agent's call would pass a bound of its node."""
+    bound: Bound = "money" if shortage.unit == "usd" else shortage.unit
+    why = f"{used_at_door(shortage)}, and what is left does not cover another call"
+    return BoundReached(
+        bound=bound, why=why, content=f"[Runtime]: You were stopped: {why}.", ts=now
+    )
+
+
+def used_at_door(shortage: Shortage) -> str:
+    """Return how much of a node's bound is used, in words."""
+    spent, limit = shown(shortage.spent, shortage.unit), shown(shortage.limit, shortage.unit)
+    return f"{spent} of the node's {limit} are used"
 
 
 def judge(

@@ -16,6 +16,8 @@ class Heard(Record):
 
     `message` is the bus id of what brought it, `board_seq` the last board event it tells of,
     `trigger` the trigger whose firing it is, `answers` the question to the human that it settles.
+    `warns_of`: it says that the node's time or another bound of it is near, for which no agent that
+    has ended is started again.
     """
 
     kind: Literal["heard"] = "heard"
@@ -27,6 +29,7 @@ class Heard(Record):
     board_seq: int | None = None
     trigger: str | None = None
     answers: str | None = None
+    warns_of: Literal["", "time", "bound"] = ""
 
 
 class Said(Record):
@@ -221,8 +224,9 @@ class OutsideEnded(Record):
 
     `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
     to be started again with what was heard meanwhile. `told`: how many of the messages to it have
-    reached its mind; `has_spoken`: it has said or done anything. `usage` is what it says that it
-    has used. `is_excused`: it lacked money, which counts as no failure of its own.
+    reached its mind; `has_spoken`: it has said or done anything. `usage` is what this start has
+    used: what was metered at the door, or what it says, if it uses an account of its own.
+    `is_excused`: it lacked money, which counts as no failure of its own.
     """
 
     kind: Literal["outside.ended"] = "outside.ended"

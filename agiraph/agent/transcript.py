@@ -172,7 +172,7 @@ class Transcript:
                 is_at_rest = not self.open_calls and not self.has_news
                 self._hear(record.content)
                 self._see(record.message)
-                self.outside.hear(record.content)
+                self.outside.hear(record.content, warns_of=record.warns_of)
                 if record.from_name == HUMAN_NAME:
                     self.human.append(record.content)
                 if record.message is not None:

@@ -81,6 +81,7 @@ class AgentSummary(View):
     last_event: int = 0
     current_stage: str | None = None
     node_count: int = 0
+    nodes_ended: int = 0
     worker_count: int = 0
     open_questions: int = 0
     cycle: int = 0

@@ -12,8 +12,10 @@ class ServedToolView(View):
 
 
 class ToolServerView(View):
-    """GET /servers: one server of `mcp.servers`; `state` is its host process's.
+    """GET /servers: one server of `mcp.servers`.
 
+    `state` is `unusable` if it could not be used when it was last asked, `unknown` if nobody has
+    asked it, else that of its host's process (`ready`, `parked` ...).
     `grant` names who has its tools unasked, `lend` says whether coordinators may give them away.
     `problem` is why it cannot be used; `found_at` None: nobody has asked it yet.
     """

@@ -92,6 +92,16 @@ class Policy:
             for deed in deeds
         )
 
+    def strict(self, tools: Sequence[str], who: Who | None = None) -> list[Rule]:
+        """Return the rules that may ask for or deny a use of these tools (by `who`), in order."""
+        return [
+            rule
+            for rule in self.rules
+            if rule.action != "allow"
+            and any(_is_tool(rule, tool) for tool in tools)
+            and (who is None or _is_about(rule, who))
+        ]
+
     def judge(self, deed: Deed, who: Who, spent_usd: float = 0.0) -> Ruling:
         """Return what the first matching rule says."""
         for rule in self.rules:
@@ -137,15 +147,19 @@ def _matches(rule: Rule, deed: Deed, who: Who, spent_usd: float) -> bool:
     return (
         _is_tool(rule, deed.tool)
         and fnmatchcase(deed.subject, rule.pattern)
-        and any(
-            fnmatchcase(own.casefold(), wanted.casefold())
-            for wanted in rule.worker
-            for own in (who.name, who.role)
-            if own
-        )
+        and _is_about(rule, who)
         and (not rule.outside or names_outside(deed.subject, who.folders))
-        and rule.sandboxed in (None, who.is_sandboxed)
         and (rule.over_usd is None or spent_usd > rule.over_usd)
+    )
+
+
+def _is_about(rule: Rule, who: Who) -> bool:
+    """Whether a rule is about this entity, with or without a sandbox round its commands."""
+    return rule.sandboxed in (None, who.is_sandboxed) and any(
+        fnmatchcase(own.casefold(), wanted.casefold())
+        for wanted in rule.worker
+        for own in (who.name, who.role)
+        if own
     )
 
 

@@ -68,7 +68,11 @@ class AnthropicDoor:
     """Messages, at `/v1/messages`."""
 
     api = API
-    path = "/v1/messages"
+    tells_breaks = False
+
+    def path(self, body: JsonObject, model: str) -> str:
+        """Return where the service takes a request, after its base URL."""
+        return "/v1/messages"
 
     def read(self, body: JsonObject, grant: Grant, model: str) -> ModelRequest:
         """Return a request's body in canonical terms; InvalidInput saying what is wrong."""
@@ -87,6 +91,10 @@ class AnthropicDoor:
             temperature=number_of(body.get("temperature")),
             response_schema=schema_in(body, "output_config", "format", "schema"),
         )
+
+    def untranslatable(self, body: JsonObject) -> str:
+        """Return "": what only the service itself could do is left out."""
+        return ""
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
         """Return the body to send to the service itself."""
@@ -150,6 +158,28 @@ class AnthropicDoor:
         """Return one model."""
         created = "1970-01-01T00:00:00Z"
         return {"type": "model", "id": name, "display_name": name, "created_at": created}
+
+
+class AnthropicCount:
+    """Counting, at `/v1/messages/count_tokens`."""
+
+    api = API
+
+    def path(self, model: str) -> str:
+        """Return where the service is asked, after its base URL."""
+        return "/v1/messages/count_tokens"
+
+    def asked(self, body: JsonObject, model: str) -> JsonObject:
+        """Return the body to send to the service."""
+        return {**body, "model": model}
+
+    def counted(self, answer: JsonObject) -> int:
+        """Return what the service counted."""
+        return int(answer["input_tokens"])
+
+    def told(self, tokens: int) -> JsonObject:
+        """Return the answer to the agent."""
+        return {"input_tokens": tokens}
 
 
 def _error(type_: str, message: str) -> JsonObject:

@@ -50,7 +50,11 @@ class ChatDoor:
     """Chat Completions, at `/chat/completions`."""
 
     api = API
-    path = "/chat/completions"
+    tells_breaks = False
+
+    def path(self, body: JsonObject, model: str) -> str:
+        """Return where the service takes a request, after its base URL."""
+        return "/chat/completions"
 
     def read(self, body: JsonObject, grant: Grant, model: str) -> ModelRequest:
         """Return a request's body in canonical terms; InvalidInput saying what is wrong."""
@@ -69,6 +73,10 @@ class ChatDoor:
             temperature=number_of(body.get("temperature")),
             response_schema=schema_in(body, "response_format", "json_schema", "schema"),
         )
+
+    def untranslatable(self, body: JsonObject) -> str:
+        """Return "": what only the service itself could do is left out."""
+        return ""
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
         """Return the body to send to the service itself; a stream must say what it took."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from agiraph.errors import InvalidInput
+from agiraph.money import Budget, NodeBounds
 from agiraph.providers.registry import Preset
 from agiraph.record import Record
 
@@ -10,7 +11,8 @@ from agiraph.record import Record
 class Grant(Record):
     """One open door: whose it is, and which models (full names) may be called through it.
 
-    `opened_by` is the id of the message that opened it, in hexadecimal.
+    `opened_by` is the id of the message that opened it, in hexadecimal. `bounds` hold for all calls
+    of this `attempt` at the node.
     """
 
     entity: str
@@ -21,12 +23,20 @@ class Grant(Record):
     model: str
     models: tuple[str, ...] = ()
     trigger: str = ""
+    attempt: int = 0
+    bounds: NodeBounds = NodeBounds()
     opened_at: float = 0.0
 
     @property
     def granted(self) -> tuple[str, ...]:
         """All models that may be called, the worker's own first."""
         return tuple(dict.fromkeys((self.model, *self.models)))
+
+    @property
+    def budget(self) -> Budget:
+        """The node's own bounds as a budget that each call keeps to; it may bound nothing."""
+        key = f"{self.run_id}/{self.node_id}/{self.attempt}"
+        return Budget(scope="node", key=key, **self.bounds.model_dump())
 
 
 def model_for(asked: str, grant: Grant, presets: Mapping[str, Preset]) -> str:

@@ -47,7 +47,11 @@ class ResponsesDoor:
     """Responses, at `/responses`."""
 
     api = API
-    path = "/responses"
+    tells_breaks = False
+
+    def path(self, body: JsonObject, model: str) -> str:
+        """Return where the service takes a request, after its base URL."""
+        return "/responses"
 
     def read(self, body: JsonObject, grant: Grant, model: str) -> ModelRequest:
         """Return a request's body in canonical terms; InvalidInput saying what is wrong."""
@@ -71,6 +75,10 @@ class ResponsesDoor:
             temperature=number_of(body.get("temperature")),
             response_schema=schema_in(body, "text", "format", "schema"),
         )
+
+    def untranslatable(self, body: JsonObject) -> str:
+        """Return "": what only the service itself could do is left out."""
+        return ""
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
         """Return the body to send to the service itself."""

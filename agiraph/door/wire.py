@@ -69,11 +69,20 @@ class Wire(Protocol):
     api: str
     """The `api` of the presets whose services take its requests as they are."""
 
-    path: str
-    """Where those take them, after their base URL."""
+    tells_breaks: bool
+    """Whether a handed-on stream that breaks off ends with an error, for clients that take a lost
+    connection for the end; else the connection ends before the answer does."""
+
+    def path(self, body: JsonObject, model: str) -> str:
+        """Return where those take this request for `model`, after their base URL."""
+        ...
 
     def read(self, body: JsonObject, grant: Grant, model: str) -> ModelRequest:
         """Return a request's body in canonical terms; InvalidInput saying what is wrong."""
+        ...
+
+    def untranslatable(self, body: JsonObject) -> str:
+        """Return why only the service itself could answer this request, "" if others can, too."""
         ...
 
     def handed_on(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
@@ -119,6 +128,29 @@ class Wire(Protocol):
         ...
 
 
+class Counting(Protocol):
+    """How one wire format counts the tokens of a request without making the call."""
+
+    api: str
+    """The `api` of the presets whose services count."""
+
+    def path(self, model: str) -> str:
+        """Return where those are asked, after their base URL."""
+        ...
+
+    def asked(self, body: JsonObject, model: str) -> JsonObject:
+        """Return the body to send to the service."""
+        ...
+
+    def counted(self, answer: JsonObject) -> int:
+        """Return what the service counted; LookupError, TypeError, ValueError."""
+        ...
+
+    def told(self, tokens: int) -> JsonObject:
+        """Return the answer to the agent."""
+        ...
+
+
 def asked_model(body: JsonObject) -> str:
     """Return which model a request asks for; InvalidInput."""
     model = body.get("model")
@@ -146,6 +178,7 @@ def request_of(
         run_id=grant.run_id,
         node_id=grant.node_id,
         trigger=grant.trigger,
+        attempt=grant.attempt,
         **more,
     )
 

@@ -68,7 +68,8 @@ def granted(
 def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *called: str) -> None:
     """Raise InvalidInput for a tool of a server that cannot be given to who is called so.
 
-    `catalogs` holds what could be found out: a server that is away now may come back.
+    `catalogs` holds what was found out: of a server that is not among them any tool is taken, and
+    none of one whose catalog tells of a problem.
     """
     for name in own_and_served(allowed)[1]:
         server = server_of(name)
@@ -77,6 +78,8 @@ def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *ca
         if not (servers[server].lend or is_granted(servers[server], *called)):
             raise InvalidInput(f"the tools of '{server}' may not be given: its `lend` is false")
         catalog = catalogs.get(server)
+        if catalog is not None and catalog.problem:
+            raise InvalidInput(f"the tool '{name}' cannot be given now: {catalog.problem}")
         if catalog is not None and not any(_is_named(t.name, (name,)) for t in catalog.tools):
             raise unknown("tool", name, [tool.name for tool in catalog.tools])
 

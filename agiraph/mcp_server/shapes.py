@@ -162,7 +162,7 @@ def state_of(
         status=agent.status,
         is_over=agent.status in OVER,
         run=agent.run,
-        nodes_ended=len(ended),
+        nodes_ended=len(ended) if nodes else agent.nodes_ended,
         nodes=len(nodes) or agent.node_count,
         result=agent.result,
         reason=agent.reason,

@@ -58,8 +58,11 @@ from agiraph.messages.control import (
 from agiraph.messages.door import (
     CloseDoor,
     DoorFailed,
+    DoorLow,
     DoorOpened,
+    DoorSettled,
     OpenDoor,
+    SettleDoor,
 )
 from agiraph.messages.event import (
     EventAppended,
@@ -168,7 +171,9 @@ __all__ = [
     "DeadLetter",
     "Depths",
     "DoorFailed",
+    "DoorLow",
     "DoorOpened",
+    "DoorSettled",
     "EventAppended",
     "EventsGrew",
     "FailNode",
@@ -203,6 +208,7 @@ __all__ = [
     "Resume",
     "RetryLetter",
     "SetBudget",
+    "SettleDoor",
     "StartChild",
     "Status",
     "Stop",
@@ -256,7 +262,7 @@ MESSAGES: tuple[type[Body], ...] = (
     *(CallModel, ModelAnswer, ModelFailed, ModelDelta, CancelCall, ListModels, ModelCatalog),
     *(CheckModel, AskUsage, UsageTable, RaiseBudget, ListenIn, Overheard),
     *(SetBudget, UnsetBudget, AskBudgets, BudgetTable),
-    *(OpenDoor, DoorOpened, CloseDoor, DoorFailed),
+    *(OpenDoor, DoorOpened, CloseDoor, SettleDoor, DoorSettled, DoorFailed, DoorLow),
     *(CallTool, ToolResult, CancelTool, ToolProgress, ListTools, ToolsListed),
     *(FetchResult, NoSuchCall),
     *(AskQuestion, QuestionAnswered, WithdrawQuestion),

@@ -6,7 +6,8 @@
 Between a prompt and its answer the agent tells what it does (`session/update`), asks for leave
 (`session/request_permission`) and has files read and written for it (`fs/...`, within its scope).
 One prompt is in flight at a time: what is said meanwhile is the next one; an interruption cancels
-the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`). Terminals of ours are not offered: its own commands run behind its own wall.
+the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`). Terminals
+of ours are not offered: its own commands run behind its own wall.
 
 It is written here, not taken from the protocol's library: that costs each worker's process half a
 second and 30 MB, and this is one module of pure functions over the bytes.
@@ -27,24 +28,24 @@ from agiraph.outside.happenings import (
     TurnEnded,
 )
 from agiraph.outside.launching import Job
-from agiraph.outside.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, Rpc, error_text
-from agiraph.outside.served import Files
+from agiraph.outside.rpc import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    Rpc,
+    error_text,
+)
+from agiraph.outside.served import FileMissing, Files
 from agiraph.outside.text import why_failed
 from agiraph.turns import JsonObject, Usage
 
 VERSION = 1
-CLIENT: JsonObject = {
-    "protocolVersion": VERSION,
-    "clientCapabilities": {
-        "fs": {"readTextFile": True, "writeTextFile": True},
-        "terminal": False,
-    },
-    "clientInfo": {"name": "agiraph", "title": "Agiraph", "version": "1"},
-}
+CLIENT_INFO: JsonObject = {"name": "agiraph", "title": "Agiraph", "version": "1"}
 LOST = (
     "The conversation in which you began cannot be taken up again, so you begin anew. Your task "
     "stands in _task.md in this folder, too; look at what you have already done, and go on."
 )
+REPLAYED = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
 TAKES_UP = ("session/resume", "session/load")
 WRONG_ENDS = {
     "refusal": "the model refused to go on",
@@ -57,6 +58,7 @@ class AcpDriver:
     """One start of an agent that speaks the Agent Client Protocol."""
 
     is_two_way = True
+    hears_in_turn = False
 
     def __init__(self, job: Job, files: Files) -> None:
         """Speak with what is started for `job`; `files` are what it may have read and written."""
@@ -67,10 +69,10 @@ class AcpDriver:
         self._can: JsonObject = {}
         self._mode = SessionMode(_mode_of(job), job.agent.preset.further_modes)
         self._setting: JsonObject = {}
-        self._is_replaying = False
+        self._is_replaying = self._has_replayed = False
         self._in_flight = False
         self._is_cancelled = False
-        self._is_lost = self._is_over = False
+        self._has_begun = self._is_lost = self._is_over = False
         self._next: list[str] = [job.prompt]
         self._said = ""
         self._last = ""
@@ -84,7 +86,11 @@ class AcpDriver:
 
     def opening(self) -> bytes:
         """Return the greeting; the task follows once there is a session."""
-        return self._rpc.ask("initialize", CLIENT)
+        serves = self._job.agent.preset.client_files
+        files = {"readTextFile": serves, "writeTextFile": serves}
+        can: JsonObject = {"fs": files, "terminal": False}
+        said = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": CLIENT_INFO}
+        return self._rpc.ask("initialize", said)
 
     def say(self, text: str) -> bytes | None:
         """Return a prompt, if it waits for one; else it is the next."""
@@ -93,12 +99,11 @@ class AcpDriver:
 
     @property
     def _is_idle(self) -> bool:
-        is_busy = self._in_flight or self._is_replaying or self._is_over
-        return bool(self._session) and not is_busy
+        return self._has_begun and not self._in_flight and not self._is_over
 
     def _prompt(self) -> bytes:
         text, self._next = "\n\n".join(self._next), []
-        self._in_flight, self._is_cancelled = True, False
+        self._has_begun, self._in_flight, self._is_cancelled = True, True, False
         prompt = [{"type": "text", "text": text}]
         return self._rpc.ask("session/prompt", {"sessionId": self._session, "prompt": prompt})
 
@@ -208,10 +213,13 @@ class AcpDriver:
     def _new_session(self) -> bytes:
         """Return what begins a conversation; where one is lost, it is told its task again."""
         if self._session:
-            self._session, self._is_lost = "", True
-            told = self._job.anew or self._job.prompt
-            self._next = [LOST, told, *self._next[1:]]
+            self._session = ""
+            self._note_lost()
         return self._rpc.ask("session/new", self._where())
+
+    def _note_lost(self) -> None:
+        self._is_lost = True
+        self._next = [LOST, self._job.anew or self._job.prompt, *self._next[1:]]
 
     def _where(self) -> JsonObject:
         """Return which session is meant, in which folder, with which tool servers."""
@@ -222,6 +230,8 @@ class AcpDriver:
         return where | ({"_meta": preset.meta} if preset.meta else {})
 
     def _session_begun(self, result: JsonObject) -> list[Happening]:
+        if self._is_replaying and not self._has_replayed:
+            self._note_lost()  # some load a conversation that they do not have, as an empty one
         self._is_replaying = False
         self._session = str(result.get("sessionId") or self._session)
         known: list[Happening] = [SessionKnown(self._session, is_anew=self._is_lost)]
@@ -288,7 +298,10 @@ class AcpDriver:
 
     def _told_by_it(self, params: JsonObject) -> list[Happening]:
         update = params.get("update")
-        if self._is_replaying or not isinstance(update, dict):
+        if not isinstance(update, dict):
+            return []
+        if self._is_replaying:
+            self._has_replayed |= update.get("sessionUpdate") in REPLAYED
             return []
         match update.get("sessionUpdate"):
             case "current_mode_update" | "config_option_update":
@@ -353,6 +366,8 @@ class AcpDriver:
                 return self._rpc.answer(id, {})
             line, limit = updates.number(params.get("line")), updates.number(params.get("limit"))
             return self._rpc.answer(id, {"content": self._files.read(path, line, limit)})
+        except FileMissing as error:
+            return self._rpc.refuse(id, RESOURCE_NOT_FOUND, str(error))
         except Refused as error:
             return self._rpc.refuse(id, INVALID_PARAMS, str(error))
 

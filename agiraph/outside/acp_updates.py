@@ -20,6 +20,9 @@ KINDS = {
     "fetch": "web_fetch",
 }
 PATHS = ("path", "file_path", "filePath", "absolute_path", "abs_path")
+TEXTS = ("formatted_output", "aggregated_output", "aggregatedOutput", "output")
+STREAMS = ("stdout", "stderr")
+EXIT_CODES = ("exit_code", "exitCode")
 MARKS = {"completed": "x", "in_progress": ">", "pending": " "}
 
 
@@ -104,11 +107,35 @@ def _path_of(known: JsonObject, arguments: JsonObject) -> str:
 
 
 def output_of(known: JsonObject) -> str:
-    """Return what a call has given: its texts, and which files it has changed."""
-    shown = known.get("content")
+    """Return what a call has given: its texts, and which files it has changed.
+
+    An exit code stands before them, if it is told and is not 0 or is all that is told.
+    """
+    shown, raw = known.get("content"), known.get("rawOutput")
     content = shown if isinstance(shown, list) else []
     texts = [_shown(item) for item in content if isinstance(item, dict)]
-    return "\n".join(filter(None, texts)) or text_of(known.get("rawOutput"))
+    said = "\n".join(filter(None, texts)) or _text_in_raw(raw)
+    code = _exit_code(raw)
+    if code is None or (code == 0 and said):
+        return said
+    return f"exit code {code}\n{said}".rstrip()
+
+
+def _text_in_raw(raw: object) -> str:
+    """Return the text of a raw output; of an object, what its agent calls its text."""
+    if not isinstance(raw, dict):
+        return text_of(raw)
+    known = [raw[key] for key in TEXTS if isinstance(raw.get(key), str)]
+    streams = [raw[key] for key in STREAMS if isinstance(raw.get(key), str)]
+    said = next(filter(None, known), "") or "\n".join(filter(None, map(str.rstrip, streams)))
+    if said or known or streams or _exit_code(raw) is not None:
+        return said
+    return text_of(raw)
+
+
+def _exit_code(raw: object) -> int | None:
+    told = [raw.get(key) for key in EXIT_CODES] if isinstance(raw, dict) else []
+    return next((code for code in map(number, told) if code is not None), None)
 
 
 def _shown(item: JsonObject) -> str:

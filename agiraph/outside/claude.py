@@ -44,6 +44,7 @@ class ClaudeDriver:
     """One start of Claude Code."""
 
     is_two_way = True
+    hears_in_turn = True
 
     def __init__(self, job: Job) -> None:
         """Speak with what is started for `job`."""

@@ -8,6 +8,7 @@ from agiraph.outside.happenings import (
     ToolBegan,
     ToolEnded,
 )
+from agiraph.outside.launching import Job
 from agiraph.outside.one_way import OneWay
 from agiraph.outside.text import count, text_of
 from agiraph.turns import JsonObject, Usage
@@ -18,6 +19,11 @@ TALK = ("agent_message", "reasoning", "error", "todo_list")
 
 class CodexDriver(OneWay):
     """One start of Codex."""
+
+    def __init__(self, job: Job) -> None:
+        """Speak with what is started for `job`."""
+        super().__init__(job)
+        self._before = job.spent
 
     def read(self, line: JsonObject) -> list[Happening]:
         """Return what a line tells."""
@@ -33,7 +39,7 @@ class CodexDriver(OneWay):
                 return self._ended(item)
             case {"type": "turn.completed", "usage": dict(counted)}:
                 self.problem = ""
-                self.usage = self.usage + _usage(counted)
+                self.usage = _usage(counted).less(self._before)  # it is that of the whole thread
                 return [Spent(self.usage)]
             case {"type": "turn.failed", "error": dict(error)}:
                 self.problem = text_of(error.get("message")) or "its turn failed"

@@ -18,6 +18,11 @@ class Driver(Protocol):
         """Whether it can be told things on stdin while it works; else stdin is closed at once."""
         ...
 
+    @property
+    def hears_in_turn(self) -> bool:
+        """Whether what it is told reaches it in the middle of a turn, not only at the next one."""
+        ...
+
     def opening(self) -> bytes:
         """Return what is written to stdin first (of one that is not two-way: all there is)."""
         ...

@@ -37,6 +37,7 @@ CHECKPOINT, RESULT = "_checkpoint.md", "_result.md"
 LAID_BESIDE = (TASK, CONTEXT, INBOX, OUTBOX, CHECKPOINT)
 MOST_BYTES = 1024 * 1024
 FAILED = "FAILED:"
+SURELY_GIVEN, SURELY_GIVEN_LINES = 8000, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,17 @@ class Exchange:
 def entry(shown: str) -> str:
     """Return a message as it stands in `_inbox.md`."""
     return f"{shown.strip()}\n\n---\n\n"
+
+
+def is_shown_in(shown: str, output: str) -> bool:
+    """Whether a tool's output shows a message whole: each of its lines.
+
+    Of a long output it is not known how much the agent's model was given.
+    """
+    if len(output) > SURELY_GIVEN or output.count("\n") > SURELY_GIVEN_LINES:
+        return False
+    lines = [line.strip() for line in shown.splitlines() if line.strip()]
+    return bool(lines) and all(line in output for line in lines)
 
 
 def failure_in(result: str) -> str:

@@ -10,7 +10,7 @@ from agiraph.outside.happenings import (
     ToolEnded,
 )
 from agiraph.outside.one_way import OneWay
-from agiraph.outside.text import count, mapping, text_of
+from agiraph.outside.text import count, mapping, text_of, unquoted
 from agiraph.turns import JsonObject, Usage
 
 
@@ -51,7 +51,9 @@ class GeminiDriver(OneWay):
         if line.get("status") == "success":
             self.problem = ""
         else:
-            self.problem = text_of(line.get("error")) or self.problem or "its turn failed"
+            error = line.get("error")
+            told = text_of(mapping(error).get("message")) or text_of(error)
+            self.problem = unquoted(told) or self.problem or "its turn failed"
         counted = mapping(line.get("stats"))
         self.usage = self.usage + Usage(
             input_tokens=count(counted.get("input_tokens")),

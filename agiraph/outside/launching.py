@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.outside.preset import COMMAND, OutsideAgent
+from agiraph.turns import Usage
 
 OPTIONS = "{options}"
 PASSED_ON = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -26,7 +27,8 @@ class Job:
     `prompt` is what it is told; `model` the model's name without its provider, '' for its own
     default; `session` the conversation to take up again, '' for a new one; `anew` what it is told
     instead of `prompt` if that conversation is lost; `folder` where it works, `home` its HOME,
-    `readable` folders that it may read besides; `door` None if it uses the person's own account.
+    `readable` folders that it may read besides; `door` None if it uses the person's own account;
+    `spent` what the conversation that it takes up has used before.
     """
 
     agent: OutsideAgent
@@ -39,6 +41,7 @@ class Job:
     door: Door | None = None
     is_walled: bool = False
     readable: tuple[Path, ...] = ()
+    spent: Usage = field(default_factory=Usage)
 
     @property
     def takes_up(self) -> bool:

@@ -13,6 +13,7 @@ class OneWay:
     """One start of such an agent."""
 
     is_two_way = False
+    hears_in_turn = False
 
     def __init__(self, job: Job) -> None:
         """Speak with what is started for `job`."""

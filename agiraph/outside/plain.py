@@ -11,6 +11,7 @@ class PlainDriver:
     """A command without a protocol. It is told its task on stdin unless its arguments tell it."""
 
     is_two_way = False
+    hears_in_turn = False
 
     def __init__(self, job: Job) -> None:
         """Speak with what is started for `job`."""

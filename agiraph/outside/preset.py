@@ -70,10 +70,11 @@ class AgentPreset(Section):
     session is put into, of several names the first that it has; `further_modes`: those that it may
     change to by itself, because they allow no more; `meta`: what a session is told as `_meta`;
     `mcp`: tool servers that it is told of, by their names. `carried`: where in site-packages a
-    Python package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
-    further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
-    folders that it needs inside of one; `folders`: those of its HOME that must be there when it
-    starts; `files`: files of its HOME, by their paths there, written anew before each start.
+    Python package carries the program. `model`: the arguments that name the model. `walled` and
+    `bare`: further arguments inside a sandbox of ours, and outside of one; `readable` and
+    `writable`: folders that it needs inside of one; `folders`: those of its HOME that must be there
+    when it starts; `files`: files of its HOME, by their paths there, written anew before each
+    start. `client_files`, of the driver `acp`: whether the client's file methods are offered to it.
     Times are in seconds; `silence_seconds` is without any output.
     """
 
@@ -95,11 +96,12 @@ class AgentPreset(Section):
     bare: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     files: dict[Annotated[str, AfterValidator(_below)], str] = Field(default_factory=dict)
+    client_files: bool = True
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     account: Literal["door", "own"] = "door"
-    wire: Literal["anthropic", "openai", "none"] = "none"
+    wire: Literal["anthropic", "openai", "google", "none"] = "none"
     version: tuple[str, ...] = ("--version",)
     install: str = ""
     silence_seconds: float = Field(default=900, gt=0)

@@ -2,11 +2,12 @@
 
 import json
 
-from agiraph.outside.text import JsonLines
+from agiraph.outside.text import JsonLines, unquoted
 from agiraph.turns import JsonObject
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+RESOURCE_NOT_FOUND = -32002
 
 
 class Rpc:
@@ -58,6 +59,7 @@ def error_text(error: object) -> str:
     if not isinstance(error, dict):
         return str(error)
     text, data = str(error.get("message", "an error without a message")), error.get("data")
+    text = unquoted(text)
     if isinstance(data, dict):
         data = data.get("details") or data.get("message") or json.dumps(data, ensure_ascii=False)
     return f"{text}: {data}" if data and str(data) not in text else text

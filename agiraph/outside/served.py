@@ -16,13 +16,17 @@ MOST_BYTES = 16 * 1024 * 1024
 FILE_MODE = 0o644
 
 
+class FileMissing(InvalidInput):
+    """There is no such file."""
+
+
 class Files(Protocol):
     """The files that an agent may have read and written for it."""
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
         """Return a file, or `limit` lines of it from the line `line` (the first is 1) on.
 
-        Raises OutOfScope, InvalidInput.
+        Raises OutOfScope, FileMissing, InvalidInput.
         """
         ...
 
@@ -44,6 +48,8 @@ class FolderFiles:
         place = self._place(path, (self._writable, *self._readable))
         try:
             text = read_part(place, 0, MOST_BYTES, anyones=True)[0].decode("utf-8", "replace")
+        except FileNotFoundError:
+            raise FileMissing(f"Resource not found: {path}") from None
         except OSError as error:
             raise InvalidInput(f"'{path}' cannot be read: {error.strerror}") from None
         if line is None and limit is None:

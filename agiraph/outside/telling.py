@@ -13,10 +13,15 @@ TIME_NEAR = (
     "`_result.md`, and say in it what is not done and how to go on. You are stopped after that, "
     "and what has no `_result.md` is lost to the others."
 )
+BOUND_NEAR = (
+    "[Runtime]: {used}; you are stopped at the bound, a few model calls from now. Come to an end: "
+    "write `_result.md` now, and say in it what is not done and how to go on. What has no "
+    "`_result.md` then is lost to the others."
+)
 LOST = (
-    "[Runtime]: The conversation of {agent}, which works for me, was lost when it was started again "
-    "(start {number}). It has begun its node anew, with its task and the files that it had left: "
-    "some work may have been done twice."
+    "[Runtime]: The conversation of {agent}, which works for me, was lost when it was started "
+    "again (start {number}). It has begun its node anew, with its task and the files that it had "
+    "left: some work may have been done twice."
 )
 LOST_ON_THE_WAY = "(Its conversation was lost on the way, at start {number}: it began anew.)"
 POINTER = "Read _task.md in this folder and do what it says."

@@ -86,6 +86,16 @@ def text_of(value: object) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
+def unquoted(message: str) -> str:
+    """Return the service's own words of an error that quotes the service's whole answer."""
+    quoted = message.strip().removeprefix("[API Error: ").removesuffix("]")
+    try:
+        answer = json.loads(quoted)
+    except (ValueError, RecursionError):
+        return message
+    return text_of(mapping(mapping(answer).get("error")).get("message")) or message
+
+
 def mapping(value: object) -> JsonObject:
     """Return a JSON object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}

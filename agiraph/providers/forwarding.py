@@ -88,6 +88,8 @@ class Service:
         kept = {name: value for name, value in given.items() if name.startswith("anthropic-")}
         if self._api == "anthropic":
             kept = {"anthropic-version": "2023-06-01"} | kept | {"x-api-key": self.key}
+        elif self._api == "google":
+            kept = {"x-goog-api-key": self.key}
         elif self.key:
             kept = {"authorization": f"Bearer {self.key}"}
         return kept | {"content-type": "application/json", "accept-encoding": "identity"}

@@ -132,11 +132,11 @@ def _answered(turn: AssistantTurn, full_name: str, model: str) -> list[JsonObjec
             made = {"id": wire_id(call.id), "name": wire_name(call.name)}
             parts.append({"functionCall": made | {"args": call.arguments}} | extra)
     if not is_signed and not model.startswith(UNSIGNED):
-        _vouch_for(parts)
+        vouch_for(parts)
     return [part for part in parts if part.get("text") != "" or SIGNATURE in part]
 
 
-def _vouch_for(parts: list[JsonObject]) -> None:
+def vouch_for(parts: list[JsonObject]) -> None:
     """Sign the first call, as a model that thinks wants it of every step with calls."""
     for part in parts:
         if "functionCall" in part:

@@ -71,12 +71,17 @@ def _moved(record: JsonObject) -> JsonObject:
     return record
 
 
+def _without_calls(record: JsonObject) -> JsonObject:
+    """Version 2 of what the tracer keeps: of a tool call under way, also its tool and its run."""
+    return {agent: state | {"calls": {}} for agent, state in record.items() if agent != FIELD}
+
+
 KINDS: Final = (
     Kind("agent.json", "json"),
     Kind("triggers.json", "json"),
     Kind("doors.json", "json"),
     Kind("tokens.json", "json"),
-    Kind("tracing.json", "json"),
+    Kind("tracing.json", "json", steps=(_without_calls,)),
     Kind("events.jsonl", "journal"),
     Kind("conversation.jsonl", "journal"),
     Kind("journal.jsonl", "journal"),

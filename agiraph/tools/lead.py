@@ -67,7 +67,7 @@ class Finish(Params):
 
 
 async def spawn_worker(context: ToolContext, params: SpawnWorker) -> str:
-    """Create a worker; return {"worker_id", "name"}."""
+    """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an outside agent."""
     worker = NewWorker(
         name=params.name,
         type=params.type,

@@ -1,11 +1,13 @@
-"""A span: something that took a while, under what it was done. Pure.
+"""A span: something that took a while, under what it was done; its attributes. Pure.
 
 Names and attributes are those of OpenTelemetry's semantic conventions for generative AI
 (https://opentelemetry.io/docs/specs/semconv/gen-ai/); a test holds them to the published package.
 """
 
+import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 AGENT_ID = "gen_ai.agent.id"
 AGENT_NAME = "gen_ai.agent.name"
@@ -32,6 +34,10 @@ EXECUTE_TOOL = "execute_tool"
 TRACE_BYTES = 16
 SPAN_BYTES = 8
 
+CONTENT_LIMIT = 2000
+TEXT_LIMIT = 200
+
+JsonObject = dict[str, Any]
 Value = str | int | float | bool
 
 
@@ -66,3 +72,51 @@ def span_id(kind: str, *about: str) -> str:
 def _digest(size: int, *parts: str) -> str:
     digest = blake2b("\x1f".join(parts).encode(), digest_size=size).hexdigest()
     return digest if int(digest, 16) else f"{1:0{2 * size}x}"  # all zeros is no id
+
+
+def as_json(arguments: JsonObject) -> str:
+    """Return arguments as JSON of at most about `CONTENT_LIMIT` characters: long texts cut."""
+    told = json.dumps(arguments, ensure_ascii=False, default=str)
+    if len(told) > CONTENT_LIMIT:
+        told = json.dumps(_shortened(arguments), ensure_ascii=False, default=str)
+    if len(told) > CONTENT_LIMIT:
+        told = json.dumps({"cut": told[:CONTENT_LIMIT]}, ensure_ascii=False)
+    return told
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case str() if len(value) > TEXT_LIMIT:
+            return f"{value[:TEXT_LIMIT]}…"
+        case dict():
+            return {key: _shortened(one) for key, one in value.items()}
+        case list():
+            return [_shortened(one) for one in value]
+        case _:
+            return value
+
+
+def has_usage(data: JsonObject) -> bool:
+    """Whether it is known what was used: an agent that tells nothing has not used nothing."""
+    return any(data.get(key) for key in ("input_tokens", "output_tokens", "cost_usd"))
+
+
+def usage_of(data: JsonObject) -> dict[str, Value]:
+    """Return what an event tells of tokens and money as attributes."""
+    usage = {
+        INPUT_TOKENS: data.get("input_tokens"),
+        OUTPUT_TOKENS: data.get("output_tokens"),
+        CACHE_READ: data.get("cache_read_tokens"),
+        CACHE_WRITE: data.get("cache_write_tokens"),
+        "agiraph.cost_usd": data.get("cost_usd"),
+    }
+    return {name: value for name, value in usage.items() if value is not None}
+
+
+def model_of(model: str) -> dict[str, Value]:
+    """Return the attributes of a model that is called `provider/name`, none for ''."""
+    if not model:
+        return {}
+    provider, slash, name = model.partition("/")
+    attributes: dict[str, Value] = {REQUEST_MODEL: name or model, RESPONSE_MODEL: name or model}
+    return attributes | ({PROVIDER: provider} if slash else {})

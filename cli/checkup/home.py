@@ -3,16 +3,16 @@
 import json
 import os
 import stat
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from actors.supervisor.house import LONGEST_SOCKET, socket_folder, socket_length
 from agiraph.api import ApiError, NotReachable
 from agiraph.client.door import is_held
 from agiraph.config import load_config
-from agiraph.errors import AgiraphError, InvalidInput
+from agiraph.errors import AgiraphError, InvalidInput, Refused
 from agiraph.ids import agent_of
 from agiraph.storage.files import entries, open_file, read_bytes, read_text
 from agiraph.storage.home import AgentHome, Home, RunHome
@@ -23,7 +23,6 @@ from transport.mailbox_file import MIGRATIONS
 RUNS_CHECKED: Final = 20
 MAILBOXES: Final = Kind("mailboxes.db", "sqlite", sql=MIGRATIONS[1:])
 ODD_SHOWN: Final = 5
-LONGEST_SOCKET_PATH: Final = 107 if sys.platform == "linux" else 103
 
 
 def check_home(patient: Patient) -> Check:
@@ -205,12 +204,16 @@ def check_processes(patient: Patient) -> Check:
 
 def check_socket(patient: Patient) -> Check:
     """The router's socket has a path that the system takes."""
-    path = patient.home.system.sockets / "router.sock"
-    length = len(os.fsencode(path))
-    if length <= LONGEST_SOCKET_PATH:
-        return Check("socket path", "ok", f"{length} of {LONGEST_SOCKET_PATH} bytes")
-    detail = f"{length} bytes, the system takes {LONGEST_SOCKET_PATH}"
-    return Check("socket path", "warn", detail, "a temporary folder is used instead")
+    own = patient.home.system.sockets
+    try:
+        folder = socket_folder(patient.home, patient.environ)
+    except Refused as error:
+        return Check("socket path", "fail", str(error), "the supervisor cannot start")
+    told = f"{socket_length(folder)} of {LONGEST_SOCKET} bytes"
+    if folder == own:
+        return Check("socket path", "ok", told)
+    detail = f"{socket_length(own)} bytes in the home, {LONGEST_SOCKET} are possible"
+    return Check("socket path", "warn", detail, f"it is in {folder} instead ({told})")
 
 
 def _holder(lock: Path) -> str:

@@ -1,10 +1,16 @@
 """What runs beside Agiraph's own processes: the sandbox, outside agents, servers of tools."""
 
 import importlib.util
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agiraph.errors import InvalidInput
 from agiraph.sandbox.wall import Wall, standing_wall
 from cli.checkup.check import Check, Patient
+
+if TYPE_CHECKING:
+    from agiraph.approvals.policy import Policy
+    from agiraph.outside.preset import OutsideAgent
 
 
 def check_sandbox(patient: Patient) -> Check:
@@ -30,17 +36,45 @@ def _mending(wall: Wall) -> str:
 
 def check_agents(patient: Patient) -> Check:
     """Which outside agents can be given work; none is needed."""
-    from agiraph.outside.preset import find_program, load_agents
+    from agiraph.outside.holding import rules_not_held
+    from agiraph.outside.preset import OutsideAgent, find_program, load_agents
 
     try:
         presets = load_agents(patient.home.path)
     except InvalidInput as error:
         return Check("outside agents", "fail", str(error), "mend the line of agents.yaml")
-    found = {name: find_program(preset, patient.environ) for name, preset in presets.items()}
-    there = ", ".join(name for name, program in found.items() if program) or "none"
-    missing = ", ".join(name for name, program in found.items() if not program)
-    more = f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
-    return Check("outside agents", "ok", f"installed: {there}{more}")
+    agents = [
+        OutsideAgent(name, preset, find_program(preset, patient.environ))
+        for name, preset in presets.items()
+    ]
+    there = [agent for agent in agents if agent.program]
+    missing = ", ".join(agent.name for agent in agents if not agent.program)
+    detail = f"installed: {_names(there) or 'none'}"
+    detail += f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
+    if own := [agent for agent in there if agent.preset.account == "own"]:
+        detail += f"; with your own login, keys and settings: {_names(own)}"
+    policy = _policy_of(patient)
+    if free := [agent for agent in there if rules_not_held(agent, policy)]:
+        detail += f"; your approvals.yaml does not hold: {_names(free)}"
+        advice = "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
+        return Check("outside agents", "warn", detail, advice)
+    return Check("outside agents", "ok", detail)
+
+
+def _names(agents: "Sequence[OutsideAgent]") -> str:
+    return ", ".join(agent.name for agent in agents)
+
+
+def _policy_of(patient: Patient) -> "Policy":
+    """Return the rules in force, none if they cannot be read: another check tells of that."""
+    from agiraph.approvals.policy import Policy
+    from agiraph.approvals.reading import policy_file, read_policy
+    from agiraph.tools.table import TOOLS
+
+    try:
+        return read_policy(policy_file(patient.home.path), [tool.name for tool in TOOLS])
+    except InvalidInput:
+        return Policy()
 
 
 def check_servers(patient: Patient) -> Check:

@@ -1,17 +1,26 @@
 """A scripted agent that speaks the Agent Client Protocol on its stdin and stdout, as a process.
 
-    python acp_agent.py SCRIPT.json
+    python acp_agent.py SCRIPT.json [OPTION ...]
 
 The script is a list of turns, each a list of steps; the turn that a prompt gets follows from how
 many the session has had, which is kept in $HOME: so another process can load the session.
 
     {"say": TEXT}  {"plan": [TEXT, ...]}  {"cost": USD}
+    {"hold": true, "unless": PATH}    until it is cancelled, as `die`
     {"tool": TITLE, "kind": KIND, "input": {...}, "gives": TEXT}
     {"ask": TITLE, "kind": KIND, "input": {...}}    does nothing further in this turn if rejected
     {"read": PATH}  {"write": PATH, "content": TEXT}    through the client; what came of it is said
     {"local": PATH, "content": TEXT}    written by itself    {"mark": PATH}    the same, empty
     {"hold": true}    until it is cancelled    {"fail": TEXT}
+    {"mode": ID}    it changes its mode by itself, and says so
     {"die": CODE, "unless": PATH}    if there is no such file, which is then made
+
+Options make it behave as real agents do:
+
+    modes       its sessions, new and loaded, begin in the mode `auto`, in which it asks for
+                nothing; they have `default` too
+    resumes     it says that it can resume sessions, and cannot
+    forgets     it can load no session
 """
 
 import json
@@ -27,8 +36,10 @@ JsonObject = dict[str, Any]
 class Agent:
     """The agent's side of one connection."""
 
-    def __init__(self, script: list[list[JsonObject]]) -> None:
+    def __init__(self, script: list[list[JsonObject]], options: list[str]) -> None:
         self.script = script
+        self.options = options
+        self.mode = ""
         self.kept = Path(os.environ["HOME"]) / "acp-sessions.json"
         self.sessions: dict[str, int] = (
             json.loads(self.kept.read_text()) if self.kept.exists() else {}
@@ -62,17 +73,35 @@ class Agent:
 
     def answer(self, method: str, params: JsonObject) -> JsonObject:
         if method == "initialize":
-            can = {"loadSession": True}
+            can: JsonObject = {"loadSession": True}
+            if "resumes" in self.options:
+                can["sessionCapabilities"] = {"resume": {}}
             return {"result": {"protocolVersion": 1, "agentCapabilities": can, "authMethods": []}}
         if method == "session/new":
             self.session = f"s{len(self.sessions) + 1}"
             self.keep(0)
-            return {"result": {"sessionId": self.session}}
-        if method == "session/load" and params["sessionId"] in self.sessions:
+            return {"result": {"sessionId": self.session, **self.modes()}}
+        if method == "session/set_config_option" and params["value"] in ("auto", "default"):
+            self.mode = params["value"]
+            return {"result": {"configOptions": self.config()}}
+        has_it = params.get("sessionId") in self.sessions and "forgets" not in self.options
+        if method == "session/load" and has_it:
             self.session = params["sessionId"]
             self.update("agent_message_chunk", content={"type": "text", "text": "REPLAYED"})
-            return {"result": {}}
+            return {"result": self.modes()}
         return {"error": {"code": -32602, "message": f"{method} cannot be done"}}
+
+    def modes(self) -> JsonObject:
+        """Return what the beginning of a session tells of its modes."""
+        self.mode = "auto" if "modes" in self.options else ""
+        rows = [{"id": mode, "name": mode} for mode in ("auto", "default")]
+        modes = {"currentModeId": self.mode, "availableModes": rows}
+        return {"modes": modes, "configOptions": self.config()} if self.mode else {}
+
+    def config(self) -> list[JsonObject]:
+        rows = [{"value": mode, "name": mode} for mode in ("auto", "default")]
+        mode = {"id": "mode", "name": "Mode", "category": "mode", "type": "select"}
+        return [{**mode, "currentValue": self.mode, "options": rows}]
 
     def keep(self, turns: int) -> None:
         self.sessions[self.session] = turns
@@ -119,7 +148,10 @@ class Agent:
                 done = {"toolCallId": call["toolCallId"], "status": "completed"}
                 self.update("tool_call_update", **done, content=given)
             case {"ask": title}:
-                return not self.asked(self.tool(title, step))
+                return self.mode != "auto" and not self.asked(self.tool(title, step))
+            case {"mode": mode}:
+                self.mode = mode
+                self.update("current_mode_update", currentModeId=mode)
             case {"read": path}:
                 read = self.request("fs/read_text_file", path=path)
                 self.step({"say": str(read.get("result", read.get("error")))})
@@ -131,6 +163,11 @@ class Agent:
             case {"mark": path}:
                 Path(path).touch()
             case {"hold": _}:
+                kept = Path(step["unless"]) if "unless" in step else None
+                if kept is not None and kept.exists():
+                    return False
+                if kept is not None:
+                    kept.touch()
                 while not self.is_cancelled:
                     self.hear()
             case {"die": code, "unless": path}:
@@ -177,4 +214,4 @@ class Agent:
 
 
 if __name__ == "__main__":
-    Agent(json.loads(Path(sys.argv[1]).read_text())).serve()
+    Agent(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2:]).serve()

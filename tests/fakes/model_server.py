@@ -208,7 +208,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            seen = replace(wire.read(body, headers, len(fake.requests)), raw=raw)
+            read = wire.read(body, headers, len(fake.requests))
+            seen = replace(read, raw=raw, path=self.path)
             fake.record(seen)
             reply = fake.brain(seen)
         except (LookupError, ValueError, AssertionError, TypeError) as problem:

@@ -70,7 +70,7 @@ class Reply:
 class SeenRequest:
     """One request as the fake server saw it, in Agiraph's own terms.
 
-    `body` is its JSON, `raw` the very bytes.
+    `body` is its JSON, `raw` the very bytes; `path` is with its query.
     """
 
     api: Literal["anthropic", "openai", "responses", "google"]
@@ -82,6 +82,7 @@ class SeenRequest:
     body: Mapping[str, Any]
     number: int = 0
     raw: bytes = b""
+    path: str = ""
 
     @property
     def step(self) -> int:

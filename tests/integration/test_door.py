@@ -17,11 +17,15 @@ from agiraph.messages import (
     AskUsage,
     CloseDoor,
     DoorFailed,
+    DoorLow,
     DoorOpened,
+    DoorSettled,
     OpenDoor,
     RefusedReply,
+    SettleDoor,
     UsageTable,
 )
+from agiraph.money import NodeBounds
 from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import (
     FakeModelServer,
@@ -37,6 +41,7 @@ from tests.integration.test_broker import House
 from transport.endpoint import Endpoint
 
 DEADLINE = 45
+PRICED = ("anthropic", "openai", "google")
 LOOK: anthropic.types.ToolParam = {
     "name": "look",
     "description": "Look at a file.",
@@ -56,7 +61,7 @@ def house(server: FakeModelServer, tmp_path_factory: pytest.TempPathFactory) -> 
     built = House(tmp_path_factory.mktemp("door"), server)
     built.home.mkdir(exist_ok=True)
     (built.home / "prices.yaml").write_text(
-        "anthropic/fake: {input: 3, output: 15}\nopenai/fake: {input: 3, output: 15}\n"
+        "".join(f"{name}/fake: {{input: 3, output: 15}}\n" for name in PRICED)
     )
 
     async def start() -> None:
@@ -470,6 +475,98 @@ def test_a_budget_shortens_the_answer_that_is_handed_on(
     assert 1024 <= server.requests[-1].body["max_tokens"] < 10_000
 
 
+async def ask_once(ada: Worker, **more: Any) -> int:
+    """Ask a question through the worker's door; return the status of the answer."""
+    return (await ada.post("/anthropic/v1/messages", QUESTION | more)).status_code
+
+
+async def settle(ada: Worker) -> DoorSettled:
+    """Close the worker's door and return what was metered at it."""
+    body = (await ada.endpoint.ask(BROKER, SettleDoor(token=ada.door.token))).body
+    assert isinstance(body, DoorSettled)
+    return body
+
+
+async def heard(ada: Worker, kind: type[DoorLow | DoorFailed]) -> Any:
+    """Return the next message of this kind that the worker is told."""
+    while not isinstance(body := (await ada.endpoint.receive()).body, kind):
+        pass
+    return body
+
+
+def test_bounds_of_a_node_hold_for_all_doors_of_one_attempt_at_it(
+    house: House, server: FakeModelServer
+) -> None:
+    server.brain = lambda seen: say("fine")
+    asked: dict[str, Any] = {"node_id": "n1", "bounds": NodeBounds(calls=6)}
+
+    async def scene() -> None:
+        async with worker(house, attempt=1, bounds=NodeBounds(calls=6)) as ada:
+            assert [await ask_once(ada) for _ in range(3)] == [200] * 3
+            low = await heard(ada, DoorLow)
+            assert low.shortage.told() == "2 calls of the 6 calls of the node n1 are spent"
+            settled = await settle(ada)
+            assert settled.calls == 3
+            assert settled.usage.tokens == (await ada.spent()).total.tokens
+            assert await settle(ada) == settled, "asked again it is told the same"
+            assert await ask_once(ada) == 401, "and the door is closed"
+
+            async def door(attempt: int) -> None:
+                common = {"run_id": ada.run, "model": "anthropic/fake", "attempt": attempt}
+                opened = await ask_door(ada.endpoint, **common, **asked)
+                assert isinstance(opened, DoorOpened)
+                ada.door = opened
+
+            await door(1)
+            answers = await asyncio.gather(*(ask_once(ada) for _ in range(5)))
+            assert sorted(answers) == [200, 200, 200, 402, 402], "also if all come at once"
+            failed = await heard(ada, DoorFailed)
+            assert failed.shortage.budget.scope == "node"
+            assert failed.shortage.unit == "calls"
+            assert (await settle(ada)).calls == 3, "what this door's calls were alone"
+            await door(2)
+            assert await ask_once(ada) == 200, "another attempt has bounds of its own"
+
+    play(scene())
+
+
+def test_a_call_that_would_pass_a_nodes_tokens_or_money_is_refused(
+    house: House, server: FakeModelServer
+) -> None:
+    server.brain = lambda seen: say("fine")
+
+    async def passed(bounds: NodeBounds) -> UsageTable:
+        async with worker(house, bounds=bounds) as ada:
+            for _ in range(20):
+                if await ask_once(ada, max_tokens=50) == 402:
+                    return await ada.spent()
+        raise AssertionError("nothing was refused")
+
+    async def scene() -> None:
+        in_tokens = (await passed(NodeBounds(tokens=300))).total.tokens
+        in_dollars = (await passed(NodeBounds(usd=0.002))).total.cost_usd
+        assert 0 < in_tokens <= 300
+        assert in_dollars is not None
+        assert 0 < in_dollars <= 0.002
+
+    play(scene())
+
+
+def test_a_bound_in_dollars_opens_no_door_to_a_model_without_a_price(house: House) -> None:
+    async def scene() -> None:
+        ada = await house.join("shop-1/unpriced")
+        begin_run(house.home, "r")
+        asked = {"run_id": "r", "node_id": "n", "model": "openai/unpriced"}
+        refused = await ask_door(ada, **asked, bounds=NodeBounds(usd=1))
+        assert isinstance(refused, RefusedReply)
+        assert "the price of openai/unpriced is not known" in refused.reason
+        assert isinstance(await ask_door(ada, **asked, bounds=NodeBounds(calls=9)), DoorOpened)
+        await ada.send(BROKER, CloseDoor())
+        ada.abort()
+
+    play(scene())
+
+
 # --- who gets in ---------------------------------------------------------------------------------
 
 
@@ -601,7 +698,8 @@ def test_a_killed_broker_comes_back_with_the_same_door(
     server.brain = lambda seen: say("fine")
 
     async def scene() -> None:
-        async with worker(house) as ada:
+        async with worker(house, attempt=1, bounds=NodeBounds(calls=2)) as ada:
+            assert await ask_once(ada) == 200
             supervisor = await house.join(SUPERVISOR)
             assert house.broker is not None
             house.broker.kill()
@@ -611,6 +709,8 @@ def test_a_killed_broker_comes_back_with_the_same_door(
             client = ada.anthropic.copy(max_retries=20)
             done = await client.messages.create(model="any", max_tokens=500, messages=MESSAGES)
             assert done.content[0].to_dict()["text"] == "fine"
+            assert await ask_once(ada) == 402, "the calls before it died count"
+            assert (await settle(ada)).calls == 2
             supervisor.abort()
 
     play(scene())

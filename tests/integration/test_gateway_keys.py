@@ -92,6 +92,19 @@ def follow(url: str, token: str) -> ClientConnection:
 # --- scopes ---
 
 
+def test_on_every_route_that_changes_something_an_empty_key_is_refused_before_anything_is_done(
+    client: Client, url: str
+) -> None:
+    secret = add(client, "control")
+    changing = [rule for rule in RULES if rule.method in ("POST", "PUT", "PATCH", "DELETE")]
+    assert len(changing) > 25
+    for rule in changing:
+        path = re.sub(r"{[^}]*}", "-", rule.template)
+        answer = call(rule.method, url + path, secret, json={}, headers={"Idempotency-Key": ""})
+        assert answer.status_code == 400, rule
+        assert "the header Idempotency-Key is empty" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("scope", SCOPES)
 def test_on_every_route_a_token_may_what_its_scope_says_and_no_more(
     client: Client, url: str, scope: Scope

@@ -62,7 +62,8 @@ def _drowsy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def _rough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("rough")
-    settings = "run:\n  park_after_seconds: 0\nsupervisor:\n  intensity: 100\n"
+    run = "run:\n  park_after_seconds: 0\n  node_calls: 6\n"
+    settings = f"{run}supervisor:\n  intensity: 100\n"
     worktrees = "worktrees:\n  workers: all\n"
     (home / "agiraph.yaml").write_text(f"{settings}{worktrees}")
     with placed(home, services=SERVICES) as place:
@@ -96,7 +97,8 @@ def drowsy_place(_drowsy: Place) -> Iterator[Place]:
 def rough_place(_rough: Place) -> Iterator[Place]:
     """Return a place like `place`, whose services may be killed as often as one likes.
 
-    Workers change a repository that is their input in worktrees.
+    Workers change a repository that is their input in worktrees; outside agents may make six model
+    calls a node.
     """
     yield _rough
     assert "Traceback" not in _rough.traces()

@@ -1,12 +1,13 @@
 """An agent that speaks the Agent Client Protocol as a worker: a real process, scripted."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agiraph.outside.acp import LOST
 from tests.fakes import acp_agent
 from tests.fakes.model_server import call
 from tests.scenarios.house import JsonObject, Outcome
@@ -19,15 +20,19 @@ Steps = list[JsonObject]
 @pytest.fixture
 def scripted(place: Place, tmp_path: Path) -> Callable[..., str]:
     """Return a maker of agent commands: the scripted agent with these turns."""
-    known = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
+    known: dict[str, Any] = {"driver": "acp", "command": ["python3", acp_agent.__file__]}
     shown = [str(Path(acp_agent.__file__).parent), str(tmp_path)]
-    presets: dict[str, Any] = {"scripted": {**known, "resume": ["{options}"], "readable": shown}}
+    known |= {"resume": ["{options}"], "readable": shown}
+    presets: dict[str, Any] = {
+        "scripted": known,
+        "moded": {**known, "rules": "asked", "mode": "default"},
+    }
     (place.home / "agents.yaml").write_text(json.dumps(presets))
 
-    def command(*turns: Steps) -> str:
+    def command(*turns: Steps, agent: str = "scripted", options: str = "") -> str:
         script = tmp_path / "script.json"
         script.write_text(json.dumps(turns))
-        return f"scripted {script}"
+        return f"{agent} {script} {options}"
 
     return command
 
@@ -96,3 +101,105 @@ def test_one_that_dies_takes_its_session_up_again_and_is_told_nothing_twice(
     sessions = [e["data"]["session"] for e in outcome.events("outside.started")]
     assert sessions == ["", "s1"]
     assert "REPLAYED" not in "".join(told_by(outcome))
+
+
+@pytest.fixture
+def denying(place: Place) -> Iterator[None]:
+    """Keep a rule that denies commands with `date` for as long as the test runs."""
+    rules = place.home / "approvals.yaml"
+    rules.write_text("rules:\n  - {name: no-date, tool: bash, pattern: '*date*', action: deny}\n")
+    yield
+    rules.unlink()
+
+
+def spawned(outcome: Outcome) -> JsonObject:
+    """Return what `spawn_worker` has told the coordinator."""
+    [told] = [
+        record["content"]
+        for record in outcome.conversation()
+        if record["kind"] == "tool.finished" and record["name"] == "spawn_worker"
+    ]
+    found: JsonObject = json.loads(told)
+    return found
+
+
+@pytest.mark.usefixtures("denying")
+def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_leaves_its_mode(
+    place: Place, scripted: Callable[..., str]
+) -> None:
+    date = {"ask": "date", "kind": "execute", "input": {"command": "date"}}
+    command = scripted(
+        [
+            {"say": "I begin."},
+            {"die": 9, "unless": "died.txt"},
+            {**date, "input": {"command": "echo hi"}},
+            {"local": "greeted.txt", "content": ""},
+            date,
+            {"local": "dated.txt", "content": ""},
+        ],
+        [{"local": "_result.md", "content": "Done."}, {"mode": "auto"}, {"hold": True}],
+        agent="moded",
+        options="modes",
+    )
+    place.plays(coordinator=led("cal", command))
+    outcome = place.lead("Have it made")
+    [failed] = outcome.events("node.failed")
+    reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' alone"
+    assert failed["data"]["reason"] == reason
+    assert [e["data"]["session"] for e in outcome.events("outside.started")] == ["", "s1"]
+    assert outcome.events("outside.ended")[-1]["data"]["problem"] in reason
+    [refused] = outcome.events("tool.refused")
+    assert (refused["data"]["rule"], refused["data"]["subject"]) == ("no-date", "date")
+    [folder] = (outcome.run / "nodes").glob("cal-tool-*/scratch")
+    assert (folder / "greeted.txt").exists()
+    assert not (folder / "dated.txt").exists()
+    assert "warnings" not in spawned(outcome)
+    assert outcome.events("outside.warning") == []
+
+
+def test_one_that_asks_for_the_same_for_ever_is_ended(
+    place: Place, scripted: Callable[..., str]
+) -> None:
+    make = {"ask": "make it", "kind": "execute", "input": {"command": "make"}}
+    command = scripted([make] * 60)
+    place.plays(coordinator=led("eve", command))
+    outcome = place.lead("Have it made")
+    [failed] = outcome.events("node.failed")
+    reason = "scripted was ended: it asked more than 40 times for the same action, bash: make"
+    assert failed["data"]["reason"] == reason
+    assert len(outcome.events("outside.started")) == 1, "another start would ask on"
+
+
+@pytest.mark.usefixtures("denying")
+def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
+    place: Place, scripted: Callable[..., str]
+) -> None:
+    command = scripted(
+        [
+            {"say": "I begin."},
+            {"die": 9, "unless": "died.txt"},
+            {"local": "_result.md", "content": "Done after all.\n"},
+        ],
+        options="resumes forgets",
+    )
+    place.plays(coordinator=led("dot", command))
+    outcome = place.lead("Have it made")
+    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    [completed] = outcome.events("node.completed")
+    summary = (
+        "Done after all.\n\n(Its conversation was lost on the way, at start 2: it began anew.)"
+    )
+    assert completed["data"]["summary"] == summary
+    heard = [e["data"]["content"] for e in outcome.events("message.sent")]
+    [lost] = [text for text in heard if "was lost when it was started again" in text]
+    assert any(lost[:60] in str(r) for r in outcome.conversation()), "the coordinator hears it"
+    [home] = (outcome.run / "workers").glob("dot-*/outside")
+    prompts = [path.read_text() for path in home.glob("prompt-0-*.txt")]
+    [again] = [text for text in prompts if text.startswith(LOST)]
+    assert "# Task: dot-tool" in again
+    [told] = spawned(outcome)["warnings"]
+    assert "scripted asks nobody before it acts: the rule 'no-date'" in told
+    [warned] = outcome.events("outside.warning")
+    assert (warned["data"]["text"], warned["data"]["rules"]) == (told, "sandbox")
+    before = outcome.types()
+    assert before.index("outside.warning") < before.index("outside.started")

@@ -88,10 +88,11 @@ def test_with_nobody_there_to_ask_it_is_exit_code_3(drowsy_place: Place) -> None
 CALLER = """\
 #!/usr/bin/env python3
 import json, os, urllib.request
+base = json.load(open(os.path.expanduser("~/.caller/settings.json")))["base"]
 body = {"model": "any", "max_tokens": 100, "messages": [{"role": "user", "content": "Write"}]}
 for _ in range(2):
     request = urllib.request.Request(
-        os.environ["BASE"] + "/v1/messages",
+        base + "/v1/messages",
         json.dumps(body).encode(),
         {"x-api-key": os.environ["TOKEN"], "content-type": "application/json"},
     )
@@ -109,7 +110,8 @@ def test_an_outside_agent_without_money_is_started_again_when_there_is_more(
         "command": [program(place.home, CALLER, "caller")],
         "wire": "anthropic",
         "attempts": 1,
-        "environment": {"BASE": "{door}/anthropic", "TOKEN": "{token}"},
+        "files": {".caller/settings.json": '{"base": "{door}/anthropic"}'},
+        "environment": {"TOKEN": "{token}"},
     }
     agents.write_text(json.dumps({"caller": caller}))
     place.plays(

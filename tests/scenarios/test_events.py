@@ -49,7 +49,8 @@ SEEN_ELSEWHERE = {
         "node.deadlock",
     ),
     *("human.expired", "human.withdrawn", "tool.refused", "channel.dead"),
-    *("model.fallback", "node.checked", "sandbox.missing", "outside.started", "outside.ended"),
+    *("model.fallback", "node.checked", "sandbox.missing"),
+    *("outside.started", "outside.ended", "outside.warning"),
     *("worktree.made", "worktree.merged", "worktree.conflict", "worktree.off"),
 }
 """What an untroubled run of this size does not come to; the tests of each come to it."""

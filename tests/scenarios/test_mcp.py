@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -152,6 +153,63 @@ def test_a_coordinator_gives_tools_to_the_workers_it_creates(place: Place, state
     assert "was not done within 0.5 s" in said
     assert "unknown tool 'lent__add_note'" in said
     assert lines(state / "lent/acts")[-1] == "cancelled acted", "its server was told"
+
+
+def test_a_tool_that_nobody_can_give_is_refused_with_what_there_is(place: Place) -> None:
+    role = {"name": "cleo", "prompt": "Add", "tools": ["keyless__x"]}
+    place.plays(
+        coordinator=[
+            calls(
+                call("spawn_worker", name="one", tools=["missing__x"]),
+                call("spawn_worker", name="two", tools=["keyless__x"]),
+                call("launch_roles", stage={"roles": [role]}),
+            ),
+            call("finish", summary="done"),
+        ],
+    )
+    outcome = place.lead("Lend what is not there")
+    results = [r["content"] for r in outcome.conversation() if r["kind"] == "tool.finished"]
+    assert "unknown server of tools 'missing' (known: fake, keyless, lent)" in results[0]
+    for refusal in results[1:3]:
+        assert "the tool 'keyless__x' cannot be given now: server 'keyless'" in refusal
+        assert "NO_SUCH_VARIABLE is not set" in refusal
+    assert not (outcome.run / "workers").exists() or not [*(outcome.run / "workers").iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason"),
+    [
+        ("missing__x", "unknown server of tools 'missing' (known: fake, keyless, lent)"),
+        ("lent__ad", "unknown tool 'lent__ad', did you mean 'lent__add'?"),
+        ("keyless__x", "cannot be given now: server 'keyless'"),
+        ("bsh", "unknown tool 'bsh', did you mean 'bash'?"),
+    ],
+)
+def test_an_agent_that_is_to_have_a_tool_that_there_is_not_is_not_created(
+    place: Place, tool: str, reason: str
+) -> None:
+    url = json.loads((place.home / "human/address.json").read_text())["url"]
+    token = (place.home / "system/token").read_text().strip()
+    before = sorted((place.home / "agents").iterdir())
+    asked = {"goal": "x", "model": "openai/fake", "tools": [tool]}
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = httpx.post(f"{url}/agents", json=asked, headers=headers, timeout=60)
+    assert answer.status_code == 422, answer.text
+    assert reason in answer.json()["detail"]
+    assert sorted((place.home / "agents").iterdir()) == before
+
+
+def test_a_list_of_servers_asks_each_of_them(place: Place) -> None:
+    rows = {row["name"]: row for row in place.json("mcp", "list")}
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "fake": "ready",
+        "lent": "ready",
+        "keyless": "unusable",
+    }
+    assert "NO_SUCH_VARIABLE is not set" in rows["keyless"]["problem"]
+    assert "lent__add" in [tool["name"] for tool in rows["lent"]["tools"]]
+    kept = {row["name"]: row["state"] for row in place.json("mcp", "list", "--kept")}
+    assert kept["keyless"] == "unusable"
 
 
 def test_a_server_that_cannot_be_started_is_told_of_and_the_work_goes_on(place: Place) -> None:

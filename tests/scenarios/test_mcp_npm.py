@@ -120,11 +120,11 @@ def test_a_worker_uses_servers_that_others_wrote(place: Place, docs: Path) -> No
     outcome = place.lead("Use what others wrote")
     assert outcome.result["status"] == "completed", outcome.result
     assert (docs / "new.txt").read_text() == "by a team"
-    rows = {row["name"]: row for row in place.json("mcp", "list")}
+    rows = {row["name"]: row for row in place.json("mcp", "list", "--kept")}
     assert rows["files"]["state"] == "ready"
     assert rows["files"]["grant"] == ["*"]
     assert "files__read_text_file" in [tool["name"] for tool in rows["files"]["tools"]]
-    assert "all__echo" in place.command("mcp", "list", "--afresh", "--json").stdout
+    assert "all__echo" in place.command("mcp", "list", "--json").stdout
     shown = place.command("mcp", "list").stdout
     assert "read_text_file" in shown
 

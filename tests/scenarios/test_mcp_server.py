@@ -126,6 +126,8 @@ def test_a_client_runs_a_team_to_its_end_and_reads_what_it_made(place: Place) ->
         assert ended.structured_content is not None
         assert ended.structured_content["status"] == "completed"
         assert "green" in ended.structured_content["result"]
+        mine = [a for a in (await told(client, "agents"))["agents"] if a["agent"] == agent]
+        assert [(one["nodes_ended"], one["nodes"]) for one in mine] == [(1, 1)]
         [node] = (await told(client, "board", agent=agent))["nodes"]
         assert node["published"] == ["facts.md"]
         path = f"nodes/{node['folder']}/published/facts.md"

@@ -1,6 +1,7 @@
 """Outside agents as workers: their files, their messages, their end, and what is left of them."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 
 from actors.processes import is_alive
 from agiraph.outside import warden
-from tests.fakes.model_server import call
+from tests.fakes.model_server import call, say
 from tests.integration.house import until
-from tests.scenarios.house import words_of
+from tests.scenarios.house import JsonObject, Outcome, words_of
 from tests.scenarios.outside import led, once_told, program
 from tests.scenarios.place import Place
 
@@ -218,3 +219,161 @@ def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
     assert outcome.result["status"] == "completed", outcome.progress
     [done] = outcome.events("node.completed")
     assert done["data"]["summary"] == "Copied."
+
+
+READER = """\
+#!/usr/bin/env python3
+import json, sys, time
+def say(**line):
+    print(json.dumps(line), flush=True)
+def inbox():
+    while "blue" not in open("_inbox.md").read():
+        time.sleep(0.02)
+    return open("_inbox.md").read()
+again = sys.argv[1] == "resume"
+say(type="thread.started", thread_id="t1")
+if not again:
+    open("_outbox.md", "w").write("@coordinator: which colour?\\n\\n")
+    text, command = inbox(), sys.argv[1]
+    item = {"id": "i1", "type": "command_execution", "command": command}
+    say(type="item.started", item=item)
+    shown = text if command.startswith("cat") else ""
+    say(type="item.completed", item=item | {"aggregated_output": shown, "exit_code": 0})
+open("_result.md", "w").write("blue, at last" if again else "done")
+say(type="turn.completed", usage={"input_tokens": 250 if again else 100, "output_tokens": 1})
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "used"),
+    [("cat _inbox.md", [100]), ("ls -l _inbox.md", [100, 150])],
+    ids=["has-read-it", "has-not"],
+)
+def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
+    rough_place: Place, tmp_path: Path, command: str, used: list[int]
+) -> None:
+    agent: JsonObject = {"driver": "codex", "command": [program(tmp_path, READER)]}
+    agent |= {"start": [command], "resume": ["resume"], "readable": [str(tmp_path)]}
+    agent |= {"account": "own"}
+    agents = rough_place.home / "agents.yaml"
+    agents.write_text(json.dumps({"reader": agent}))
+    blue = once_told("which colour?", call("send_message", to="fay", content="blue"))
+    rough_place.plays(coordinator=led("fay", "reader", blue))
+    outcome = rough_place.lead("Have a tool written")
+    agents.unlink()
+    assert outcome.result["status"] == "completed", outcome.progress
+    ended = [event["data"] for event in outcome.events("outside.ended")]
+    assert [one["goes_on"] for one in ended] == [True, False][-len(used) :]
+    assert [one["input_tokens"] for one in ended] == used, "of this start, not of its thread"
+    assert {(one["account"], one["calls"]) for one in ended} == {("own", None)}
+
+
+CALLER = """\
+#!/usr/bin/env python3
+import json, os, sys, time, urllib.error, urllib.request
+def ask():
+    question = {"model": "any", "messages": [{"role": "user", "content": "I am the caller."}]}
+    head = {"authorization": "Bearer " + os.environ["TOKEN"], "content-type": "application/json"}
+    data = json.dumps(question).encode()
+    request = urllib.request.Request(os.environ["DOOR"], data=data, headers=head)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener.open(request).read()
+if sys.argv[1] == "resume":
+    assert "stopped at the bound" in sys.argv[2]
+    open("_result.md", "w").write("half of it")
+    sys.exit()
+if sys.argv[1] == "waits":
+    print(json.dumps({"type": "thread.started", "thread_id": "t1"}), flush=True)
+is_first = not os.path.exists("ready")
+for number in range(20):
+    try:
+        ask()
+    except urllib.error.HTTPError as error:
+        open("refused", "a").write(f"{error.code} ")
+        if sys.argv[1] == "ends":
+            sys.exit(print("half of it"))
+        while True:
+            time.sleep(0.05)
+    if is_first and number == 1 and sys.argv[1] == "waits":
+        open("ready", "w").write("x")
+        while True:
+            time.sleep(0.05)
+    if sys.argv[1] == "heeds":
+        while number == 1 and "stopped at the bound" not in open("_inbox.md").read():
+            time.sleep(0.02)
+        if number == 1:
+            open("_result.md", "w").write("half of it")
+"""
+
+
+@pytest.fixture
+def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
+    """The name of an agent that makes model calls until it is refused, and then hangs.
+
+    It hears nothing in the middle of its turn; `lasting` is the same with a conversation that can
+    be taken up.
+    """
+    agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
+    environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
+    agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
+    agents = rough_place.home / "agents.yaml"
+    lasting = agent | {"driver": "codex", "start": ["waits"], "resume": ["resume", "{prompt}"]}
+    agents.write_text(json.dumps({"caller": agent, "lasting": lasting}))
+    yield "caller"
+    agents.unlink()
+
+
+def calls_of(place: Place, outcome: Outcome, node: str) -> int:
+    """Return how many calls `agiraph usage` tells of a node."""
+    rows = place.json("usage", outcome.result["agent"], "--by", "node")
+    return next(int(row["calls"]) for row in rows if row["name"] == node)
+
+
+def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_killed(
+    rough_place: Place, caller: str
+) -> None:
+    rough_place.plays(coordinator=led("gus", f"{caller} waits"), **{"*": [say("fine")] * 9})
+
+    def meanwhile() -> None:
+        folder = folder_of(rough_place, "bound", "gus-tool")
+        until((folder / "scratch/ready").exists, "it has made two calls")
+        rough_place.kill("worker gus-")
+
+    outcome = rough_place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
+    [failed] = outcome.events("node.failed")
+    reason = "6 calls of the node's 6 calls are used, and what is left does not cover another call"
+    assert failed["data"]["reason"] == reason
+    assert len(outcome.events("outside.started")) == 2, "and no third time"
+    [ended] = outcome.events("outside.ended")
+    assert (ended["data"]["account"], ended["data"]["calls"]) == ("door", 4)
+    assert calls_of(rough_place, outcome, "gus-tool") == 6
+    assert not outcome.events("human.question")
+
+
+@pytest.mark.parametrize("way", ["heeds", "ends"])
+def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
+    rough_place: Place, caller: str, way: str
+) -> None:
+    rough_place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
+    outcome = rough_place.lead("Have a tool written")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert done["data"]["summary"] == "half of it"
+    assert done["data"]["bound"].startswith("6 calls of the node's 6 calls are used")
+    assert outcome.published("hal-tool")["refused"] == "402 "
+    [ended] = outcome.events("outside.ended")
+    assert (ended["data"]["problem"], ended["data"]["calls"]) == ("", 6)
+
+
+@pytest.mark.usefixtures("caller")
+def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_bound(
+    rough_place: Place,
+) -> None:
+    rough_place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
+    outcome = rough_place.lead("Have a tool written")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert (done["data"]["summary"], done["data"].get("missing")) == ("half of it", None)
+    started, ended = outcome.events("outside.started"), outcome.events("outside.ended")
+    assert [event["data"]["session"] for event in started] == ["", "t1"]
+    assert [event["data"]["calls"] for event in ended] == [2, 0], "four were left for it"

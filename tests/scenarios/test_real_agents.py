@@ -286,3 +286,7 @@ def test_codex_does_a_node_and_is_told_what_came_too_late(place: Place) -> None:
     assert [one["goes_on"] for one in ended] == [True, False]
     assert {one["problem"] for one in ended} == {""}
     assert all(one["input_tokens"] > 0 for one in ended)
+    rows = place.json("usage", outcome.result["agent"], "--by", "node")
+    [spent] = [row for row in rows if row["name"] == "cody-tool"]
+    told = {kind: sum(one[kind] for one in ended) for kind in ("calls", "input_tokens")}
+    assert told == {kind: spent[kind] for kind in told}, "of each start its own"

@@ -1,18 +1,22 @@
 """One trace of a team's run, though its worker and the tracer are killed in the middle."""
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.fakes import acp_agent
 from tests.fakes.collector import Collector, attributes
 from tests.fakes.model_server import call
 from tests.integration.house import until
-from tests.scenarios.place import Place, placed
+from tests.scenarios.outside import led
+from tests.scenarios.place import Place, placed, whole_lines
 
 FACT = call("write_file", path="fact.md", content="a fact")
 DONE = call("publish", summary="done")
@@ -28,11 +32,45 @@ def collector() -> Iterator[Collector]:
 def place(collector: Collector, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("traced")
     endpoint = collector.url.removesuffix("/hook")
-    settings = {"telemetry": {"otlp_endpoint": endpoint, "service_name": "test"}}
+    telemetry = {"otlp_endpoint": endpoint, "service_name": "test", "content": True}
+    settings = {"telemetry": telemetry}
     (home / "agiraph.yaml").write_text(yaml.safe_dump(settings))
     with placed(home) as place:
         yield place
         assert "Traceback" not in place.traces()
+
+
+def tree_of(collector: Collector, goal: str) -> tuple[str, Counter[str], dict[bytes, Span]]:
+    """Return a run's own span's name, how often each path from it is there, and its spans.
+
+    No span of it lacks its parent, and what tools were given is JSON.
+    """
+
+    def top() -> Span | None:
+        roots = (span for span in collector.spans() if not span.parent_span_id)
+        return next((span for span in roots if goal.lower() in span.name), None)
+
+    run = until(top, "the run's span")
+    until(
+        lambda: any("finish" in one.name for one in collector.spans() if _is_of(one, run)),
+        "its end",
+    )
+    found = {span.span_id: span for span in collector.spans() if _is_of(span, run)}
+
+    def path(span: Span) -> str:
+        parent = found.get(span.parent_span_id)
+        return (f"{path(parent)} > " if parent else "") + span.name
+
+    paths = Counter(path(span) for span in found.values())
+    assert all(one.startswith(run.name) for one in paths), [*paths]
+    for span in found.values():
+        if "gen_ai.tool.name" in (about := attributes(span)):
+            assert isinstance(json.loads(str(about["gen_ai.tool.call.arguments"])), dict)
+    return run.name, paths, found
+
+
+def _is_of(span: Span, run: Span) -> bool:
+    return span.trace_id == run.trace_id
 
 
 def test_a_run_with_two_workers_is_one_trace_through_kills(
@@ -62,17 +100,7 @@ def test_a_run_with_two_workers_is_one_trace_through_kills(
 
     outcome = place.lead("Facts", meanwhile=kill)
     assert outcome.code == 0
-    until(lambda: any(not span.parent_span_id for span in collector.spans()), "the run's span")
-    found = {span.span_id: span for span in collector.spans()}
-    assert len({span.trace_id for span in found.values()}) == 1
-
-    def path(span: Span) -> str:
-        parent = found.get(span.parent_span_id)
-        return (f"{path(parent)} > " if parent else "") + span.name
-
-    name = attributes(next(s for s in found.values() if not s.parent_span_id))["gen_ai.agent.name"]
-    top = f"invoke_agent {name}"
-    paths = Counter(path(span) for span in found.values())
+    top, paths, found = tree_of(collector, "Facts")
     for worker in ("ada", "bob"):
         node = f"{top} > invoke_agent {worker}"
         assert paths[node] == 1
@@ -81,7 +109,88 @@ def test_a_run_with_two_workers_is_one_trace_through_kills(
         assert paths[f"{node} > turn > execute_tool write_file"] == 1
         assert paths[f"{node} > turn > execute_tool publish"] == 1
     assert paths[f"{top} > turn > execute_tool spawn_worker"] == 2
-    assert all(one.startswith(top) for one in paths)
     chat = next(span for span in found.values() if span.name == "chat fake")
     assert attributes(chat)["gen_ai.provider.name"] == "openai"
     assert chat.end_time_unix_nano >= chat.start_time_unix_nano
+
+
+def put_agent(place: Place, folder: Path, script: list[list[dict[str, object]]]) -> None:
+    """Let `scripted` be an outside agent that plays a script."""
+    (folder / "script.json").write_text(json.dumps(script))
+    preset = {
+        "driver": "acp",
+        "command": ["python3", acp_agent.__file__, str(folder / "script.json")],
+        "resume": ["{options}"],
+        "readable": [str(Path(acp_agent.__file__).parent), str(folder)],
+    }
+    (place.home / "agents.yaml").write_text(json.dumps({"scripted": preset}))
+
+
+def test_each_start_of_an_outside_agent_is_a_span_through_kills(
+    place: Place, collector: Collector, tmp_path: Path
+) -> None:
+    def tool(name: str) -> dict[str, object]:
+        return {"tool": name, "kind": "execute", "input": {"command": name}, "gives": name}
+
+    script: list[list[dict[str, object]]] = [
+        [
+            {"say": "I begin."},
+            tool("one"),
+            {"die": 9, "unless": "died.txt"},
+            tool("two"),
+            {"hold": True, "unless": "held.txt"},
+            tool("three"),
+            {"local": "_result.md", "content": "Done.\n"},
+        ]
+    ]
+    put_agent(place, tmp_path, script)
+    place.plays(coordinator=led("eve", "scripted"))
+
+    def kill() -> None:
+        agent = place.agent("starts")
+
+        def holds() -> bool:
+            told = [one["type"] for one in whole_lines(agent / "events.jsonl")
+                    if one["entity"] == "eve"]  # fmt: skip
+            return told.count("tool.result") == 3 and any(
+                agent.glob("runs/*/nodes/*/scratch/held*")
+            )
+
+        until(holds, "it holds, and what it did is recorded")
+        place.kill("agiraph: tracer")
+        place.kill("eve")
+
+    outcome = place.lead("Starts", "--name", "starts", meanwhile=kill)
+    assert outcome.result["status"] == "completed", outcome.progress
+    top, paths, found = tree_of(collector, "Starts")
+    start = f"{top} > invoke_agent eve > invoke_agent scripted"
+    assert paths[start] == 3
+    assert paths[f"{start} > execute_tool bash"] == 6
+    assert not [one for one in paths if "eve" in one and "chat" in one]
+    starts = [attributes(s) for s in found.values() if s.name == "invoke_agent scripted"]
+    assert [one.get("gen_ai.usage.input_tokens") for one in starts] == [None, None, 10]
+    assert len([one for one in starts if "error.type" in one]) == 2
+
+
+def test_the_agent_of_a_workers_second_node_is_told_to_have_ended_too(
+    place: Place, collector: Collector, tmp_path: Path
+) -> None:
+    put_agent(place, tmp_path, [[{"local": "_result.md", "content": "Done.\n"}]])
+    place.plays(
+        coordinator=[
+            call("spawn_worker", name="ivy", type="autonomous", agent_command="scripted"),
+            call("create_work_node", name="one", task="One", worker="ivy"),
+            call("create_work_node", name="two", task="Two", worker="ivy"),
+            call("wait"),
+            call("wait"),
+            call("finish", summary="Done."),
+        ]
+    )
+    outcome = place.lead("Twice")
+    assert outcome.result["status"] == "completed", outcome.progress
+    assert len(outcome.events("outside.started")) == 2
+    assert len(outcome.events("outside.ended")) == 2
+    top, paths, found = tree_of(collector, "Twice")
+    assert paths[f"{top} > invoke_agent ivy > invoke_agent scripted"] == 2
+    starts = [attributes(s) for s in found.values() if s.name == "invoke_agent scripted"]
+    assert [one.get("gen_ai.usage.input_tokens") for one in starts] == [10, 10]

@@ -8,12 +8,14 @@ from agiraph import messages as m
 from agiraph.authorization import RULES, is_name_of, refusal, shown_name
 from agiraph.ids import Address, AgentId, NodeId, QuestionId
 from agiraph.models import BUDGET, Deed, Event
+from agiraph.money import BudgetState, Shortage
 from agiraph.turns import ModelRequest
 
 AGENT, OTHER = AgentId("survey-1"), AgentId("other-2")
 LEAD, ADA, BOB = "survey-1/coordinator", "survey-1/ada-7f3c1a", "survey-1/bob-91c0aa"
 STRANGER, STRANGE_LEAD = "other-2/ada-7f3c1a", "other-2/coordinator"
 SERVICES = ("supervisor", "router", "recorder", "broker", "clock", "tracer", "human", "tools/web")
+SHORTAGE = Shortage(budget=BudgetState(scope="node", key="r/n/1", calls=1), unit="calls", needs=1)
 EVERYONE = (*SERVICES, "console/1", LEAD, ADA, BOB, STRANGER, STRANGE_LEAD)
 
 
@@ -34,6 +36,7 @@ def test_every_message_type_says_who_may_send_it() -> None:
         (m.BeginRun(goal="x"), LEAD, ["human"]),
         (m.ModelDelta(call=b"x", text="y"), ADA, ["broker"]),
         (m.DoorFailed(kind="out_of_budget", message="all is spent"), ADA, ["broker"]),
+        (m.DoorLow(shortage=SHORTAGE), ADA, ["broker"]),
         (m.ToolProgress(call=b"x", text="y"), ADA, ["tools/web"]),
         (m.QuestionAnswered(question_id=QuestionId("q"), answer="yes", by="me"), ADA, ["human"]),
         (m.CancelNode(node_id=NodeId("n")), ADA, [LEAD]),

@@ -11,6 +11,7 @@ from agiraph.money import (
     Raised,
     Shortage,
     Unit,
+    nearly_spent,
     options_of,
     parse_limit,
     parse_raise,
@@ -107,3 +108,24 @@ def test_limits_are_read(text: str, unit: Unit, limit: float | str) -> None:
 def test_what_is_no_limit_is_refused_with_what_is_possible(text: str, unit: Unit) -> None:
     with pytest.raises(InvalidInput, match="is no limit"):
         parse_limit(text, unit)
+
+
+@pytest.mark.parametrize(
+    ("spent", "calls", "is_near"),
+    [(5_000, 10, False), (9_000, 90, True), (6_000, 1, True), (5_000, 5, False), (6_000, 6, True)],
+)
+def test_a_budget_is_nearly_spent_a_few_calls_or_a_tenth_before_its_end(
+    spent: int, calls: int, is_near: bool
+) -> None:
+    state = BudgetState(
+        scope="node", key="r/n/1", tokens=10_000, spent_tokens=spent, spent_calls=calls
+    )
+    found = nearly_spent(state)
+    assert (found is not None) == is_near
+    if found is not None:
+        assert (found.unit, found.needs) == ("tokens", spent / calls)
+
+
+def test_what_bounds_nothing_or_was_not_used_is_never_nearly_spent() -> None:
+    assert nearly_spent(BudgetState(scope="node", key="r/n/1", spent_calls=9)) is None
+    assert nearly_spent(BudgetState(scope="node", key="r/n/1", calls=1)) is None

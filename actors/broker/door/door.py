@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from actors.broker.accounts import Accounts
@@ -16,17 +17,19 @@ from actors.broker.services import Services
 from agiraph.clock import Clock
 from agiraph.config import Config
 from agiraph.door.grants import Grant, model_for
-from agiraph.door.wire import Wire, asked_model
+from agiraph.door.wire import Counting, Wire, asked_model
 from agiraph.errors import Refused
 from agiraph.ids import agent_of
 from agiraph.log import Logger
 from agiraph.messages import DoorOpened, OpenDoor
+from agiraph.money import Shortage, nearly_spent
 from agiraph.providers.prices import guess_input_tokens
-from agiraph.turns import JsonObject, ModelRequest
+from agiraph.turns import JsonObject, ModelRequest, Usage
 
 if TYPE_CHECKING:
     from actors.broker.door.server import DoorServer
 
+OnLow = Callable[[str, Shortage], None]
 SERVER = "actors.broker.door.server"
 
 
@@ -42,6 +45,7 @@ class Door(Inside):
         table: DoorTable,
         report: Report,
         on_failure: OnFailure,
+        on_low: OnLow,
         clock: Clock,
         log: Logger,
     ) -> None:
@@ -53,6 +57,7 @@ class Door(Inside):
         self._table = table
         self._report = report
         self._on_failure = on_failure
+        self._on_low = on_low
         self._clock = clock
         self._log = log
         if table.problem:
@@ -61,6 +66,7 @@ class Door(Inside):
         self._server: DoorServer | None = None
         self._starting = asyncio.Lock()
         self._under_way: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self._told_low: set[str] = set()
 
     async def listen_again(self) -> None:
         """Listen if doors are open since an earlier life of this process; Refused."""
@@ -78,6 +84,8 @@ class Door(Inside):
         """
         if not self._accounts.has_run(agent_of(entity) or "", asked.run_id):
             raise Refused(f"run '{asked.run_id}' is none of {entity}'s agent")
+        if asked.bounds.usd is not None:
+            self._refuse_without_price(asked.model)
         grant = Grant(
             entity=entity,
             incarnation=incarnation,
@@ -87,6 +95,8 @@ class Door(Inside):
             model=str(self._services.check(asked.model)),
             models=tuple(str(self._services.check(model)) for model in asked.models),
             trigger=asked.trigger,
+            attempt=asked.attempt,
+            bounds=asked.bounds,
             opened_at=self._clock.now(),
         )
         server = await self.listen()
@@ -94,9 +104,28 @@ class Door(Inside):
         self._cut_off(replaced)
         return DoorOpened(url=f"http://127.0.0.1:{server.port}", token=token, model=grant.model)
 
+    def _refuse_without_price(self, model: str) -> None:
+        if self._calls.price(self._services.check(model)) is None:
+            raise Refused(
+                f"the price of {model} is not known, so the node's bound in dollars cannot be "
+                "kept: add the price to prices.yaml in the home, or set no such bound"
+            )
+
     def close(self, entity: str, token: str = "") -> None:
         """Close an entity's door and end what is under way through it."""
         self._cut_off(self._table.close(entity, token=token))
+
+    async def settle(self, entity: str, token: str) -> tuple[Usage, int]:
+        """Close an entity's door; return what its calls have taken, and how many were paid for.
+
+        Asked again it says the same, also in a later life of this process.
+        """
+        digest = digest_of(token)
+        ending = list(self._under_way.get(digest, ()))
+        self.close(entity, token)
+        if ending:
+            await asyncio.wait(ending)  # what they have taken so far is written down as they end
+        return self._calls.through_door(entity, digest)
 
     def gone(self, entity: str, incarnation: int) -> None:
         """Close the door that this process or an earlier one of its address had opened."""
@@ -104,6 +133,7 @@ class Door(Inside):
 
     def _cut_off(self, digests: list[str]) -> None:
         for digest in digests:
+            self._told_low.discard(digest)
             for task in self._under_way.pop(digest, ()):
                 task.cancel()
 
@@ -143,10 +173,11 @@ class Door(Inside):
         """Return what a token opens."""
         return self._table.grant(token)
 
-    async def count(self, visit: Visit, grant: Grant, body: JsonObject) -> int:
+    async def count(self, counting: Counting, visit: Visit, grant: Grant, body: JsonObject) -> int:
         """Return how many tokens of input a request has: what the service says, or a guess."""
         request = self._request(visit.wire, grant, body)
-        counted = await self._upstream.counted(self._services.name(request.model), body, visit)
+        name = self._services.name(request.model)
+        counted = await self._upstream.counted(counting, name, body, visit)
         return guess_input_tokens(request) if counted is None else counted
 
     async def call(self, visit: Visit, grant: Grant, body: JsonObject) -> None:
@@ -160,6 +191,8 @@ class Door(Inside):
             await visit.reply.failure(wire.failure("rate_limited", said, retry_after=1))
             return
         request = self._accounts.billed(self._request(wire, grant, body))
+        own = {"door": digest, "budgets": (*request.budgets, grant.budget)}
+        request = request.model_copy(update=own)
         exchange = Exchange(
             calls=self._calls,
             upstream=self._upstream,
@@ -187,6 +220,14 @@ class Door(Inside):
             for task in (running, hung_up):
                 task.cancel()
             await asyncio.gather(running, hung_up, return_exceptions=True)
+            self._tell_if_low(digest, grant)
+
+    def _tell_if_low(self, digest: str, grant: Grant) -> None:
+        """Tell the worker, once, that its agent is near a bound of its node."""
+        shortage = nearly_spent(self._calls.limits.state(grant.budget))
+        if shortage is not None and digest not in self._told_low:
+            self._told_low.add(digest)
+            self._on_low(grant.entity, shortage)
 
     def _request(self, wire: Wire, grant: Grant, body: JsonObject) -> ModelRequest:
         model = model_for(asked_model(body), grant, self._services.presets)

@@ -13,7 +13,7 @@ from actors.broker.calls import Calls, HandedOn, Retry
 from actors.broker.door.upstream import Upstream
 from actors.broker.door.visit import BrokenOff, Visit
 from agiraph.door.wire import Failure, Telling
-from agiraph.errors import Refused
+from agiraph.errors import InvalidInput, Refused
 from agiraph.log import Logger
 from agiraph.providers.base import Provider, ProviderError
 from agiraph.providers.forwarding import Forwarding, SinkClosed
@@ -47,7 +47,7 @@ class Exchange:
         self._request = request
         self._body = body
         self._headers = visit.headers
-        self._query = f"?{visit.query}" if visit.query else ""
+        self._query = f"?{visit.query_handed_on}" if visit.query_handed_on else ""
         self._reply = visit.reply
         self._report = report
         self._on_failure = on_failure
@@ -93,16 +93,21 @@ class Exchange:
     # --- ways ------------------------------------------------------------------------------------
 
     async def _via(self, name: ModelName) -> Provider | None:
-        """Return the service itself if it speaks the agent's format, None to ask it in ours."""
+        """Return the service itself if it speaks the agent's format, None to ask it in ours.
+
+        Refused if only the service could answer, and this one speaks another format.
+        """
         self._is_handed_on = False
         service = await self._upstream.speaking(name, self._wire.api)
         if service is None:
+            if problem := self._wire.untranslatable(self._body):
+                raise InvalidInput(problem)
             return None
         self._is_handed_on = True
         asked = self._request.max_tokens
         return Forwarding(
             service,
-            path=self._wire.path + self._query,
+            path=self._wire.path(self._body, name.name) + self._query,
             headers=self._headers,
             body=lambda request: self._wire.handed_on(
                 self._body, name.name, request.max_tokens if request.max_tokens != asked else None
@@ -164,10 +169,17 @@ class Exchange:
         if not self._reply.has_begun:
             await self._reply.failure(failure)
             return
-        if self._is_handed_on or self._telling is None:
+        if not self._can_tell_breaks:
             raise BrokenOff(str(error)) from error
-        await self._reply.write(self._telling.failed(failure))
+        await self._reply.write(self._teller().failed(failure))
         await self._reply.end()
+
+    @property
+    def _can_tell_breaks(self) -> bool:
+        """Whether an answer that has begun can end with an error."""
+        if self._is_handed_on:
+            return self._is_streamed and self._wire.tells_breaks
+        return self._telling is not None
 
     def _failure(self, error: Exception) -> Failure:
         request = self._request

@@ -9,14 +9,18 @@ from contextlib import suppress
 from typing import Any
 
 from actors.broker.door.replies import Reply, Send, Stalled
-from actors.broker.door.visit import ANTHROPIC, CALLS, OPENAI, BrokenOff, Receive, Visit
+from actors.broker.door.visit import ANTHROPIC, GOOGLE, OPENAI, BrokenOff, Receive, Visit
 from agiraph.door.grants import Grant
-from agiraph.door.wire import Failure
+from agiraph.door.wire import Counting, Failure
 from agiraph.errors import InvalidInput
 from agiraph.turns import JsonObject
 
-COUNT = "/anthropic/v1/messages/count_tokens"
-MODELS = ("/anthropic/v1/models", "/openai/v1/models")
+ROOTS = (ANTHROPIC, OPENAI, f"{OPENAI}/v1", GOOGLE)
+MODELS = (
+    "/anthropic/v1/models",
+    "/openai/v1/models",
+    *(f"/google/{version}/models" for version in ("v1", "v1beta", "v1alpha")),
+)
 
 
 class Inside:
@@ -34,7 +38,7 @@ class Inside:
         """Answer a model call."""
         raise NotImplementedError
 
-    async def count(self, visit: Visit, grant: Grant, body: JsonObject) -> int:
+    async def count(self, counting: Counting, visit: Visit, grant: Grant, body: JsonObject) -> int:
         """Return about how many tokens of input a request has; InvalidInput."""
         raise NotImplementedError
 
@@ -79,7 +83,7 @@ class Gate:
             return
         if visit.method == "GET":
             await self._show(visit, grant)
-        elif visit.method == "POST" and (visit.path in CALLS or visit.path == COUNT):
+        elif visit.method == "POST" and (visit.is_call or visit.counting is not None):
             await self._take(visit, grant)
         else:
             said = f"this door has no {visit.method} {visit.path}"
@@ -87,7 +91,7 @@ class Gate:
 
     async def _show(self, visit: Visit, grant: Grant) -> None:
         """Answer a question about models."""
-        if visit.path in (ANTHROPIC, OPENAI, f"{OPENAI}/v1"):
+        if visit.path in ROOTS:
             await visit.reply.whole(200, {"models": list(grant.granted)})
             return
         for place in MODELS:
@@ -112,10 +116,10 @@ class Gate:
             await visit.reply.failure(visit.wire.denied(413, said))
             return
         try:
-            body = _object(data)
-            if visit.path == COUNT:
-                tokens = await self._inside.count(visit, grant, body)
-                await visit.reply.whole(200, {"input_tokens": tokens})
+            body = visit.said(_object(data))
+            if (counting := visit.counting) is not None:
+                tokens = await self._inside.count(counting, visit, grant, body)
+                await visit.reply.whole(200, counting.told(tokens))
                 return
             await self._inside.call(visit, grant, body)
         except InvalidInput as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from actors.broker.door.visit import Visit
 from actors.broker.services import Services
+from agiraph.door.wire import Counting
 from agiraph.log import Logger
 from agiraph.providers.forwarding import Service
 from agiraph.providers.registry import ModelName
@@ -15,7 +16,6 @@ from agiraph.turns import JsonObject
 if TYPE_CHECKING:
     from httpx2 import Response
 
-COUNT = "/v1/messages/count_tokens"
 COUNT_SECONDS = 10.0
 
 
@@ -48,19 +48,21 @@ class Upstream:
                 )
             return self._open[place]
 
-    async def counted(self, name: ModelName, body: JsonObject, visit: Visit) -> int | None:
-        """Return what an Anthropic service counts of a request; None if it does not."""
+    async def counted(
+        self, counting: Counting, name: ModelName, body: JsonObject, visit: Visit
+    ) -> int | None:
+        """Return what the model's service counts of a request; None if it does not."""
         counted: list[int] = []
 
         async def take(response: "Response") -> None:
-            counted.append(int(json.loads(await response.aread())["input_tokens"]))
+            counted.append(counting.counted(json.loads(await response.aread())))
 
         try:
-            service = await self.speaking(name, "anthropic")
+            service = await self.speaking(name, counting.api)
             if service is not None:
                 async with asyncio.timeout(COUNT_SECONDS):
-                    sent = {**body, "model": name.name}
-                    await service.send(COUNT, sent, visit.headers, take)
+                    path, sent = counting.path(name.name), counting.asked(body, name.name)
+                    await service.send(path, sent, visit.headers, take)
         except Exception as error:  # a count is a help: without it there is a guess
             self._log.debug("tokens are guessed", reason=str(error))
         return counted[0] if counted else None

@@ -1,22 +1,34 @@
 """Visit: one HTTP request of an outside agent: who, for what, in which format, with which body."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import parse_qs
 
 from actors.broker.door.replies import Reply
-from agiraph.door.anthropic import AnthropicDoor
+from agiraph.door.anthropic import AnthropicCount, AnthropicDoor
 from agiraph.door.chat import ChatDoor
+from agiraph.door.google import GoogleCount, GoogleDoor
 from agiraph.door.responses import ResponsesDoor
-from agiraph.door.wire import Wire
+from agiraph.door.wire import Counting, Wire
+from agiraph.errors import InvalidInput
+from agiraph.turns import JsonObject
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 BODY_SECONDS = 60.0
-ANTHROPIC, OPENAI = "/anthropic", "/openai"
+ANTHROPIC, OPENAI, GOOGLE = "/anthropic", "/openai", "/google"
 CALLS: dict[str, Wire] = {
     "/anthropic/v1/messages": AnthropicDoor(),
     "/openai/v1/chat/completions": ChatDoor(),
     "/openai/v1/responses": ResponsesDoor(),
+}
+GOOGLE_WIRE: Wire = GoogleDoor()
+GOOGLE_PATH = re.compile(rf"{GOOGLE}/v1(?:alpha|beta)?/models/(?P<model>.+):(?P<method>\w+)")
+GOOGLE_CALLS = ("generateContent", "streamGenerateContent")
+COUNTS: dict[str, Counting] = {
+    "/anthropic/v1/messages/count_tokens": AnthropicCount(),
+    "countTokens": GoogleCount(),
 }
 
 
@@ -38,20 +50,58 @@ class Visit:
         }
         self.receive = receive
         self.reply = reply
+        place = GOOGLE_PATH.fullmatch(self.path)
+        self._model, self._method = (place["model"], place["method"]) if place else ("", "")
 
     @property
     def wire(self) -> Wire:
         """The format that the client speaks, to tell it errors in."""
+        if self.path.startswith(GOOGLE):
+            return GOOGLE_WIRE
         if self.path.startswith(OPENAI):
             return CALLS.get(self.path, CALLS["/openai/v1/chat/completions"])
         return CALLS["/anthropic/v1/messages"]
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it stands where model calls are taken."""
+        return self.path in CALLS or self._method in GOOGLE_CALLS
+
+    @property
+    def counting(self) -> Counting | None:
+        """How it wants tokens counted, None if it does not ask for that."""
+        return COUNTS.get(self._method or self.path)
 
     @property
     def token(self) -> str:
         """The token that the client shows, "" if none."""
         bearer = self.headers.get("authorization", "")
         given = bearer[7:] if bearer[:7].lower() == "bearer " else ""
-        return (self.headers.get("x-api-key") or given).strip()
+        named = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key")
+        return (named or given or self._asked.get("key", [""])[0]).strip()
+
+    @property
+    def query_handed_on(self) -> str:
+        """What of its query the service is to see; in Google's the key stands, which is ours."""
+        return "" if self._method else self.query
+
+    @property
+    def _asked(self) -> dict[str, list[str]]:
+        return parse_qs(self.query) if self.path.startswith(GOOGLE) else {}
+
+    def said(self, body: JsonObject) -> JsonObject:
+        """Return the body with what stands in the path instead, in Google's format. InvalidInput.
+
+        A count may be asked of a whole request, wrapped up.
+        """
+        if not self._method:
+            return body
+        is_streamed = self._method == "streamGenerateContent"
+        if is_streamed and self._asked.get("alt") != ["sse"]:
+            raise InvalidInput("streamGenerateContent: ask for server-sent events (?alt=sse)")
+        wrapped = body.get("generateContentRequest") if self.counting else None
+        whole = wrapped if isinstance(wrapped, dict) else body
+        return {**whole, "model": self._model, "stream": is_streamed}
 
     async def body(self, most: int) -> bytes | None:
         """Return the body, None if it has more than `most` bytes. TimeoutError, ConnectionError."""

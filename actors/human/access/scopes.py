@@ -94,6 +94,16 @@ class Rules:
                 return Found(rule, match.groupdict())
         return None
 
+    def methods_at(self, path: str) -> list[str]:
+        """Return the methods that any route takes at this path, in a steady order."""
+        return sorted(
+            {
+                rule.method
+                for rule in self.rules
+                if rule.method != WEBSOCKET and rule.pattern.match(path)
+            }
+        )
+
 
 def _rules_of(route: BaseRoute) -> list[Rule]:
     if isinstance(route, APIWebSocketRoute):

@@ -10,14 +10,14 @@ from actors.human.boards import node_named
 from actors.human.gateway import Gateway
 from actors.human.nodes import ref_views
 from actors.human.routes.asking import After, Door, Limit, Named, Offset, RunNamed
-from actors.human.routes.showing import SHOWN, As, Shown, show
+from actors.human.routes.showing import ASKED, SHOWN, As, Shown, show
 from agiraph.api import ApiError, EventPage, RefView
 from agiraph.models import Agent, WorkNode
 from agiraph.storage.home import RunHome
 
 router = APIRouter()
 
-FILE: dict[str, Any] = {"response_model": Shown, "responses": SHOWN}
+FILE: dict[str, Any] = {"response_model": Shown, "responses": SHOWN, "openapi_extra": ASKED}
 
 
 @router.get("/agents/{agent}/workspace", **FILE)

@@ -5,7 +5,7 @@ from starlette.requests import Request
 
 from actors.human.memories import memory_file, memory_files, memory_path, search_memory
 from actors.human.routes.asking import Door, Named
-from actors.human.routes.showing import SHOWN, As, Shown, show
+from actors.human.routes.showing import ASKED, SHOWN, As, Shown, show
 from agiraph.api import FileContent, MemoryEntry, MemoryHit, MemoryQuery
 
 router = APIRouter()
@@ -23,7 +23,12 @@ def find(agent: Named, query: MemoryQuery, door: Door) -> list[MemoryHit]:
     return search_memory(door, agent, query.query)
 
 
-@router.get("/agents/{agent}/memory/{path:path}", response_model=FileContent, responses=SHOWN)
+@router.get(
+    "/agents/{agent}/memory/{path:path}",
+    response_model=FileContent,
+    responses=SHOWN,
+    openapi_extra=ASKED,
+)
 def read(
     request: Request, agent: Named, path: str, door: Door, how: As = "json"
 ) -> Shown | Response:

@@ -17,10 +17,36 @@ As = Annotated[
     Literal["json", "raw", "html"],
     Query(
         alias="as",
-        description="json: a `FileContent` or a `Folder`; raw: the file's bytes, with ranges and"
-        " an ETag; html: Markdown or text, rendered",
+        description="json: a `FileContent` or a `Folder`; raw: the file's bytes as they are, with"
+        " their own content type, ranges and an ETag (409 for a folder); html: Markdown or text,"
+        " rendered",
     ),
 ]
+
+
+def _header(words: str) -> dict[str, Any]:
+    return {"description": words, "schema": {"type": "string"}}
+
+
+def _asked(name: str, words: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": False, **_header(words)}
+
+
+ASKED: dict[str, Any] = {
+    "parameters": [
+        _asked("Range", "with `as=raw`: one stretch of the file, `bytes=FIRST-LAST`"),
+        _asked("If-Range", "with `as=raw`: the ETag of which `Range` is a stretch; else all of it"),
+        _asked("If-None-Match", "with `as=raw`: ETags that the caller has; 304 if one still fits"),
+    ]
+}
+"""What may be asked for with `as=raw` beside the path."""
+
+OF_BYTES: dict[str, Any] = {
+    "ETag": _header("with `as=raw`: changes when the file does"),
+    "Last-Modified": _header("with `as=raw`: when the file was changed"),
+    "Accept-Ranges": _header("with `as=raw`: bytes"),
+    "Content-Disposition": _header("with `as=raw`: attachment, for what a browser would run"),
+}
 
 SHOWN: dict[int | str, dict[str, Any]] = {
     200: {
@@ -29,9 +55,11 @@ SHOWN: dict[int | str, dict[str, Any]] = {
             "text/html": {"schema": {"type": "string"}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
         },
+        "headers": OF_BYTES,
     },
     206: {
         "description": "The range that was asked for, with `as=raw`.",
+        "headers": {"Content-Range": _header("which bytes of how many"), **OF_BYTES},
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     },
     304: {"description": "The file is as the caller knows it (`If-None-Match`), with `as=raw`."},

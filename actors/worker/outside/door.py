@@ -3,9 +3,10 @@
 from actors.entity.args import billing
 from actors.entity.asking import ask_until_answered
 from actors.worker.outside.hand import Hand
+from agiraph.agent.bounds import at_door
 from agiraph.errors import Refused
 from agiraph.ids import BROKER, derived_message_id
-from agiraph.messages import CloseDoor, DoorOpened, OpenDoor
+from agiraph.messages import CloseDoor, DoorOpened, DoorSettled, OpenDoor, SettleDoor
 from agiraph.models import Assignment
 from agiraph.outside.launching import Door
 
@@ -16,6 +17,8 @@ async def open_door(worker: Hand, assignment: Assignment) -> Door:
     body = OpenDoor(
         node_id=node.id,
         model=worker.args.worker.model or worker.args.model,
+        attempt=assignment.attempt,
+        bounds=at_door(assignment.contract),
         **billing(worker.args.run, worker.args.terms, node.trigger),
     )
     received = await ask_until_answered(worker.runtime, BROKER, body)
@@ -23,6 +26,14 @@ async def open_door(worker: Hand, assignment: Assignment) -> Door:
         raise Refused(f"the broker answered {received.header.type} when a door was wanted")
     worker.runtime.done(received)
     return Door(received.body.url, received.body.token)
+
+
+async def settle_door(worker: Hand, door: Door) -> DoorSettled:
+    """Let nobody in by this door any more; return what was metered at it."""
+    received = await ask_until_answered(worker.runtime, BROKER, SettleDoor(token=door.token))
+    if not isinstance(received.body, DoorSettled):
+        raise Refused(f"the broker answered {received.header.type} when a door was to be settled")
+    return received.body
 
 
 async def close_door(worker: Hand, door: Door) -> None:

@@ -17,7 +17,8 @@ from agiraph.storage.home import RunHome
 class Hand(Holder, Protocol):
     """One worker of the type `autonomous`.
 
-    `shortage` is which budget its agent's last calls have lacked, None if they lacked none.
+    `shortage` is which budget its agent's last calls have lacked, None if they lacked none; `low`
+    which bound of its node they are near, until the agent is told.
     """
 
     args: WorkerArgs
@@ -28,6 +29,7 @@ class Hand(Holder, Protocol):
     limits: Limits
     treasurer: Treasurer
     shortage: Shortage | None
+    low: Shortage | None
 
     def clearance(self, opened: OpenCall | None) -> Asking | None:
         """Return what has to be asked before something is done, None: nothing."""

@@ -58,7 +58,9 @@ class Leave:
         self._asked[key] += 1
         if self._asked[key] > MOST_TIMES:
             about = f"{asked.tool}: {subject_of(asked.arguments)[:SHOWN_CHARACTERS]}"
-            raise AskedTooOften(f"it asked more than {MOST_TIMES} times for the same action, {about}")
+            raise AskedTooOften(
+                f"it asked more than {MOST_TIMES} times for the same action, {about}"
+            )
 
     async def withdraw_all(self) -> None:
         """Take back every question that is open: who asked is gone."""

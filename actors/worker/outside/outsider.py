@@ -10,20 +10,26 @@ import os
 import shlex
 from pathlib import Path
 
+from actors.entity.clearance import tool_names
 from actors.entity.talk import Talk
 from actors.worker.bench import WorkerBench
 from actors.worker.evidence import outside_key
 from actors.worker.giving_up import GiveUp
 from actors.worker.outside.bridge import Bridge
-from actors.worker.outside.door import close_door, open_door
+from actors.worker.outside.door import close_door, open_door, settle_door
 from actors.worker.outside.hand import Hand
 from actors.worker.outside.leave import Leave
 from actors.worker.outside.process import until_gone
 from actors.worker.outside.sitting import Ending, Sitting
 from actors.worker.reflection import known_before
+from agiraph.agent.bounds import refused_at_door
 from agiraph.agent.outsider import Outsider
 from agiraph.agent.records import OutsideBegan, OutsideEnded, Published
+from agiraph.approvals.policy import Who
+from agiraph.approvals.reading import Policies
 from agiraph.errors import ModelFailure, Refused
+from agiraph.ids import derived_id
+from agiraph.messages import DoorSettled
 from agiraph.models import Assignment
 from agiraph.money import Shortage
 from agiraph.outside.drivers import driver_for
@@ -34,6 +40,7 @@ from agiraph.outside.exchange import (
     Exchange,
     failure_in,
 )
+from agiraph.outside.holding import warnings_about
 from agiraph.outside.launching import (
     Door,
     Job,
@@ -60,9 +67,11 @@ from agiraph.storage.files import (
     make_folder,
     replace_file,
 )
+from agiraph.turns import Usage
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
+STOPPED = "it was stopped at a bound: what is left to do, if anything, stands in its _result.md"
 NO_RESULT = "the outside agent ended without a result: no _result.md, no last word, no file"
 MARK = "AGIRAPH_RUN"
 
@@ -89,6 +98,7 @@ class OutsideWork:
         """Go on until the node is published. Raises GiveUp with the reason if it cannot be."""
         await until_gone(self._worker.files.home.warden)
         await self._leave.withdraw_all()
+        self._tell_what_holds_it()
         try:
             while not self._worker.transcript.is_published:
                 await self._next()
@@ -101,11 +111,22 @@ class OutsideWork:
     def _outside(self) -> Outsider:
         return self._worker.transcript.outside
 
+    def _tell_what_holds_it(self) -> None:
+        """Report, before it first starts, which rules do not hold it; once each for a run."""
+        worker, agent = self._worker, self._agent
+        policy = Policies(worker.runtime.home.path, tool_names()).current()
+        who = Who(worker.name, worker.args.worker.role, is_sandboxed=self._wall.is_up)
+        for text in warnings_about(agent, policy, who):
+            about = {"agent": agent.name, "rules": agent.preset.rules, "text": text}
+            worker.report("outside.warning", about, f"{worker.args.run}:{derived_id(text)}")
+
     async def _next(self) -> None:
         """Do what follows: publish, give up, wait for an answer, or start the agent."""
         outside = self._outside
         if outside.result is not None:
             await self._publish(outside.result)
+        elif (why := self._worker.transcript.bound_why) and not outside.is_running:
+            raise GiveUp(why if outside.problem in ("", why) else f"{why}; {outside.problem}")
         elif outside.failures >= self._agent.preset.attempts:
             times = f"{outside.failures} times" if outside.failures > 1 else "once"
             raise GiveUp(f"{self._agent.name} failed {times}; at last: {outside.problem}")
@@ -137,19 +158,26 @@ class OutsideWork:
         self._worker.conversation.append(began)
         mark = {MARK: str(self._worker.run_home.path)}
         environment = environment_of(job, dict(os.environ), mark)
-        self._worker.shortage = None
+        self._worker.shortage = self._worker.low = None
         sitting = Sitting(self._worker, job, driver, self._exchange, self._bridge, self._leave)
         try:
             ending = await sitting.run(command, environment, self._worker.files.home.warden)
         except (OSError, ValueError) as error:
             raise GiveUp(f"{shlex.join(command[:1])} cannot be started: {error}") from None
         await self._leave.withdraw_all()
+        metered = await self._metered()
         shortage = self._worker.shortage
-        self._record(number, ending, is_excused=shortage is not None)
+        self._record(number, ending, metered, shortage)
         if ending.is_final:
             raise GiveUp(f"{self._agent.name} was ended: {ending.problem}")
-        if shortage is not None and self._outside.problem:
+        is_over = self._worker.transcript.bound is not None
+        if shortage is not None and self._outside.problem and not is_over:
             await self._ask_for_more(shortage)
+
+    async def _metered(self) -> DoorSettled | None:
+        """Return what this start has used at the door, which is closed then; None without one."""
+        door, self._door = self._door, None
+        return await settle_door(self._worker, door) if door is not None else None
 
     async def _ask_for_more(self, shortage: Shortage) -> None:
         """Ask the human for money; ModelFailure if there is no more.
@@ -184,6 +212,7 @@ class OutsideWork:
             door=self._door,
             is_walled=self._wall.is_up,
             readable=self._readable(),
+            spent=outside.usage if takes_up else Usage(),
         )
 
     def _prompt_again(self, task: str) -> str:
@@ -247,12 +276,30 @@ class OutsideWork:
 
     # --- its end ---------------------------------------------------------------------------------
 
-    def _record(self, number: int, ending: Ending, *, is_excused: bool) -> None:
-        """Judge how it ended, and write that down; one without money is excused for failing."""
+    def _record(
+        self,
+        number: int,
+        ending: Ending,
+        metered: DoorSettled | None,
+        shortage: Shortage | None,
+    ) -> None:
+        """Judge how it ended, and write that down; one without money is excused for failing.
+
+        At a bound of its node it has no other turn: what it has for a result counts.
+        """
+        now = self._worker.runtime.clock.now()
         result = self._exchange.text(RESULT) or None
         problem, goes_on = ending.problem, False
         told = ending.told
-        if ending.was_interrupted:
+        is_bound = shortage is not None and shortage.budget.scope == "node"
+        bound = refused_at_door(shortage, now) if shortage is not None and is_bound else None
+        if ending.is_final:
+            result = None  # whatever it wrote: nobody knows what else it has done
+        elif bound is not None:
+            problem = bound.why
+            if not (result or ending.problem or ending.was_interrupted):
+                result = self._result_of(ending)  # it came to its end though a call was refused
+        elif ending.was_interrupted:
             result, goes_on = None, True
         elif self._has_more_to_hear(told):
             result, goes_on, problem = None, True, ""
@@ -269,20 +316,21 @@ class OutsideWork:
             goes_on=goes_on,
             told=told,
             has_spoken=ending.has_spoken,
-            usage=ending.usage,
-            is_excused=is_excused,
-            ts=self._worker.runtime.clock.now(),
+            usage=metered.usage if metered else ending.usage,
+            is_excused=shortage is not None,
+            ts=now,
         )
-        self._worker.conversation.append(ended)
+        self._worker.conversation.append(*([bound] if bound else []), ended)
         about = {"agent": self._agent.name, "number": number, "problem": ended.problem}
-        about |= {"goes_on": goes_on, **ending.usage.model_dump()}
-        self._worker.report("outside.ended", about, f"{number}")
+        about |= {"goes_on": goes_on, "account": "door" if metered else "own"}
+        about |= {"calls": metered.calls if metered else None, **ended.usage.model_dump()}
+        self._worker.report("outside.ended", about, self._outside.began_at)
 
     def _has_more_to_hear(self, told: int) -> bool:
         """Whether messages came that it has not seen, and it can be told them."""
         outside = self._outside
         can_hear = bool(outside.session and self._agent.preset.resume)
-        return can_hear and len(outside.heard) > told
+        return can_hear and outside.owes(told)
 
     def _result_of(self, ending: Ending) -> str | None:
         """Return what stands for a result that it did not write: its notes, or its last word."""
@@ -303,7 +351,8 @@ class OutsideWork:
         try:
             summary = headline(result, self._outside.lost_at)
             key = outside_key(self._assignment, self._outside.began_at)
-            await self._bench.publish(key, summary, "", "")
+            missing = STOPPED if self._worker.transcript.bound is not None else ""
+            await self._bench.publish(key, summary, missing, "")
         except Refused as error:
             problem = f"what it left was refused: {error}"
             number = self._outside.starts

@@ -11,14 +11,16 @@ from actors.worker.outside.bridge import Bridge
 from actors.worker.outside.hand import Hand
 from actors.worker.outside.leave import AskedTooOften, Leave
 from actors.worker.outside.process import AgentProcess
+from agiraph.agent.bounds import used_at_door
 from agiraph.agent.doing import step_of
 from agiraph.agent.inbox import Incoming
-from agiraph.agent.records import OutsideSession, Said
+from agiraph.agent.records import Heard, OutsideSession, Said
 from agiraph.agent.retelling import answered
+from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.ids import BROKER, derived_message_id
 from agiraph.messages import Overheard
 from agiraph.outside.driver import Driver
-from agiraph.outside.exchange import RESULT, Exchange
+from agiraph.outside.exchange import INBOX, RESULT, Exchange, is_shown_in
 from agiraph.outside.happenings import (
     AskedLeave,
     Happening,
@@ -33,12 +35,15 @@ from agiraph.outside.happenings import (
     TurnEnded,
 )
 from agiraph.outside.launching import Job
-from agiraph.outside.telling import TIME_NEAR
+from agiraph.outside.telling import BOUND_NEAR, TIME_NEAR
 from agiraph.turns import JsonObject, ToolCall, Usage
 
 TICK_SECONDS = 0.2
 GRACE_SECONDS = 0.8
 DRAIN_SECONDS = 2.0
+REFUSED_SECONDS = 1.5
+"""How long one that was refused at a bound of its node may take to come to its own end."""
+
 SHOWN_CHARACTERS = 2000
 PREVIEW_CHARACTERS = 300
 NOBODY_ENDED_IT = ""
@@ -91,10 +96,13 @@ class Sitting:
         self._turn: TurnEnded | None = None
         self._usage = Usage()
         self._told = len(worker.transcript.outside.heard)
+        self._inbox_reads: set[str] = set()
+        self._read_up_to = self._told
         self._listens = driver.is_two_way
         self._asking = 0
         self._tools: dict[str, str] = {}
         self._began_at = self._alive_at = self._clock.monotonic()
+        self._refused_at: float | None = None
         self._result: tuple[tuple[int, int], float] | None = None
 
     async def run(
@@ -134,11 +142,15 @@ class Sitting:
         problem = self._ended_by_us
         if problem is None:
             problem = self._driver.verdict(code, self._process.complaint)
+        told = self._told
+        if not problem and self._ended_by_us is None:
+            # It came to the end of its turn, so its model was given what its tools had read.
+            told = max(told, self._read_up_to)
         return Ending(
             problem,
             word=self._turn.text if self._turn else "",
             usage=self._usage,
-            told=self._told,
+            told=told,
             was_interrupted=self._was_interrupted,
             has_spoken=self._has_spoken,
             is_final=self._is_final,
@@ -182,7 +194,7 @@ class Sitting:
                 self._end_for_good(problem)
 
     def _session_known(self, session: str, is_anew: bool) -> None:
-        if session != self._worker.transcript.outside.session:
+        if is_anew or session != self._worker.transcript.outside.session:
             now = self._clock.now()
             self._conversation.append(OutsideSession(session=session, is_anew=is_anew, ts=now))
 
@@ -207,6 +219,8 @@ class Sitting:
 
     def _tool_began(self, began: ToolBegan) -> None:
         self._has_spoken = True
+        if any(INBOX in str(value) for value in began.arguments.values()):
+            self._inbox_reads.add(began.id)
         arguments = _shortened(began.arguments)
         told = {"tool": began.tool, "arguments": arguments}
         self._worker.report("tool.called", told, self._key_of(began.id))
@@ -215,6 +229,8 @@ class Sitting:
         self._worker.show("busy", step_of(call))
 
     def _tool_ended(self, ended: ToolEnded) -> None:
+        if ended.id in self._inbox_reads:
+            self._note_read(ended.output)
         told = {
             "tool": self._tools.pop(ended.id, ""),
             "is_error": ended.is_error,
@@ -223,6 +239,12 @@ class Sitting:
         }
         self._worker.report("tool.result", told, self._key_of(ended.id))
         self._worker.show("busy", self._job.agent.name)
+
+    def _note_read(self, output: str) -> None:
+        """Note which messages a tool has shown it out of `_inbox.md`, the oldest first."""
+        heard = self._worker.transcript.outside.heard
+        while self._read_up_to < len(heard) and is_shown_in(heard[self._read_up_to], output):
+            self._read_up_to += 1
 
     def _key_of(self, id: str) -> str:
         outside = self._worker.transcript.outside
@@ -261,6 +283,7 @@ class Sitting:
             if self._worker.limits.tell_of_deadline(TIME_NEAR):
                 self._bridge.show_inbox()
                 was_refused = True
+            was_refused |= self._warn_if_low()
             if was_refused:
                 self._say_what_is_untold()
             self._let_hear()
@@ -268,6 +291,30 @@ class Sitting:
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK_SECONDS):
                     await self._worker.inbox.arrived.wait()
+
+    @property
+    def _is_at_bound(self) -> bool:
+        """Whether one of its calls was refused because of a bound of its node."""
+        shortage = self._worker.shortage
+        return shortage is not None and shortage.budget.scope == "node"
+
+    def _warn_if_low(self) -> bool:
+        """Tell it, once a node, that it is near a bound; return whether it was told.
+
+        One that hears nothing in the middle of a turn is interrupted: there may be no other turn.
+        """
+        low, self._worker.low = self._worker.low, None
+        warned = self._worker.transcript.outside.warned
+        if low is None or self._is_at_bound or "bound" in warned:
+            return False
+        text = BOUND_NEAR.format(used=used_at_door(low))
+        now = self._clock.now()
+        warning = Heard(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="bound")
+        self._conversation.append(warning)
+        self._bridge.show_inbox()
+        if not (self._listens and self._driver.hears_in_turn):
+            self._interrupt()
+        return True
 
     def _stands_still(self) -> bool:
         """Hold it, and whatever it has started, for as long as it is paused."""
@@ -306,6 +353,10 @@ class Sitting:
 
     def _look_at_the_clock(self) -> None:
         now, preset = self._clock.monotonic(), self._job.agent.preset
+        if self._is_at_bound:
+            self._refused_at = self._refused_at or now
+            if now - self._refused_at > REFUSED_SECONDS:
+                self._end("it is at a bound of its node")
         if self._asking:
             self._alive_at = now
         if now - self._alive_at > preset.silence_seconds:

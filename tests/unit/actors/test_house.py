@@ -2,12 +2,15 @@
 
 import os
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.supervisor.house import make_folders, make_private, socket_url
+from actors.supervisor import house
+from actors.supervisor.house import make_folders, make_private, socket_folder, socket_url
 from actors.supervisor.lock import HomeIsHeld, HomeLock
 from actors.supervisor.requests import check_start
 from agiraph.authorization import refusal
@@ -56,7 +59,59 @@ def test_the_socket_moves_to_a_short_folder_if_it_must(tmp_path: Path) -> None:
     url = socket_url(far)
     assert len(url) < 108
     assert url == socket_url(far)
-    Path(url.removeprefix("ipc://")).parent.rmdir()
+    folder = Path(url.removeprefix("ipc://")).parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert folder == socket_folder(far, os.environ)
+    folder.rmdir()
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """Yield a folder with a short path."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a-") as folder:
+        yield Path(folder).resolve()
+
+
+def test_the_socket_is_where_there_is_room_and_nobody_else_can_put_one(
+    tmp_path: Path, short: Path
+) -> None:
+    far = Home(tmp_path / ("x" * 120))
+    long = tmp_path / ("y" * 120)
+    long.mkdir()
+    runtime = short / "run"
+    runtime.mkdir(mode=0o700)
+    variables = {"XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(long)}
+    name = socket_folder(far, variables).name
+    assert socket_folder(far, variables) == runtime / name
+    assert socket_folder(far, {"TMPDIR": str(short)}) == short / name
+    assert socket_folder(far, {"TMPDIR": str(long)}) == Path("/tmp").resolve() / name
+    assert socket_folder(far, {"TMPDIR": str(short / "none")}) == Path("/tmp").resolve() / name
+    assert socket_folder(far, {"XDG_RUNTIME_DIR": "run"}) == Path("/tmp").resolve() / name
+    assert socket_folder(Home(tmp_path / ("z" * 120)), variables).name != name
+    runtime.chmod(0o755)
+    assert socket_folder(far, variables) == Path("/tmp").resolve() / name
+    short.chmod(0o777)
+    assert socket_folder(far, {"TMPDIR": str(short)}) == Path("/tmp").resolve() / name
+    short.chmod(0o700)
+    (short / name).mkdir(mode=0o755)
+    assert socket_folder(far, {"TMPDIR": str(short)}) == Path("/tmp").resolve() / name
+
+
+def test_a_home_without_a_folder_for_its_socket_is_refused_with_what_is_wrong_and_what_to_set(
+    tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = Home(tmp_path / ("x" * 120))
+    name = socket_folder(far, {}).name
+    monkeypatch.setattr(house, "SHARED", short)
+    (short / name).symlink_to(tmp_path)
+    with pytest.raises(Refused) as refused:
+        socket_folder(far, {"TMPDIR": str(tmp_path / ("y" * 120))})
+    told = str(refused.value)
+    length = len(os.fsencode(far.system.sockets / "router.sock"))
+    assert f"{far.system.sockets}: {length} bytes with the socket's name, 100 are possible" in told
+    assert f"{short / name}: it is not a private folder of ours" in told
+    for what in ("--home", "AGIRAPH_HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
+        assert what in told
 
 
 class OneDesk:

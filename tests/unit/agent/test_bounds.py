@@ -1,10 +1,22 @@
 """Bounds of a node: when a worker has its last turn, and when it is over."""
 
-from agiraph.agent.bounds import Go, LastTurn, Stop, judge
+import pytest
+
+from agiraph.agent.bounds import (
+    Go,
+    LastTurn,
+    Stop,
+    at_door,
+    contract_of,
+    judge,
+    refused_at_door,
+)
 from agiraph.agent.records import Assigned, NodeClosed, Said
 from agiraph.agent.transcript import Transcript
+from agiraph.config import load_config
 from agiraph.ids import NodeId, RunId
 from agiraph.models import Assignment, StageContract, WorkNode
+from agiraph.money import BudgetState, NodeBounds, Shortage, Unit
 from agiraph.turns import Usage
 
 NODE = WorkNode(id=NodeId("n1"), name="facts", task="t", folder="facts-worker-n1")
@@ -92,3 +104,35 @@ def test_the_next_node_begins_with_nothing_used() -> None:
     )
     assert judge(transcript, contract) == Go()
     assert transcript.usage.tokens == 200, "the conversation's own count goes on"
+
+
+def test_an_outside_agent_is_bound_by_tokens_money_and_calls() -> None:
+    contract = StageContract(max_tokens_per_node=9, max_cost_usd_per_node=0.5, max_calls_per_node=7)
+    assert at_door(contract) == NodeBounds(tokens=9, usd=0.5, calls=7)
+    assert at_door(contract_of(load_config().run)) == NodeBounds(calls=250)
+
+
+@pytest.mark.parametrize(
+    ("unit", "bound", "why"),
+    [
+        ("tokens", "tokens", "35,000 tokens of the node's 40,000 tokens are used"),
+        ("usd", "money", "$0.0400 of the node's $0.0500 are used"),
+        ("calls", "calls", "6 calls of the node's 6 calls are used"),
+    ],
+)
+def test_a_call_that_was_refused_at_the_door_says_which_bound(
+    unit: Unit, bound: str, why: str
+) -> None:
+    state = BudgetState(
+        scope="node",
+        key="r/n1/1",
+        tokens=40_000,
+        usd=0.05,
+        calls=6,
+        spent_tokens=35_000,
+        spent_usd=0.04,
+        spent_calls=6,
+    )
+    record = refused_at_door(Shortage(budget=state, unit=unit, needs=1), 5)
+    assert (record.bound, record.ts) == (bound, 5)
+    assert record.why == f"{why}, and what is left does not cover another call"

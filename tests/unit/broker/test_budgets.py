@@ -211,3 +211,27 @@ def test_neither_of_two_budgets_in_tokens_is_overdrawn(
         return spent
 
     assert asyncio.run(main()) <= min(run, agent)
+
+
+def test_calls_are_bounded_also_while_others_are_in_flight() -> None:
+    made = 0
+
+    def states(request: ModelRequest) -> list[BudgetState]:
+        return [BudgetState(scope="node", key="r/n/1", calls=3, spent_calls=made)]
+
+    async def one(budgets: Budgets) -> str:
+        nonlocal made
+        try:
+            async with budgets.reserved(request(None), None):
+                await asyncio.sleep(0)
+                made += 1
+        except ProviderError as error:
+            return error.shortage.told() if error.shortage else str(error)
+        return "made"
+
+    async def all_at_once() -> list[str]:
+        budgets = Budgets(states)
+        return await asyncio.gather(*(one(budgets) for _ in range(5)))
+
+    refused = "3 calls of the 3 calls of the node n are spent"
+    assert asyncio.run(all_at_once()) == ["made"] * 3 + [refused] * 2

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,13 @@ def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
         assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
         assert [row.calls for row in again.rows("entity")] == [1, 1]
     assert told == [True, False]
+
+
+def test_what_came_through_a_door_adds_up_by_itself(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "usage.db") as ledger:
+        for entity, door in (("a/ada", "d1"), ("a/ada", "d1"), ("a/ada", "d2"), ("a/bob", "d1")):
+            ledger.write(replace(spent(entity), door=door))
+        ledger.write(spent("a/ada"))
+        usage, calls = ledger.through_door("a/ada", "d1")
+        assert (usage.input_tokens, usage.cost_usd, calls) == (200, 0.5, 2)
+        assert ledger.through_door("a/ada", "d9") == (Usage(), 0)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from actors.broker.ledger import Ledger, Spent
 from actors.broker.limits import Limits
@@ -29,9 +30,9 @@ def settings(**values: float) -> BudgetsConfig:
     return load_config().budgets.model_copy(update=values)
 
 
-def spend(ledger: Ledger, usd: float, at: float, **whose: str) -> None:
+def spend(ledger: Ledger, usd: float, at: float, **whose: Any) -> None:
     """Write a call of 100 tokens down."""
-    values = {"run_id": "run-1", "node_id": "n1", "entity": "shop-1/ada", "trigger": ""} | whose
+    values: dict[str, Any] = {"run_id": "run-1", "node_id": "n1", "entity": "shop-1/ada"} | whose
     usage = Usage(input_tokens=90, output_tokens=10, cost_usd=usd)
     ledger.write(Spent(at, model="m", outcome="answered", usage=usage, seconds=1, **values))
 
@@ -103,7 +104,9 @@ def test_a_ledger_of_an_older_version_is_read_on(tmp_path: Path) -> None:
     with Ledger(path) as ledger:
         spend(ledger, 0.5, 0)
     with sqlite3.connect(path) as db:
-        db.execute("ALTER TABLE calls DROP COLUMN trigger_id")
+        db.execute("DROP INDEX calls_of_door")
+        for newer in ("trigger_id", "attempt", "door"):
+            db.execute(f"ALTER TABLE calls DROP COLUMN {newer}")
         db.execute("DROP TABLE IF EXISTS budgets")
         db.execute(
             "CREATE TABLE budgets (scope TEXT, key TEXT, period TEXT, usd REAL, tokens INTEGER,"
@@ -199,3 +202,19 @@ def test_a_new_ledger_asks_new_questions_and_one_from_before_keeps_its_own(tmp_p
     with Ledger(tmp_path / "old.db") as old:
         spend(old, 0.5, 1.0)
     assert shortage("old.db") == "run:run-1::usd:0"
+
+
+def test_bounds_of_a_node_count_one_attempt_also_in_a_later_process(tmp_path: Path) -> None:
+    def counted(ledger: Ledger, key: str) -> tuple[int, int]:
+        budget = Budget(scope="node", key=key, calls=9)
+        [state] = ledger.limits(settings(), StandingClock(0)).of(ask(budgets=(budget,)))
+        return state.spent_calls, state.spent_tokens
+
+    with Ledger(tmp_path / "usage.db") as ledger:
+        assert counted(ledger, "run-1/n1/2") == (0, 0)
+        for attempt, node in ((1, "n1"), (2, "n1"), (2, "n1"), (2, "n2")):
+            spend(ledger, 0.1, 0, node_id=node, attempt=attempt)
+        assert counted(ledger, "run-1/n1/2") == (2, 200)
+    with Ledger(tmp_path / "usage.db") as ledger:
+        assert counted(ledger, "run-1/n1/2") == (2, 200)
+        assert counted(ledger, "run-1/n1") == (3, 300), "all attempts at it"

@@ -130,6 +130,20 @@ def test_outside_agents_are_found_on_the_path(tmp_path: Path) -> None:
     assert "codex" in found.partition("not installed: ")[2]
 
 
+def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -> None:
+    for name in ("claude", "codex"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: ask, worker: ada}]")
+    (tmp_path / "agents.yaml").write_text("claude-code: {account: own}")
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    assert check.status == "warn"
+    assert check.detail.endswith("; your approvals.yaml does not hold: codex")
+    assert "with your own login, keys and settings: claude-code" in check.detail
+    (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: allow}]")
+    assert checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].status == "ok"
+
+
 def test_a_port_that_is_taken_fails(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

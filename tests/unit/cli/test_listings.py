@@ -166,6 +166,7 @@ def test_outside_agents_are_listed_with_how_to_install_them(
     rows = {row["name"]: row for row in json_of(result)}
     assert (rows["codex"]["installed"], rows["codex"]["version"]) == (True, "codex-cli 9.9")
     assert (rows["claude-code"]["installed"], rows["claude-code"]["program"]) == (False, None)
+    assert (rows["claude-code"]["rules"], rows["codex"]["rules"]) == ("asked", "sandbox")
     shown = command(None, "outside", "--home", str(tmp_path)).stdout
     assert "npm install -g @anthropic-ai/claude-code" in " ".join(shown.split())
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from agiraph.api import AgentSummary, NotReachable
+from agiraph.models import Event
 from agiraph.storage.home import Home
 from cli.own_supervisor import SupervisorFailed
+from cli.progress import Progress
 from tests.unit.cli.fakes import (
     AGENT,
     RUN,
@@ -65,6 +67,15 @@ def test_progress_tells_who_does_what_on_stderr(tmp_path: Path) -> None:
         assert words in said
     assert "3 files" not in said
     assert "\x1b" not in said
+
+
+def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_its_own() -> None:
+    progress = Progress()
+    for account in ("door", "own"):
+        data = {"account": account, "calls": 3, "input_tokens": 100, "output_tokens": 7}
+        ended = {"type": "outside.ended", "agent_id": "a", "ts": 0.0, "entity": "cody"}
+        progress.see(Event.model_validate({**ended, "data": data}))
+    assert progress.usage.tokens == 107
 
 
 def test_json_is_exactly_one_object() -> None:

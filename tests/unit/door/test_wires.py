@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agiraph.door.anthropic import AnthropicDoor
 from agiraph.door.chat import ChatDoor
+from agiraph.door.google import GoogleDoor
 from agiraph.door.responses import ResponsesDoor
 from agiraph.door.wire import NO_RESULT, Wire
 from agiraph.errors import InvalidInput
@@ -18,10 +19,27 @@ from agiraph.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Usag
 from tests.unit.door.test_grants import GRANT
 from tests.unit.providers.requests import ask
 
-WIRES: list[Wire] = [AnthropicDoor(), ChatDoor(), ResponsesDoor()]
+WIRES: list[Wire] = [AnthropicDoor(), ChatDoor(), ResponsesDoor(), GoogleDoor()]
 BODY = {"model": "any", "stream": True, "stream_options": {"include_usage": True}}
 NAMES = ["role", "content", "type", "text", "id", "input", "tool_calls", "function", "name", "x"]
-VALUES = ["user", "assistant", "text", "tool_use", "tool_result", "function_call", "message"]
+NAMES += [
+    "parts",
+    "functionCall",
+    "functionResponse",
+    "function_declarations",
+    "parameters",
+    "items",
+]
+VALUES = [
+    "user",
+    "assistant",
+    "text",
+    "tool_use",
+    "tool_result",
+    "function_call",
+    "message",
+    "model",
+]
 
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from(VALUES),
@@ -32,13 +50,21 @@ junk = st.recursive(
 )
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.path)
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.api)
 @settings(max_examples=60, deadline=None)
 @given(junk, junk)
 def test_whatever_a_client_sends_is_read_or_refused(wire: Wire, said: Any, tools: Any) -> None:
     body = {"model": "any", "messages": said, "input": said, "tools": tools, "system": said}
     body |= {"tool_choice": tools, "text": tools, "response_format": said, "stream_options": said}
+    body |= {
+        "contents": said,
+        "systemInstruction": said,
+        "generationConfig": tools,
+        "toolConfig": said,
+    }
     try:
+        wire.untranslatable(body)
+        wire.handed_on(body, "m", 5)
         request = wire.read(body, GRANT, GRANT.model)
     except InvalidInput:
         return
@@ -61,7 +87,7 @@ ANSWERS = st.builds(
 )
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.path)
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.api)
 @settings(max_examples=40, deadline=None)
 @given(ANSWERS, st.integers(1, 7))
 def test_what_is_told_is_heard_as_it_was(wire: Wire, answer: ModelResponse, size: int) -> None:
@@ -87,7 +113,7 @@ def test_what_is_told_is_heard_as_it_was(wire: Wire, answer: ModelResponse, size
         assert one.usage == answer.usage
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.path)
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.api)
 @pytest.mark.parametrize("kind", get_args(FailureKind))
 def test_every_failure_is_told_and_says_whether_to_try_again(wire: Wire, kind: FailureKind) -> None:
     failure = wire.failure(kind, "so it is", retry_after=2)

@@ -52,10 +52,29 @@ def test_every_refusal_is_a_problem(document: JsonObject) -> None:
     assert "HTTPValidationError" not in str(document)
 
 
+def test_every_path_of_a_file_tells_of_its_bytes(document: JsonObject) -> None:
+    told = 0
+    for method, path, about in operations(document):
+        asked = {parameter["name"]: parameter for parameter in about.get("parameters", ())}
+        if "application/octet-stream" not in about["responses"].get("200", {}).get("content", {}):
+            assert "as" not in asked, (method, path)
+            continue
+        told += 1
+        assert "raw" in asked["as"]["schema"]["enum"]
+        assert "raw: the file's bytes" in asked["as"]["description"]
+        assert {"Range", "If-Range", "If-None-Match"} <= asked.keys(), path
+        assert {"ETag", "Accept-Ranges"} <= about["responses"]["200"]["headers"].keys()
+        assert "Content-Range" in about["responses"]["206"]["headers"]
+        assert {"304", "409", "416"} <= about["responses"].keys()
+    assert told == 8
+
+
 def test_whatever_changes_something_takes_a_key(document: JsonObject) -> None:
     for method, path, about in operations(document):
         names = [parameter["name"] for parameter in about.get("parameters", ())]
         assert ("Idempotency-Key" in names) == (method in CHANGES), (method, path)
+        if method in CHANGES:
+            assert "`Idempotency-Key` is empty" in about["responses"]["400"]["description"], path
 
 
 def test_every_reference_leads_somewhere(document: JsonObject) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
 import pytest
-from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.requests import HTTPConnection
 from fastapi.routing import APIRoute
 from hypothesis import given, settings
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 
 from actors.human.access.scopes import Rules, routes_of
-from actors.human.app import HANDLERS, ROUTERS
+from actors.human.app import HANDLERS, ROUTERS, Api
 from actors.human.exchange import WHOLE, Message
 from actors.human.lane import Lane
 from actors.human.needs import Written, plan_of
@@ -92,9 +92,10 @@ async def raw(request: Request) -> Response:
     return Response(await request.body(), 202, media_type="text/plain")
 
 
-APP = FastAPI(title="it", exception_handlers=HANDLERS)
+APP = Api(title="it", exception_handlers=HANDLERS)
 APP.include_router(router)
-LANE = Lane(APP, Rules(routes_of([router])), HANDLERS)
+APP.rules = Rules(routes_of([router]))
+LANE = Lane(APP, APP.rules, HANDLERS)
 
 
 def called(

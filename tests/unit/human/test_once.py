@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,16 @@ def keys(tmp_path: Path) -> Repeats:
 
 
 async def call(
-    once: Once, key: str = "k", body: bytes = b"{}", method: str = "POST"
+    once: Once,
+    key: str = "k",
+    body: bytes = b"{}",
+    method: str = "POST",
+    header: bytes | None = None,
 ) -> tuple[int, bytes, dict[bytes, bytes]]:
-    """Make one call; return status, body and headers."""
+    """Make one call; return status, body and headers. `header`: the key as it stands there."""
     headers = [(b"idempotency-key", key.encode())] if key else []
+    if header is not None:
+        headers = [(b"idempotency-key", header)]
     scope = {"type": "http", "method": method, "path": "/x", "headers": headers}
     sent: list[Message] = []
 
@@ -55,6 +62,25 @@ async def call(
 
     await once(scope, receive, send)
     return sent[0]["status"], sent[1]["body"], dict(sent[0]["headers"])
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("key", [b"", b"  "])
+def test_a_key_that_is_empty_is_refused_and_nothing_done(
+    keys: Repeats, method: str, key: bytes
+) -> None:
+    endpoint = Endpoint()
+    once = Once(endpoint, keys, SystemClock())
+    status, body, _ = asyncio.run(call(once, "k", method=method, header=key))
+    assert status == 400
+    assert "the header Idempotency-Key is empty" in json.loads(body)["detail"]
+    assert endpoint.causes == []
+
+
+def test_what_changes_nothing_needs_no_key_that_holds(keys: Repeats) -> None:
+    endpoint = Endpoint(200)
+    once = Once(endpoint, keys, SystemClock())
+    assert asyncio.run(call(once, "k", method="GET", header=b""))[0] == 200
 
 
 def test_the_second_call_gets_the_first_answer(keys: Repeats) -> None:

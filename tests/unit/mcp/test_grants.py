@@ -70,7 +70,10 @@ def test_what_cannot_be_given_is_refused_with_what_could() -> None:
         check_lent(SERVERS, CATALOGS, ("git__raed",), "bob")
     with pytest.raises(InvalidInput, match="its `lend` is false"):
         check_lent(SERVERS, CATALOGS, ("safe__read",), "bob")
-    check_lent(SERVERS, {}, ("git__whatever",), "bob")  # it is away, and may come back
+    check_lent(SERVERS, {}, ("git__whatever",), "bob")  # nobody has asked it
+    down = {"git": Catalog(server="git", problem="server 'git' cannot be used: no such program")}
+    with pytest.raises(InvalidInput, match="'git__read' cannot be given now: server 'git' cannot"):
+        check_lent(SERVERS, down, ("git__read",), "bob")
     check_lent(SERVERS, CATALOGS, ("safe__read", "git__*"), "ada")
 
 

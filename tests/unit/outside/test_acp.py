@@ -9,6 +9,7 @@ import pytest
 
 from agiraph.errors import InvalidInput, OutOfScope
 from agiraph.outside.acp import LOST, AcpDriver
+from agiraph.outside.acp_updates import output_of
 from agiraph.outside.happenings import (
     AskedLeave,
     Happening,
@@ -39,10 +40,14 @@ OPTIONS = [
 class Talk:
     """A driver, and what it has written."""
 
-    def __init__(self, folder: Path, session: str = "", **preset: Any) -> None:
+    def __init__(
+        self, folder: Path, session: str = "", anew: str = "", walled: bool = False, **preset: Any
+    ) -> None:
         made = AgentPreset(command=("agent",), driver="acp", resume=("{options}",), **preset)
         agent = OutsideAgent("agent", made, "/bin/agent")
-        job = Job(agent, "do it", folder, folder / "home", session=session)
+        job = Job(
+            agent, "do it", folder, folder / "home", session=session, anew=anew, is_walled=walled
+        )
         self.driver = AcpDriver(job, FolderFiles(folder))
         self.written: list[JsonObject] = []
         self.wrote(self.driver.opening())
@@ -205,31 +210,51 @@ def test_a_session_is_resumed_where_that_is_possible_without_a_replay(tmp_path: 
     assert talk.last["method"] == "session/resume"
 
 
-@pytest.mark.parametrize("can", [{"loadSession": True}, {}])
-def test_a_session_that_is_lost_begins_anew_and_is_told_so(tmp_path: Path, can: JsonObject) -> None:
+def test_a_session_is_loaded_where_resuming_it_is_promised_and_refused(tmp_path: Path) -> None:
     talk = Talk(tmp_path, session="s0")
+    can = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
     talk.answers(protocolVersion=1, agentCapabilities=can)
-    if can:
+    assert talk.fails("Method not found", code=-32601) == []
+    assert (talk.last["method"], talk.last["params"]["sessionId"]) == ("session/load", "s0")
+    assert talk.updates("agent_message_chunk", **chunk("old words")) == []
+    assert talk.answers() == [SessionKnown("s0")]
+    assert talk.last["params"]["prompt"][0]["text"] == "do it"
+
+
+def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, session="s0", anew="all of the task")
+    talk.answers(**LOADS)
+    talk.updates("available_commands_update", availableCommands=[])
+    assert talk.answers() == [SessionKnown("s0", is_anew=True)]
+    text = f"{LOST}\n\nall of the task"
+    assert talk.last["params"]["prompt"][0]["text"] == text
+
+
+@pytest.mark.parametrize(
+    "can",
+    [{"loadSession": True}, {"loadSession": True, "sessionCapabilities": {"resume": {}}}, {}],
+)
+def test_a_session_that_is_lost_begins_anew_and_is_told_its_task(
+    tmp_path: Path, can: JsonObject
+) -> None:
+    talk = Talk(tmp_path, session="s0", anew="all of the task")
+    talk.wrote(talk.driver.say("and that"))
+    talk.answers(protocolVersion=1, agentCapabilities=can)
+    for _ in can:
         assert talk.fails("no such session") == []
     assert talk.last["method"] == "session/new"
-    talk.answers(sessionId="s1")
-    assert talk.last["params"]["prompt"][0]["text"] == f"{LOST}\n\ndo it"
+    assert "sessionId" not in talk.last["params"]
+    assert talk.answers(sessionId="s1") == [SessionKnown("s1", is_anew=True)]
+    text = f"{LOST}\n\nall of the task\n\nand that"
+    assert talk.last["params"]["prompt"][0]["text"] == text
 
 
-def test_it_logs_in_and_takes_the_mode_it_is_told_if_there_is_one(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, authenticate="key", mode="auto")
+def test_it_logs_in_where_that_is_wanted(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, authenticate="key")
     talk.answers(protocolVersion=1)
     assert talk.last["params"] == {"methodId": "key"}
     talk.answers()
-    modes = {"currentModeId": "read-only", "availableModes": [{"id": "auto", "name": "Auto"}]}
-    talk.answers(sessionId="s1", modes=modes)
-    assert talk.last["params"] == {"sessionId": "s1", "modeId": "auto"}
-    talk.fails("no")
-    assert talk.last["method"] == "session/prompt"
-    other = Talk(tmp_path, mode="auto")
-    other.answers(protocolVersion=1)
-    other.answers(sessionId="s1", modes={"currentModeId": "x", "availableModes": []})
-    assert other.last["method"] == "session/prompt"
+    assert talk.last["method"] == "session/new"
 
 
 def test_it_is_told_of_its_tool_servers_as_far_as_it_can_use_them(tmp_path: Path) -> None:
@@ -298,12 +323,27 @@ def test_a_folder_that_may_be_read_besides_is_not_written(tmp_path: Path) -> Non
     for name in ("work", "input"):
         (tmp_path / name).mkdir()
     (tmp_path / "input/a.txt").write_text("a")
+    (tmp_path / "work/a.txt").write_text("a")
     files = FolderFiles(tmp_path / "work", (tmp_path / "input",))
     assert files.read(str(tmp_path / "input/a.txt")) == "a"
     with pytest.raises(OutOfScope, match="is outside of"):
         files.write(str(tmp_path / "input/a.txt"), "b")
     with pytest.raises(InvalidInput, match="cannot be read"):
-        files.read(str(tmp_path / "work/none"))
+        files.read(str(tmp_path / "work/a.txt/none"))
+
+
+def test_a_missing_file_is_told_by_the_protocols_own_code(tmp_path: Path) -> None:
+    talk = Talk(tmp_path).begin()
+    talk.asks(1, "fs/read_text_file", path=str(tmp_path / "new.md"))
+    missing = {"code": -32002, "message": f"Resource not found: {tmp_path / 'new.md'}"}
+    assert talk.last["error"] == missing
+
+
+def test_an_agent_that_reads_and_writes_files_itself_is_offered_no_client_for_it(
+    tmp_path: Path,
+) -> None:
+    offered = Talk(tmp_path, client_files=False).written[0]["params"]["clientCapabilities"]
+    assert offered["fs"] == {"readTextFile": False, "writeTextFile": False}
 
 
 def test_a_command_is_told_as_it_was_meant_once_it_is_known(tmp_path: Path) -> None:
@@ -315,6 +355,40 @@ def test_a_command_is_told_as_it_was_meant_once_it_is_known(tmp_path: Path) -> N
     assert began == ToolBegan("t", "bash", {"command": "rm -r 'a b'"})
     [began] = talk.updates("tool_call", toolCallId="u", kind="execute", rawInput={"cmd": ["a b"]})
     assert began == ToolBegan("u", "bash", {"cmd": ["a b"], "command": "'a b'"})
+
+
+CODEX_END = {
+    "call_id": "call_1", "command": ["/bin/bash", "-lc", "x"], "cwd": "/w", "stderr": "",
+    "stdout": "", "aggregated_output": "hello\noops\n", "formatted_output": "hello\noops\n",
+    "exit_code": 1, "status": "failed", "duration": {"secs": 0, "nanos": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "shown"),
+    [
+        ({"rawOutput": CODEX_END}, "exit code 1\nhello\noops"),
+        ({"rawOutput": CODEX_END | {"exit_code": 0}}, "hello\noops\n"),
+        ({"rawOutput": CODEX_END | {"formatted_output": ""}}, "exit code 1\nhello\noops"),
+        ({"rawOutput": {"exit_code": 0, "stdout": "", "stderr": ""}}, "exit code 0"),
+        ({"rawOutput": {"exitCode": 2, "stdout": "a\n", "stderr": "b\n"}}, "exit code 2\na\nb"),
+        ({"rawOutput": {"output": "read", "metadata": {}}}, "read"),
+        ({"rawOutput": {"rows": [1]}}, '{"rows": [1]}'),
+        ({"rawOutput": "plain"}, "plain"),
+        ({"rawOutput": {"exit_code": True, "output": "x"}}, "x"),
+        (
+            {
+                "rawOutput": {"exit_code": 3},
+                "content": [{"type": "content", "content": {"type": "text", "text": "no"}}],
+            },
+            "exit code 3\nno",
+        ),
+    ],
+)
+def test_what_a_command_gave_is_shown_as_text_with_its_exit_code(
+    known: JsonObject, shown: str
+) -> None:
+    assert output_of(known) == shown
 
 
 def test_a_plan_is_told_when_it_changes(tmp_path: Path) -> None:
@@ -341,3 +415,4 @@ def test_what_is_odd_is_passed_over(tmp_path: Path) -> None:
         ToolEnded("d", "wrote /w/a (0 -> 2 lines)"),
     ]
     assert error_text("plain") == "plain"
+    assert error_text({"message": '{"error":{"code":402,"message":"no money"}}'}) == "no money"

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,19 @@ def test_each_driver_tells_the_same_however_it_is_cut(name: str, data: st.DataOb
     assert one.verdict(0, "") == ""
 
 
+def test_codex_tells_what_its_whole_thread_has_used_of_which_a_start_is_a_part() -> None:
+    made = AgentPreset.model_validate({"driver": "codex", "command": ("x",), "resume": ("x",)})
+    before = Usage(input_tokens=19_897, output_tokens=28, cache_read_tokens=100)
+    told = {"input_tokens": 40_224, "cached_input_tokens": 100, "output_tokens": 48}
+    line = json.dumps({"type": "turn.completed", "usage": told}).encode()
+    job = Job(OutsideAgent("codex", made, "/x"), "go on", Path("/f"), Path("/h"), session="s1")
+    for known, spent in ((Usage(), 40_224), (before, 20_327)):
+        found = driver_for(replace(job, spent=known)).take(line + b"\n")
+        [usage] = [one.usage for one in found if isinstance(one, Spent)]
+        assert usage.input_tokens == spent
+    assert (usage.output_tokens, usage.cache_read_tokens) == (20, 0)
+
+
 @pytest.mark.parametrize("name", DRIVERS)
 @given(data=st.binary(max_size=200))
 def test_no_driver_stumbles_over_what_it_does_not_know(name: str, data: bytes) -> None:
@@ -186,7 +200,16 @@ def test_no_driver_stumbles_over_what_it_does_not_know(name: str, data: bytes) -
             "API Error: 500",
         ),
         ("codex", {"type": "turn.failed", "error": {"message": "no quota"}}, "no quota"),
-        ("gemini", {"type": "result", "status": "error", "error": {"message": "bad"}}, '"bad"'),
+        ("gemini", {"type": "result", "status": "error", "error": {"message": "bad"}}, "bad"),
+        (
+            "gemini",
+            {
+                "type": "result",
+                "status": "error",
+                "error": {"message": '[API Error: {"error":{"code":402,"message":"no money"}}]'},
+            },
+            "no money",
+        ),
         ("opencode", {"type": "error", "error": {"name": "ProviderAuthError"}}, "ProviderAuth"),
     ],
 )
@@ -195,6 +218,7 @@ def test_a_turn_that_failed_says_why(name: str, line: object, why: str) -> None:
     found = all_of(one, json.dumps(line).encode(), [])
     [ended] = [h for h in found if isinstance(h, TurnEnded)]
     assert why in ended.problem
+    assert "{" not in ended.problem or name == "opencode"
     assert why in one.verdict(1, "")
 
 

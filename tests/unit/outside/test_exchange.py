@@ -10,7 +10,9 @@ from agiraph.outside.exchange import (
     RESULT,
     TASK,
     Exchange,
+    entry,
     failure_in,
+    is_shown_in,
 )
 
 
@@ -68,3 +70,13 @@ def test_a_result_may_say_that_it_is_none() -> None:
     assert failure_in("FAILED: no network\nTried twice.") == "no network\nTried twice."
     assert failure_in("failed:") == "it said no more than that"
     assert failure_in("The tests FAILED: at first, then passed") == ""
+
+
+def test_a_message_was_shown_if_each_of_its_lines_stands_in_the_output() -> None:
+    shown = "[ada]: use blue\n\n  and no green"
+    assert is_shown_in(shown, entry("[bob]: hello") + entry(shown))
+    assert is_shown_in(shown, "1\t[ada]: use blue\n2\t\n3\t  and no green\n"), "numbered"
+    assert not is_shown_in(shown, "[ada]: use blue\n[... 3 lines left out]"), "cut off"
+    assert not is_shown_in(shown, "")
+    assert not is_shown_in(" \n", "anything")
+    assert not is_shown_in(shown, entry(shown) + "x" * 9000), "agents shorten what is long"

@@ -1,5 +1,6 @@
 """What an agent_command means, and what an outside agent is started with."""
 
+import json
 import stat
 from pathlib import Path
 
@@ -89,6 +90,8 @@ def test_a_home_lays_its_own_agents_over_the_shipped_ones(tmp_path: Path) -> Non
         ("mine: {}", "agents.yaml: mine.command: Field required"),
         ("mine: {command: [a], colour: red}", "agents.yaml: mine.colour: Extra inputs"),
         ("mine: 7", "agents.yaml: mine: expected a name"),
+        ("mine: {command: [a], files: {../x: y}}", "mine.files.../x.*name a file below its HOME"),
+        ("mine: {command: [a], files: {/x: y}}", "name a file below its HOME"),
     ],
 )
 def test_a_bad_preset_is_told_with_its_place(text: str, said: str, tmp_path: Path) -> None:
@@ -128,8 +131,42 @@ def test_an_agent_at_the_door_is_given_its_token_and_no_key() -> None:
 
 
 def test_an_agent_with_the_persons_own_account_has_their_home() -> None:
-    given = environment_of(job("gemini"), {"HOME": "/me", "PATH": "/bin"}, {})
-    assert given["HOME"] == "/me"
+    preset = AgentPreset(command=("mine",), account="own")
+    own = Job(OutsideAgent("mine", preset, "/bin/mine"), "p", Path("/work"), Path("/own"))
+    assert environment_of(own, {"HOME": "/me", "PATH": "/bin"}, {})["HOME"] == "/me"
+
+
+@pytest.mark.parametrize("name", ["gemini", "gemini-acp"])
+def test_gemini_is_served_by_the_door_and_its_settings_are_in_its_own_home(name: str) -> None:
+    environ = {"PATH": "/bin", "HOME": "/me", "GEMINI_API_KEY": "secret"}
+    given = environment_of(job(name), environ, {})
+    assert (given["GOOGLE_GEMINI_BASE_URL"], given["GEMINI_API_KEY"], given["HOME"]) == (
+        "http://127.0.0.1:7/google", "t0k", "/own",
+    )  # fmt: skip
+    assert given["GEMINI_CLI_TRUST_WORKSPACE"] == "true"
+    files = files_of(job(name))
+    settings = json.loads(files[Path("/own/.gemini/settings.json")])
+    assert (Path("/own/.gemini/policies/agiraph.toml") in files) == (name == "gemini-acp")
+    assert settings["security"]["auth"]["selectedType"] == "gemini-api-key"
+    assert settings["privacy"]["usageStatisticsEnabled"] is False
+    words = argv_of(job(name, model="gemini-3.8-pro"))
+    assert words[words.index("-m") + 1] == "gemini-3.8-pro"
+
+
+def test_files_of_its_home_are_filled_in_and_stay_below_it(tmp_path: Path) -> None:
+    [(path, text)] = files_of(job("qwen")).items()
+    assert path == Path("/own/.qwen/settings.json")
+    assert "Read" in json.loads(text)["permissions"]["ask"]
+    (tmp_path / "agents.yaml").write_text("mine: {command: [a], files: {../x: y}}")
+    with pytest.raises(InvalidInput, match=r"mine\.files"):
+        load_agents(tmp_path)
+
+
+def test_a_mode_may_be_one_name_or_several(tmp_path: Path) -> None:
+    (tmp_path / "agents.yaml").write_text("qwen: {mode: ''}\ncodex-acp: {mode: [a, b]}\n")
+    agents = load_agents(tmp_path)
+    assert (agents["qwen"].mode, agents["codex-acp"].mode) == ((), ("a", "b"))
+    assert agents["claude-code-acp"].mode == ("default",)
 
 
 @pytest.mark.parametrize("name", ["copilot", "pi", "mini-swe-agent"])

@@ -1,15 +1,19 @@
 """Spans of a team's events: the right parents, the same ids again, nothing lost at a restart."""
 
 import json
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from agiraph.ids import AgentId, NodeId, RunId
 from agiraph.models import Event
 from agiraph.tracing import spans
-from agiraph.tracing.spans import Span, span_id, trace_id
-from agiraph.tracing.weaving import MOST_OPEN, State, Weaver
+from agiraph.tracing.spans import CONTENT_LIMIT, Span, span_id, trace_id
+from agiraph.tracing.weaving import CUT_OFF, MOST_OPEN, State, Weaver
 
 LEAD, ADA = "shop-1/coordinator", "shop-1/ada-7"
+USED = {"input_tokens": 30, "output_tokens": 3, "cost_usd": None}
 
 
 class Log:
@@ -57,7 +61,7 @@ def team() -> Log:
     log.add("node.completed", node="n1", name="facts", worker="ada")
     log.add("tool.result", ADA, "2.1", "n1", tool="publish", is_error=False, preview="ok")
     log.add("tool.result", LEAD, "3.0", tool="wait", is_error=False, preview="ok")
-    log.add("model.answered", LEAD, "5", model="anthropic/fake", calls=[])
+    log.add("model.answered", LEAD, "5", model="anthropic/fake", calls=[], asked_at=13.5)
     log.add("agent.completed", result="done")
     return log
 
@@ -118,10 +122,10 @@ def test_spans_last_from_the_question_to_the_last_result_and_say_what_they_cost(
 
 
 def test_a_restart_at_any_event_makes_the_same_spans() -> None:
-    log = team()
-    whole = woven(log)
-    for seq in range(1, len(log.events) + 1):
-        assert woven(log, restart_at=seq) == whole
+    for log in (team(), outside()):
+        whole = woven(log)
+        for seq in range(1, len(log.events) + 1):
+            assert woven(log, restart_at=seq) == whole
 
 
 def test_what_tools_were_given_is_shown_only_on_request() -> None:
@@ -130,6 +134,105 @@ def test_what_tools_were_given_is_shown_only_on_request() -> None:
     shown = next(s for s in woven(team(), with_content=True) if s.name == "execute_tool bash")
     assert "make" in str(shown.attributes[spans.TOOL_ARGUMENTS])
     assert shown.attributes[spans.TOOL_RESULT] == "no make"
+
+
+def outside() -> Log:
+    """Return a run in which an outside agent is killed, and finishes its node when started again.
+
+    The worker has died with its first start: nothing tells of that one's end.
+    """
+    log = Log()
+    log.add("agent.started", model="anthropic/fake")
+    log.add("node.created", node="n1", name="tool")
+    log.add("node.started", node="n1", name="tool", worker="ada")
+    log.add("outside.started", ADA, "e-2", "n1", agent="codex", number=1)
+    log.add("model.answered", ADA, "e-4", "n1", model="codex", text="I look.", calls=[],
+            asked_at=None, input_tokens=0, output_tokens=0)  # fmt: skip
+    log.add("tool.called", ADA, "outside.e-2.item_1", "n1", tool="bash", arguments={"command": "a"})
+    log.add("tool.called", ADA, "outside.e-2.item_2", "n1", tool="bash", arguments={"command": "b"})
+    log.add("tool.result", ADA, "outside.e-2.item_1", "n1", tool="bash", preview="ok")
+    log.add("outside.started", ADA, "e-6", "n1", agent="codex", number=2)
+    log.add("tool.called", ADA, "outside.e-6.item_1", "n1", tool="bash", arguments={})
+    log.add("tool.result", ADA, "outside.e-6.item_1", "n1", tool="bash", preview="done")
+    log.add("outside.ended", ADA, "e-6", "n1", agent="codex", number=2, problem="", **USED)
+    log.add("node.completed", node="n1", name="tool", worker="ada")
+    log.add("agent.completed", result="done")
+    return log
+
+
+def orphans(found: list[Span]) -> list[str]:
+    """Return the names of the spans whose parent was never sent."""
+    sent = {span.span_id for span in found}
+    return [span.name for span in found if span.parent_id and span.parent_id not in sent]
+
+
+def test_each_start_of_an_outside_agent_is_a_span_above_its_tools_with_what_it_used() -> None:
+    found = woven(outside())
+    by_id = {span.span_id: span for span in found}
+    assert (len(by_id), orphans(found)) == (len(found), [])
+    first, second = (span for span in found if span.name == "invoke_agent codex")
+    node = span_id("node", "shop-1", "r1", "n1")
+    assert (first.parent_id, first.start, first.end, first.problem) == (node, 4.0, 9.0, CUT_OFF)
+    assert (second.parent_id, second.start, second.end, second.problem) == (node, 9.0, 12.0, "")
+    assert second.attributes[spans.INPUT_TOKENS] == 30
+    assert second.attributes[spans.OUTPUT_TOKENS] == 3
+    tools = [span for span in found if span.name == "execute_tool bash"]
+    assert [(tool.parent_id, tool.problem) for tool in tools] == [
+        (first.span_id, ""),
+        (first.span_id, CUT_OFF),
+        (second.span_id, ""),
+    ]
+    assert not [span for span in found if span.name.startswith("chat") or span.name == "turn"]
+
+
+def test_a_start_of_which_the_report_was_lost_is_known_by_its_tools() -> None:
+    log = outside()
+    log.events = [event for event in log.events if event.type != "outside.started"]
+    found = woven(log)
+    assert orphans(found) == []
+    starts = [span for span in found if span.attributes.get("agiraph.worker") == "ada"]
+    assert [span.name for span in starts] == ["invoke_agent outside agent", "invoke_agent codex"]
+
+
+@pytest.mark.parametrize("make", [team, outside])
+def test_no_span_is_an_orphan_wherever_the_run_ends_and_whatever_comes_after(
+    make: Callable[[], Log],
+) -> None:
+    length = len(make().events)
+    for end in range(2, length):
+        log = make()
+        late, log.events = log.events[end:-1], log.events[:end]
+        log.add("agent.stopped", reason="stopped")
+        for event in late:
+            if not event.type.startswith(("agent.", "node.")):
+                log.events.append(event.model_copy(update={"seq": len(log.events) + 1}))
+        found = woven(log)
+        assert orphans(found) == [], end
+        assert len({span.span_id for span in found}) == len(found)
+
+
+def test_what_is_told_of_a_run_that_was_never_seen_to_begin_has_no_span() -> None:
+    log = team()
+    log.events = log.events[2:]
+    assert woven(log) == []
+
+
+def test_arguments_are_json_whatever_they_are() -> None:
+    for arguments in (
+        {},
+        {"path": "it's", "deep": [{"text": 'a "b" ü\n'}]},
+        {"content": "x" * 100_000, "path": "a.md"},
+        {f"name-{number}": "y" * 100 for number in range(1000)},
+    ):
+        log = Log()
+        log.add("agent.started", model="m")
+        log.add("tool.called", ADA, "2.0", tool="bash", arguments=arguments)
+        log.add("tool.result", ADA, "2.0", tool="bash", preview="ok")
+        [span] = woven(log, with_content=True)
+        told = str(span.attributes[spans.TOOL_ARGUMENTS])
+        shown = json.loads(told)
+        assert len(told) < 2 * CONTENT_LIMIT
+        assert shown == arguments or shown.get("path") == "a.md" or set(shown) == {"cut"}
 
 
 def test_a_failed_run_says_why_and_ends_its_open_nodes() -> None:
@@ -154,6 +257,7 @@ def test_a_failed_run_says_why_and_ends_its_open_nodes() -> None:
 
 def test_what_never_ends_is_given_up_beyond_a_bound() -> None:
     log = Log()
+    log.add("agent.started", model="m")
     for number in range(MOST_OPEN + 10):
         log.add("tool.called", ADA, f"{number}.0", tool="bash")
     weaver = Weaver("shop-1", State())

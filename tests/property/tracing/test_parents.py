@@ -1,0 +1,70 @@
+"""Whatever is lost, late or cut off: every span's parent is sent, and no span twice."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.models import Event
+from agiraph.tracing.spans import Span
+from agiraph.tracing.weaving import State, Weaver
+from tests.unit.tracing.test_weaving import Log, orphans, outside, team
+
+LOST_BY_A_KILL = (
+    "model.answered",
+    "tool.called",
+    "tool.result",
+    "outside.started",
+    "outside.ended",
+)
+"""What a killed process may not have told; a board's events are told again."""
+
+
+def merged(first: Log, second: Log, order: list[bool]) -> list[Event]:
+    """Return the events of both, each log's in its order, within one run."""
+    lines = [list(first.events[2:-1]), list(second.events[1:-1])]
+    found = list(first.events[:2])
+    for is_second in order:
+        if lines[is_second]:
+            found.append(lines[is_second].pop(0))
+    return [*found, *lines[0], *lines[1]]
+
+
+def of_another_node(log: Log) -> Log:
+    """Return the log with its node under another id, and its worker under another address."""
+    for index, event in enumerate(log.events):
+        node = event.node_id and f"{event.node_id}-b"
+        key = event.key.replace("shop-1/ada-7", "shop-1/bob-8")
+        log.events[index] = event.model_copy(update={"node_id": node, "key": key})
+    return log
+
+
+@given(
+    order=st.lists(st.booleans(), max_size=40),
+    lost=st.sets(st.integers(0, 40)),
+    end=st.integers(2, 40),
+    restarts=st.sets(st.integers(0, 40), max_size=4),
+)
+def test_no_span_is_an_orphan_and_none_is_sent_twice(
+    order: list[bool], lost: set[int], end: int, restarts: set[int]
+) -> None:
+    events = merged(team(), of_another_node(outside()), order)
+    kept = [
+        event
+        for index, event in enumerate(events)
+        if index not in lost or event.type not in LOST_BY_A_KILL
+    ]
+    last = outside().events[-1]
+    board = [event for event in kept[end:] if event.type.startswith("node.")]
+    late = [event for event in kept[end:] if event not in board]
+    told = [*kept[:end], *board, last, *late]
+    found: list[Span] = []
+    state = State()
+    for seq, event in enumerate(told, 1):
+        if seq in restarts:
+            state = State(**json.loads(json.dumps(state.as_json())))
+        found += Weaver("shop-1", state).weave(event.model_copy(update={"seq": seq, "ts": seq}))
+    assert orphans(found) == []
+    ids = [span.span_id for span in found]
+    assert len(ids) == len(set(ids)), [s.name for s in found if ids.count(s.span_id) > 1]
+    assert [span for span in found if not span.parent_id]

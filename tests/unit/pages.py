@@ -1,0 +1,59 @@
+"""The pages for people, as tests read them: links, words in back quotes, lines of code blocks."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
+)
+HISTORY: Final = "CHANGELOG.md"
+"""Tells of what there was once, too."""
+SHELLS: Final = ("", "bash", "console", "sh")
+"""Languages of code blocks that hold command lines, or what a program prints."""
+
+_FENCE = re.compile(r"^\s*```(\w*)")
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+class Found(NamedTuple):
+    """A piece of a page, and where it stands."""
+
+    place: str
+    text: str
+
+
+class Page:
+    """One page, with its code blocks told from its running text."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._text: list[Found] = []
+        self._code: list[Found] = []
+        language: str | None = None
+        for number, line in enumerate((ROOT / name).read_text("utf-8").splitlines(), 1):
+            found = Found(f"{name}:{number}", line)
+            if fence := _FENCE.match(line):
+                language = fence[1] if language is None else None
+            elif language is None:
+                self._text.append(found)
+            elif language in SHELLS:
+                self._code.append(found)
+        assert language is None, f"a code block of {name} has no end"
+
+    def code_lines(self) -> list[Found]:
+        """Return the lines of the blocks that hold command lines or output."""
+        return self._code
+
+    def quoted(self) -> Iterator[Found]:
+        """Yield what stands between back quotes in the running text."""
+        for place, line in self._text:
+            yield from (Found(place, word) for word in _QUOTED.findall(line))
+
+    def links(self) -> Iterator[Found]:
+        """Yield where links and pictures of the running text lead."""
+        for place, line in self._text:
+            yield from (Found(place, to) for to in _LINK.findall(_QUOTED.sub("", line)))

@@ -48,7 +48,11 @@ class AgentPreset(Section):
     package carries the program. `model`: the arguments that name the model. `walled` and `bare`:
     further arguments inside a sandbox of ours, and outside of one; `readable` and `writable`:
     folders that it needs inside of one; `folders`: those of its HOME that must be there when it
-    starts. Times are in seconds; `silence_seconds` is without any output.
+    starts; `leaves`: name patterns of what it puts into its working folder for itself, which is
+    not published. `stdout`, driver `plain`: what it prints is its last `word`, or a `log`, which
+    is a result only beside files that it has left. `trial`: a command that succeeds where its own
+    sandbox works ({program}: its program); outside of a sandbox of ours it is tried first. Times
+    are in seconds; `silence_seconds` is without any output.
     """
 
     about: str = ""
@@ -67,6 +71,9 @@ class AgentPreset(Section):
     folders: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    stdout: Literal["word", "log"] = "word"
+    trial: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     account: Literal["door", "own"] = "door"
     wire: Literal["anthropic", "openai", "none"] = "none"
@@ -140,11 +147,6 @@ def meant_by(
         error = unknown("outside agent", words[0], list(presets))
         raise InvalidInput(f"{error}; it is no command on the PATH either")
     return OutsideAgent(COMMAND, preset, program)
-
-
-def check_agent_command(agent_command: str | None, home: Path, environ: Mapping[str, str]) -> None:
-    """Raise InvalidInput unless an autonomous worker can be run with this command here."""
-    meant_by(agent_command or "", load_agents(home), environ).required()
 
 
 def find_program(

@@ -30,7 +30,8 @@ def _mending(wall: Wall) -> str:
 
 def check_agents(patient: Patient) -> Check:
     """Which outside agents can be given work; none is needed."""
-    from agiraph.outside.preset import find_program, load_agents
+    from agiraph.outside.preset import OutsideAgent, find_program, load_agents
+    from agiraph.outside.trial import why_not_shut_in
 
     try:
         presets = load_agents(patient.home.path)
@@ -40,7 +41,13 @@ def check_agents(patient: Patient) -> Check:
     there = ", ".join(name for name, program in found.items() if program) or "none"
     missing = ", ".join(name for name, program in found.items() if not program)
     more = f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
-    return Check("outside agents", "ok", f"installed: {there}{more}")
+    detail, wall = f"installed: {there}{more}", standing_wall(patient.settings().sandbox)
+    agents = [OutsideAgent(name, presets[name], program) for name, program in found.items()]
+    problems = {one.name: why_not_shut_in(one, wall, patient.environ) for one in agents}
+    told = [f"{name} cannot work here: {why}" for name, why in problems.items() if why]
+    if told:
+        return Check("outside agents", "warn", "; ".join([detail, *told]), _mending(wall))
+    return Check("outside agents", "ok", detail)
 
 
 def check_servers(patient: Patient) -> Check:

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from agiraph.config import load_config
 from agiraph.errors import InvalidInput
 from agiraph.outside.launching import Door, Job, argv_of, environment_of
 from agiraph.outside.preset import (
     COMMAND,
     AgentPreset,
     OutsideAgent,
-    check_agent_command,
     find_program,
     load_agents,
     meant_by,
 )
+from agiraph.outside.trial import check_agent_command
 
 DOOR = Door("http://127.0.0.1:7", "t0k")
 
@@ -65,7 +66,7 @@ def test_what_cannot_be_run_is_told_with_what_is_possible(
 ) -> None:
     (tmp_path / "agents.yaml").write_text("claude-code: {carried: ''}\n")
     with pytest.raises(InvalidInput, match=said):
-        check_agent_command(command, tmp_path, {"PATH": str(tmp_path)})
+        check_agent_command(command, tmp_path, load_config().sandbox, {"PATH": str(tmp_path)})
 
 
 def test_a_program_that_a_python_package_carries_is_found(tmp_path: Path) -> None:

@@ -130,6 +130,16 @@ def test_outside_agents_are_found_on_the_path(tmp_path: Path) -> None:
     assert "codex" in found.partition("not installed: ")[2]
 
 
+def test_an_outside_agent_whose_sandbox_cannot_work_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "codex").write_text("#!/bin/sh\necho no namespaces >&2\nexit 1\n")
+    (tmp_path / "codex").chmod(0o755)
+    (tmp_path / "agiraph.yaml").write_text("sandbox: {mode: none}\n")
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    assert check.status == "warn"
+    assert "codex cannot work here: its own sandbox does not work (no namespaces)" in check.detail
+    assert check.advice == "set sandbox.mode to auto"
+
+
 def test_a_port_that_is_taken_fails(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

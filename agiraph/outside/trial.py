@@ -61,11 +61,13 @@ def require_shut_in(agent: OutsideAgent, wall: Wall, environ: Mapping[str, str])
 
 @lru_cache(maxsize=16)
 def _tried(command: tuple[str, ...], path: str) -> str:
-    """Return why a trial failed, '' if it did not; what cannot be tried has not failed."""
+    """Return why a trial failed, '' if it did not, or if an older version knows no such trial."""
     program = shutil.which(command[0], path=path)
     if program is None:
-        return ""
+        return f"{command[0]} is not installed"
     with tempfile.TemporaryDirectory() as home:
+        temporary = os.path.join(home, "tmp")
+        os.mkdir(temporary)  # plain: of this trial alone
         try:
             ended = subprocess.run(
                 [program, *command[1:]],
@@ -74,11 +76,11 @@ def _tried(command: tuple[str, ...], path: str) -> str:
                 timeout=TRIAL_SECONDS,
                 check=False,
                 cwd=home,
-                env={"PATH": path, "HOME": home, "TMPDIR": f"{home}/tmp"},
+                env={"PATH": path, "HOME": home, "TMPDIR": temporary},
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""
-    if ended.returncode in (0, USAGE_ERROR):  # an older version has no such trial
+    if ended.returncode in (0, USAGE_ERROR):
         return ""
     lines = ended.stderr.decode("utf-8", "replace").splitlines()
     said = [line.strip() for line in lines if line.strip() and not line.startswith(NO_REASONS)]

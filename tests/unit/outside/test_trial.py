@@ -50,10 +50,17 @@ def test_one_that_works_or_knows_no_such_trial_is_let_be(tmp_path: Path, text: s
     assert why_not_shut_in(agent(tmp_path, text), NONE, {}) == ""
 
 
-def test_an_agent_without_a_trial_and_one_whose_trial_is_not_installed_are_let_be() -> None:
-    for trial in ((), ("no-such-program-here", "true")):
-        preset = AgentPreset(command=("x",), trial=trial)
-        assert why_not_shut_in(OutsideAgent("x", preset, "/x"), NONE, {"PATH": ""}) == ""
+@pytest.mark.parametrize(
+    ("trial", "said"),
+    [((), ""), (("no-such-bwrap", "true"), "its own sandbox does not work (no-such-bwrap is not")],
+)
+def test_an_agent_without_a_trial_is_let_be_and_one_without_its_helper_is_not(
+    trial: tuple[str, ...], said: str
+) -> None:
+    agent = OutsideAgent("x", AgentPreset(command=("x",), trial=trial), "/x")
+    why = why_not_shut_in(agent, NONE, {"PATH": ""})
+    assert why.startswith(said)
+    assert bool(why) == bool(said)
 
 
 def test_a_worker_with_such_an_agent_is_refused_when_it_is_hired(tmp_path: Path) -> None:

@@ -77,20 +77,7 @@ def _base_of(settings: Path) -> Iterator[Path]:
     for line in text.splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "home":
-            base = Path(value.strip())
-            yield from prefix_of(base)
-            yield from _links_to(base)
-
-
-def _links_to(base: Path) -> Iterator[Path]:
-    """Return the folders that hold the links by which a Python's folder is reached.
-
-    `uv` links the folder of a minor version to that of its newest patch.
-    """
-    for folder in (base, *base.parents):
-        if folder.is_symlink() and not _is_too_wide(folder.parent):
-            yield folder.parent
-            yield from prefix_of(base.resolve())
+            yield from prefix_of(Path(value.strip()))
 
 
 def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:

@@ -80,6 +80,13 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     venv, link = tmp_path / "venvs/robot", tmp_path / "links/robot"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     [packages] = venv.glob("lib/python3*/site-packages")
+    base = Path(os.path.realpath(venv / "bin/python"))
+    version = tmp_path / "pythons/3"  # uv reaches a Python's folder by such a link
+    version.parent.mkdir()
+    version.symlink_to(base.parents[1])
+    (venv / "bin/python").unlink()
+    (venv / "bin/python").symlink_to(version / "bin" / base.name)
+    (venv / "pyvenv.cfg").write_text(f"home = {version}/bin\n")
     (packages / "robot.py").write_text("import os, json\nprint(os.getcwd(), json.dumps([1]))\n")
     program = venv / "bin/robot"
     program.write_text(f"#!{venv}/bin/python\nimport robot\n")

@@ -267,6 +267,12 @@ def test_an_error_of_opencode_is_told_in_its_own_words(error: object, said: str)
     assert one.verdict(1, "") == said
 
 
+def test_what_codex_said_before_it_used_a_tool_is_not_its_last_word() -> None:
+    lines = [json.dumps(line) for line in LINES["codex"] if line.get("item", {}).get("id") != "2"]
+    found = all_of(driver("codex"), "\n".join(lines).encode(), [])
+    assert TurnEnded("") in found
+
+
 def test_claude_asks_for_leave_and_is_answered() -> None:
     one = driver("claude")
     request = {

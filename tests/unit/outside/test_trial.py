@@ -16,7 +16,7 @@ NONE = Wall(CONFIG, Found(why="bubblewrap is not installed", advice="apt install
 STANDS = Wall(CONFIG, Found("/usr/bin/bwrap"))
 FORBIDDEN = """\
 #!/bin/sh
-[ "$*" = "sandbox -- true" ] || exit 9
+[ "$*" = "sandbox -c sandbox_mode=workspace-write -- true" ] || exit 9
 echo x >> "$0.log"
 echo "WARNING: proceeding" >&2
 echo "bwrap: No permissions to create a new namespace" >&2

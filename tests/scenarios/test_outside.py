@@ -259,6 +259,9 @@ def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
     assert "left no file; it printed: robot 1.0 has started" in reason
     [left] = outcome.run.glob("nodes/hal-tool-*/scratch/.robot/log")
     assert left.read_text() == "x", "what a failed node has left is kept"
+    journal = (outcome.run / "journal.jsonl").read_text().splitlines()
+    [told] = [one for one in map(json.loads, journal) if one["type"] == "node.failed"]
+    assert told["left"] == [], "of that its team is told what it can use: nothing"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from agiraph.storage.home import RunHome
 class Hand(Holder, Protocol):
     """One worker of the type `autonomous`.
 
-    `shortage` is which budget its agent's last calls have lacked, None if they lacked none.
+    `shortage` is which budget its agent's last calls have lacked, None if they lacked none;
+    `unpublished` name patterns of what stands in scratch/ and is no result.
     """
 
     args: WorkerArgs
@@ -28,6 +29,7 @@ class Hand(Holder, Protocol):
     limits: Limits
     treasurer: Treasurer
     shortage: Shortage | None
+    unpublished: tuple[str, ...]
 
     def clearance(self, opened: OpenCall | None) -> Asking | None:
         """Return what has to be asked before something is done, None: nothing."""

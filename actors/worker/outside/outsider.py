@@ -29,6 +29,7 @@ from agiraph.money import Shortage
 from agiraph.outside.drivers import driver_for
 from agiraph.outside.exchange import (
     CHECKPOINT,
+    LAID_BESIDE,
     RESULT,
     TASK,
     Exchange,
@@ -78,6 +79,7 @@ class OutsideWork:
         self._bridge = Bridge(worker, talk, bench, self._exchange, self._assignment)
         self._leave = Leave(worker, f"{self._assignment.node.id}.{self._assignment.attempt}")
         self._agent = self._known_agent()
+        worker.unpublished = (*LAID_BESIDE, *self._agent.preset.leaves)
         self._wall = standing_wall(worker.runtime.config.sandbox)
         self._door: Door | None = None
 

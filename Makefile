@@ -20,12 +20,13 @@ PAGES = $(wildcard *.md docs/*.md docs/*.svg configs/*.yaml)
 
 export GOAL INPUT
 
-.PHONY: setup run test slow check docs format bench pictures clean help
+.PHONY: setup run test slow clients check docs format bench pictures clean help
 
 help:
 	@echo "make run     a team surveys a folder: no key and no network needed (INPUT=dir GOAL=text ARGS=options)"
 	@echo "make test    every test"
 	@echo "make slow    the tests that take long: the local model for real (installs it)"
+	@echo "make clients  outside agents of other makers, as they ship them: a table (installs them; ARGS=--help)"
 	@echo "make check   format, lint, types, layers, openings of files, docs, what .github/ holds"
 	@echo "make docs    the documentation site, in build/site (ARGS=serve: on a local port, for a look)"
 	@echo "make bench   the benchmarks, as ratios"
@@ -70,6 +71,10 @@ test: $(DEVELOPS)
 slow: $(DEVELOPS)
 	$(BIN)/agiraph local install
 	$(BIN)/python -m pytest -m weights $(ARGS)
+
+# Real outside agents from npm and PyPI, each at the same two nodes, against a fake model service.
+clients: $(DEVELOPS)
+	$(BIN)/python -m tests.clients $(ARGS)
 
 check: $(DEVELOPS)
 	$(BIN)/ruff format --check .

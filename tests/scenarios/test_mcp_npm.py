@@ -12,12 +12,13 @@ import pytest
 
 from agiraph.sandbox.probe import probe
 from tests.fakes.model_server import SeenRequest, call, calls
-from tests.fakes.npm import npm_program
+from tests.fakes.real_agents import Release, program_of
 from tests.integration.house import until
 from tests.scenarios.place import Place, one_worker, placed
 
-FILES = ("@modelcontextprotocol/server-filesystem@2026.8.31", "mcp-server-filesystem")
-EVERYTHING = ("@modelcontextprotocol/server-everything@2026.8.31", "mcp-server-everything")
+SERVER = "@modelcontextprotocol/server"
+FILES = Release("npm", f"{SERVER}-filesystem", "2026.8.31", "mcp-server-filesystem", 20)
+EVERYTHING = Release("npm", f"{SERVER}-everything", "2026.8.31", "mcp-server-everything", 20)
 END = (call("write_file", path="facts.md", content="done"), call("publish", summary="done"))
 
 
@@ -30,7 +31,7 @@ class Everything:
     """The everything server, over HTTP."""
 
     def __init__(self) -> None:
-        self._program = npm_program(*EVERYTHING)
+        self._program = str(program_of(EVERYTHING))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port: int = free.getsockname()[1]
@@ -78,7 +79,7 @@ def place(
     docs: Path, everything: Everything, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
     home = tmp_path_factory.mktemp("home")
-    program = npm_program(*FILES)
+    program = str(program_of(FILES))
     modules = str(Path(program).parents[2])
     files: dict[str, Any] = {"command": program, "args": [str(docs)], "grant": ["*"]}
     if probe().works:

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from tests.fakes.model_server import Reply, SeenRequest, call, say
-from tests.fakes.npm_agents import CLAUDE_ACP, npm_program
+from tests.fakes.real_agents import CLAUDE_ACP, program_of
 from tests.integration.house import until
 from tests.scenarios.house import words_of
 from tests.scenarios.outside import led
@@ -21,7 +21,7 @@ NAME = "claude-agent-acp"
 def place(place: Place) -> Iterator[Place]:
     """A place that knows where Claude Code's program is."""
     agents = place.home / "agents.yaml"
-    command = [str(npm_program(CLAUDE_ACP, NAME))]
+    command = [str(program_of(CLAUDE_ACP))]
     agents.write_text(json.dumps({"claude-code-acp": {"command": command}}))
     yield place
     agents.unlink()

@@ -29,7 +29,8 @@ print(json.dumps(list(csv.DictReader(open(sys.argv[1])))))
 @pytest.fixture(scope="module")
 def place(place: Place) -> Iterator[Place]:
     """A place that knows where the programs are, and where `date` is asked about."""
-    where = {one.name: {"command": [str(program_of(one))]} for one in (CLAUDE, CODEX)}
+    programs = {"claude-code": CLAUDE, "codex": CODEX}
+    where = {name: {"command": [str(program_of(one))]} for name, one in programs.items()}
     agents, rules = place.home / "agents.yaml", place.home / "approvals.yaml"
     agents.write_text(json.dumps(where))
     rules.write_text(RULES)

@@ -10,14 +10,15 @@ import pytest
 
 from agiraph.turns import Usage
 from tests.fakes.model_server import Reply, SeenRequest, call, say
-from tests.fakes.npm_agents import npm_program
+from tests.fakes.real_agents import Release, program_of
 from tests.integration.house import until
 from tests.scenarios.house import words_of
 from tests.scenarios.outside import led
 from tests.scenarios.place import Place
 
 pytestmark = pytest.mark.slow
-PACKAGE, PROGRAM = "@google/gemini-cli@0.61.0", "gemini"
+PROGRAM = "gemini"
+GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", PROGRAM, 20)
 PRESETS = ("gemini", "gemini-acp")
 LIMIT = 200_000
 
@@ -26,7 +27,7 @@ LIMIT = 200_000
 def place(place: Place) -> Iterator[Place]:
     """A place that knows where Gemini CLI's program is."""
     agents = place.home / "agents.yaml"
-    command = [str(npm_program(PACKAGE, PROGRAM))]
+    command = [str(program_of(GEMINI))]
     agents.write_text(json.dumps({name: {"command": command} for name in PRESETS}))
     yield place
     agents.unlink()

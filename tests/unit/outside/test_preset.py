@@ -275,3 +275,15 @@ def test_a_binary_and_a_script_without_its_interpreter_need_nothing_else(tmp_pat
     for text in (b"\x7fELF\xff", b"#!\n", b"#!/no/such/python\n", b"#!/usr/bin/env\n", b""):
         program.write_bytes(text)
         assert shown_of(agent_at(program), "") == [program, program]
+
+
+@pytest.mark.parametrize("name", ["copilot", "pi", "mini-swe-agent"])
+def test_agents_with_providers_of_their_own_know_the_door_alone(name: str) -> None:
+    environ = {"OPENAI_API_KEY": "sk-of-the-person", "COPILOT_GITHUB_TOKEN": "of-the-person"}
+    started = job(name, model="m-1")
+    given = environment_of(started, environ, {}).values()
+    told = " ".join([*argv_of(started), *given, *files_of(started).values()])
+    assert "http://127.0.0.1:7/openai/v1" in told
+    assert "t0k" in told
+    assert "m-1" in told
+    assert "of-the-person" not in told

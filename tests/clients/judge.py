@@ -1,0 +1,144 @@
+"""What an agent's two runs left, and what counts as passed; pure."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from tests.clients.catalog import CASES, KILLED, Row
+
+RANK = {"no": 0, "-": 1, "sandbox": 1, "refused": 2, "yes": 2}
+DENIED_FILE = "forbidden.txt"
+
+
+@dataclass(frozen=True)
+class Killed:
+    """One kill: which process, and what went wrong, '' if the step was done afterwards."""
+
+    what: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one run left on disk, in its events and with the broker.
+
+    `status`: how it ended ('' if it did not within its time), `problem` why. `files`: those of the
+    node, by name. `leaked`: where the provider's key or a key of the person was seen; None: nobody
+    looked. `heard_refusal`: the reason of the rule that denies reached the model. `fact`, `answer`:
+    what the other node published, what the human said. `tokens`: what the broker metered.
+    `completions`: how often the node was completed.
+    """
+
+    status: str
+    problem: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    leaked: tuple[str, ...] = ()
+    heard_refusal: bool = False
+    fact: str = ""
+    answer: str = ""
+    tokens: int = 0
+    completions: int = 0
+    kills: tuple[Killed, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One judgement: yes, no, refused, sandbox (kept from it by the sandbox alone), - (cannot)."""
+
+    word: str
+    why: str = ""
+
+
+def is_worse(cell: Cell, declared: str) -> bool:
+    """Whether a cell is less than what the agent is declared to do."""
+    return RANK[cell.word] < RANK[declared]
+
+
+def judged(case: str, row: Row, seen: Observed) -> dict[str, Cell]:
+    """Return the cells of one case; those that the agent is declared to lack stay so."""
+    cells = _work(seen) if case == "work" else _kills(seen)
+    declared = row.client.declared
+    return {name: Cell("-") if declared[name] == "-" else cells[name] for name in CASES[case]}
+
+
+def _work(seen: Observed) -> dict[str, Cell]:
+    why = seen.problem or f"the run {seen.status or 'did not end'}"
+    return {
+        "shell": _is(seen.files.get("shell.txt", "").strip() == "42", "no shell.txt", why),
+        "write": _written(seen, why),
+        "keys": _keys(seen, why),
+        "question": _is(
+            bool(seen.answer) and seen.files.get("colour.txt", "").strip() == seen.answer,
+            "the answer did not come back",
+            why,
+        ),
+        "ref": _is(
+            bool(seen.fact) and seen.files.get("copied.md", "").strip() == seen.fact,
+            "what was published was not copied",
+            why,
+        ),
+        "denied": _denied(seen, why),
+        "usage": _is(seen.tokens > 0, "the broker metered nothing", why),
+    }
+
+
+def _is(passed: bool, problem: str, why: str) -> Cell:
+    return Cell("yes") if passed else Cell("no", f"{problem}: {why}")
+
+
+def _written(seen: Observed, why: str) -> Cell:
+    return _is("written in step-write" in seen.files.get("written.txt", ""), "no written.txt", why)
+
+
+def _keys(seen: Observed, why: str) -> Cell:
+    if "LOOKED" not in seen.files.get("look.txt", ""):
+        return Cell("no", f"it did not look: {why}")
+    if seen.leaked:
+        return Cell("no", f"seen: {', '.join(seen.leaked)}")
+    return Cell("yes")
+
+
+def _denied(seen: Observed, why: str) -> Cell:
+    """A rule denies the writing of one file."""
+    is_there = DENIED_FILE in seen.files
+    if seen.heard_refusal and not is_there:
+        return Cell("refused")
+    if "after.txt" in seen.files:
+        return Cell("sandbox", "it does not ask" if is_there else "it heard no reason")
+    return Cell("no", f"it came to nothing afterwards: {why}")
+
+
+def _kills(seen: Observed) -> dict[str, Cell]:
+    lines = Counter(seen.files.get("steps.txt", "").split())
+    end = (
+        ""
+        if seen.status == "completed"
+        else seen.problem or f"the run {seen.status or 'did not end'}"
+    )
+    if not end and seen.completions != 1:
+        end = f"the node was completed {seen.completions} times"
+    killed = {one.what: one.problem for one in seen.kills}
+    cells = {}
+    for number, what in enumerate(KILLED):
+        problem = killed.get(what, "not reached")
+        times = lines[f"DID-{number}"]
+        if not problem and times != 1:
+            problem = f"the step was done {times} times"
+        problem = problem or end
+        cells[f"kill {what}"] = Cell("no", problem) if problem else Cell("yes")
+    return cells
+
+
+def told(row: Row, cells: Mapping[str, Cell]) -> dict[str, object]:
+    """Return a row as JSON."""
+    return {
+        "agent": row.client.name,
+        "package": row.release.package,
+        "version": row.release.version,
+        "is_newest": row.is_newest,
+        "problem": row.problem,
+        "cells": {name: asdict(cell) for name, cell in cells.items()},
+        "worse": sorted(
+            name for name, cell in cells.items() if is_worse(cell, row.client.declared[name])
+        ),
+    }

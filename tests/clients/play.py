@@ -1,0 +1,432 @@
+"""Play: one agent at its two nodes, on a supervisor of its own, and what was seen of it.
+
+    work    its shell, its file tools, a ref, a look around for keys, a question, a denied action
+    kills   four slow steps; in each, kill -9 of the agent, its worker, the broker, the supervisor
+
+The agent is found on the PATH as its maker's installer leaves it, in the HOME of a person who has
+keys lying about; what it may see of them is judged.
+"""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import psutil
+import yaml
+
+from agiraph.outside import warden
+from tests.clients import edits, script
+from tests.clients.catalog import KILLED, Client
+from tests.clients.judge import DENIED_FILE, Killed, Observed
+from tests.fakes.forked import Forked
+from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
+from tests.fakes.real_agents import Release, installed, node_folder
+from tests.scenarios.house import ROOT, JsonObject, words_of
+from tests.scenarios.place import Place, whole_lines
+
+NAME = "kit"
+LEAD = "openai/fake"
+OVER = ("completed", "failed", "stopped", "cancelled")
+GONE_SECONDS = 20.0
+LOOK_SECONDS = 0.1
+CANARY = "sk-canary-"
+SETTINGS = {"run": {"park_after_seconds": 0}, "supervisor": {"intensity": 100}}
+
+
+class TooLate(Exception):
+    """Something did not happen within its time, or can no longer happen."""
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What must not be seen: the provider's key, and one that a person left in their HOME."""
+
+    provider: str
+    person: str
+
+    @classmethod
+    def made(cls) -> "Secrets":
+        """Return new ones that nothing else in the world contains."""
+        return cls(*(f"{CANARY}{secrets.token_hex(16)}" for _ in range(2)))
+
+
+class ClientPlace(Place):
+    """A place where a person with keys has installed one outside agent."""
+
+    def __init__(self, folder: Path, release: Release, kept: Secrets) -> None:
+        """Start a supervisor on a new home in `folder`. Raises CannotInstall."""
+        self.person, self.kept = folder / "person", kept
+        self._path = _installed_for(self.person, release)
+        self.reason = f"nobody needs it {secrets.token_hex(4)}"
+        home = folder / "home"
+        home.mkdir()
+        rule = {"name": "denied", "tool": ["bash", "write_file"], "action": "deny"}
+        rules = [rule | {"pattern": f"*{DENIED_FILE}*", "reason": self.reason}]
+        (home / "approvals.yaml").write_text(yaml.safe_dump({"rules": rules}), "utf-8")
+        (home / "agiraph.yaml").write_text(yaml.safe_dump(SETTINGS), "utf-8")
+        for file in (".netrc", ".env", ".config/keys"):
+            (self.person / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.person / file).write_text(f"key = {kept.person}\n", "utf-8")
+        super().__init__(home)
+
+    def start_supervisor(self) -> Forked:
+        """Start it with the person's HOME and PATH, and a provider's key.
+
+        As a program of its own: what it was started with can be read in /proc, as on any machine.
+        """
+        self.server.key = self.kept.provider
+        self.environ |= {**self.server.env(), "HOME": str(self.person), "PATH": self._path}
+        for name in [name for name in self.environ if name.startswith("XDG_")]:
+            del self.environ[name]
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "agiraph", *self.program[1:], "--until-eof"],
+            cwd=self.home,
+            env={**self.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors.fileno(),
+            text=True,
+        )
+        assert process.stdout is not None
+        assert "ready" in process.stdout.readline(), self.traces()[-2000:]
+        return cast(Forked, process)  # which is made to be used as Popen is
+
+
+def _installed_for(person: Path, release: Release) -> str:
+    """Link a program into a person's folder of programs; return their PATH. CannotInstall."""
+    programs = person / ".local/bin"
+    programs.mkdir(parents=True)
+    (programs / release.program).symlink_to(installed(release))
+    folders = [str(programs), os.environ.get("PATH", os.defpath)]
+    if release.kind == "npm":
+        folders.insert(1, str(node_folder(release.node)))
+    return os.pathsep.join(folders)
+
+
+@contextmanager
+def placed(folder: Path, release: Release) -> Iterator[ClientPlace]:
+    """Keep a place for as long as the block runs. Raises CannotInstall."""
+    place = ClientPlace(folder, release, Secrets.made())
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+def play(place: ClientPlace, client: Client, case: str, within_seconds: float) -> Observed:
+    """Play one case and return what was seen; the agent of Agiraph's is stopped afterwards."""
+    return {"work": _Work, "kills": _Kills}[case](place, client, within_seconds).play()
+
+
+class _Case:
+    """One run of one client."""
+
+    name = ""
+    steps: Sequence[script.Step] = ()
+
+    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
+        self._place = place
+        self._client = client
+        self._until = time.monotonic() + within_seconds
+        self._fact = f"FACT-{secrets.token_hex(8)}"
+        self._agent = ""
+
+    def play(self) -> Observed:
+        """Start the run, do what is to be done meanwhile, and look at what is left."""
+        self._place.plays(
+            coordinator=self._coordinator(),
+            ada=[
+                call("write_file", path="facts.md", content=self._fact),
+                call("publish", summary="one fact"),
+            ],
+            **{"*": self._behind()},
+        )
+        models = ("--model", LEAD, "--worker-model", self._client.model)
+        started = self._place.json("run", "Play", "--name", self.name, *models, "--detach")
+        self._agent = started["agent"]
+        problem = ""
+        try:
+            self._meanwhile()
+            self._await(self._is_over, "the end of the run", may_be_over=True)
+        except TooLate as error:
+            problem = str(error)
+        seen = self._seen(problem)
+        self._place.command("stop", self._agent)
+        return seen
+
+    def _coordinator(self) -> Brain:
+        """Return a lead who has ada find a fact, then the outside agent do its node."""
+        outsider = call(
+            "spawn_worker", name=NAME, type="autonomous", agent_command=self._client.preset
+        )
+
+        def brain(seen: SeenRequest) -> Reply:
+            steps = [
+                calls(call("spawn_worker", name="ada"), outsider),
+                call("create_work_node", name="facts", task="Write facts.md", worker="ada"),
+                call("wait", nodes=["facts"]),
+                call(
+                    "create_work_node",
+                    name="play",
+                    task="Do what you are told, step by step.",
+                    worker=NAME,
+                    refs={"facts": "facts"},
+                ),
+                call("wait", nodes=["play"]),
+            ]
+            if seen.step < len(steps):
+                return steps[seen.step]
+            ended = any(f'"status": "{how}"' in seen.result("wait") for how in OVER)
+            return call("finish", summary="Played.") if ended else steps[-1]
+
+        return brain
+
+    def _behind(self) -> Brain:
+        """Return the model behind the outside agent."""
+        return script.plays(self.steps)
+
+    def _meanwhile(self) -> None:
+        """Do what is to be done while it runs. Raises TooLate."""
+
+    # --- what is looked at -----------------------------------------------------------------------
+
+    @property
+    def _folder(self) -> Path:
+        return self._place.home / "agents" / self._agent
+
+    def _node(self) -> Path | None:
+        return next(self._folder.glob("runs/*/nodes/play-*"), None)
+
+    def _events(self, type_: str) -> list[JsonObject]:
+        events = whole_lines(self._folder / "events.jsonl")
+        return [one["data"] for one in events if one["type"] == type_]
+
+    def _status(self) -> str:
+        with suppress(OSError, ValueError):
+            status: str = json.loads((self._folder / "agent.json").read_text())["status"]
+            return status
+        return ""
+
+    def _is_over(self) -> bool:
+        return self._status() in OVER
+
+    def _await(self, found: Callable[[], object], what: str, *, may_be_over: bool = False) -> None:
+        """Wait until `found` is true. Raises TooLate with the reason if that can be told."""
+        while not found():
+            if not may_be_over and self._is_over():
+                raise TooLate(f"the run {self._status()} before {what}: {self._why()}")
+            if time.monotonic() > self._until:
+                raise TooLate(f"no time left for {what}: {self._why()}")
+            time.sleep(LOOK_SECONDS)
+
+    def _why(self) -> str:
+        """Return what went wrong last, as the events tell it."""
+        failed = [one.get("reason", "") for one in self._events("node.failed")]
+        ended = [one.get("problem", "") for one in self._events("outside.ended")]
+        asked = self._place.server.problems
+        found = [*failed[-1:], *filter(None, ended[-1:]), *asked[-1:]]
+        return " ".join(found[0].split())[:300] if found else "nothing is told of it"
+
+    def _files(self) -> dict[str, str]:
+        """Return the texts of the node's files, as published or as they stand."""
+        node, found = self._node(), dict[str, str]()
+        for folder in [node / "scratch", node / "published"] if node else []:
+            for path in folder.rglob("*"):
+                if path.is_file() and not path.is_symlink():
+                    found[path.name] = path.read_text("utf-8", "replace")
+        return found
+
+    def _seen(self, problem: str) -> Observed:
+        status = self._status() if self._is_over() else ""
+        completions = self._completions()
+        if not problem and (status != "completed" or not completions):
+            problem = self._why()
+        return Observed(
+            status=status,
+            problem=problem,
+            files=self._files(),
+            fact=self._fact,
+            completions=completions,
+        )
+
+    def _completions(self) -> int:
+        """Return how often the board wrote down that the node is completed."""
+        journal = next(self._folder.glob("runs/*/journal.jsonl"), None)
+        records = whole_lines(journal) if journal else []
+        done = [one["node_id"] for one in records if one["type"] == "node.completed"]
+        return done.count(done[-1]) if len(set(done)) == 2 else 0  # the other one is ada's
+
+    def _asked_by_agent(self) -> list[SeenRequest]:
+        seen = list(self._place.server.requests)
+        return [one for one in seen if not (one.is_for("coordinator") or one.is_for("ada"))]
+
+
+class _Work(_Case):
+    name = "work"
+
+    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
+        super().__init__(place, client, within_seconds)
+        self._answer = f"colour-{secrets.token_hex(4)}"
+        ask = (
+            "test -e asked || printf '@human?: Which colour?\\n\\n' >> _outbox.md; touch asked; "
+            + script.wait_for(
+                "grep -q 'colour-[0-9a-f]' _inbox.md",
+                "grep -o 'colour-[0-9a-f]*' _inbox.md | tail -1 > colour.txt",
+            )
+        )
+        self.steps = (
+            script.where(),
+            script.shell("shell", "expr 6 \\* 7 > shell.txt"),
+            script.write("write", "written.txt"),
+            script.read_ref("facts", "facts.md"),
+            script.copy("copy", "copied.md"),
+            script.shell("look", _look(place)),
+            script.shell("question", ask),
+            script.shell("denied", f"echo no > {DENIED_FILE}"),
+            script.shell("after", "echo after > after.txt"),
+            script.shell("result", "echo All is done. > _result.md"),
+        )
+
+    def _behind(self) -> Brain:
+        if self._client.speech == "edits":
+            return edits.plays({"written.txt": "written in step-write", "_result.md": "Done."})
+        return super()._behind()
+
+    def _meanwhile(self) -> None:
+        """Answer whatever the human is asked."""
+        while not self._is_over() and time.monotonic() < self._until:
+            for question in self._place.json("questions", self.name):
+                self._place.command("respond", question["id"], self._answer)
+            time.sleep(3 * LOOK_SECONDS)
+
+    def _seen(self, problem: str) -> Observed:
+        seen = super()._seen(problem)
+        asked = self._asked_by_agent()
+        rows = self._place.json("usage", self._agent)
+        tokens = sum(row["output_tokens"] for row in rows if f"/{NAME}-" in row["key"])
+        return replace(
+            seen,
+            leaked=tuple(self._leaks(asked)),
+            heard_refusal=any(self._place.reason in one.said for one in asked),
+            answer=self._answer,
+            tokens=tokens,
+        )
+
+    def _leaks(self, asked: Sequence[SeenRequest]) -> Iterator[str]:
+        """Yield where a key stands that the agent was not to see."""
+        node = self._node()
+        folders = [*([node] if node else []), *self._folder.glob(f"runs/*/workers/{NAME}-*")]
+        files = [path for folder in folders for path in folder.rglob("*")]
+        for whose, key in vars(self._place.kept).items():
+            for path in files:
+                if path.is_file() and not path.is_symlink() and key.encode() in path.read_bytes():
+                    yield f"the {whose}'s key in {path.name}"
+            if any(key.encode() in one.raw for one in asked):
+                yield f"the {whose}'s key in what the model was told"
+
+
+def _look(place: ClientPlace) -> str:
+    """Return a command that writes every key it can see into look.txt."""
+    where = f'"$HOME" {place.person} {place.home} "$PWD"'
+    return (
+        "{ echo LOOKED; env; cat /proc/[0-9]*/environ; find "
+        f"{where} -type f -size -2000k ! -name look.txt -print0 | xargs -0 cat; }} 2>/dev/null | "
+        f"grep -aoE 'LOOKED|{CANARY[:-1]}.[0-9a-f]+' | sort -u > look.txt"
+    )
+
+
+class _Kills(_Case):
+    name = "kills"
+
+    def __init__(self, place: ClientPlace, client: Client, within_seconds: float) -> None:
+        super().__init__(place, client, within_seconds)
+        self._kills: list[Killed] = []
+        self._pages = edits.Pages(len(KILLED))
+        self.steps = (
+            script.where(),
+            *(script.held(number) for number in range(len(KILLED))),
+            script.shell("result", "echo All is done. > _result.md"),
+        )
+
+    def _behind(self) -> Brain:
+        return self._pages if self._client.speech == "edits" else super()._behind()
+
+    def _meanwhile(self) -> None:
+        for number, what in enumerate(KILLED):
+            try:
+                self._kill(number, what)
+            except (TooLate, AssertionError, psutil.Error) as error:
+                self._kills.append(Killed(what, str(error) or type(error).__name__))
+                raise TooLate(f"{what}: {error}") from None
+            self._kills.append(Killed(what))
+
+    def _kill(self, number: int, what: str) -> None:
+        """Kill something in the middle of a step; let the step end once it goes on. TooLate."""
+        self._await(lambda: self._begun(number), f"step {number}")
+        begun, left = self._begun(number), self._children(number)
+        if what == "agent":
+            _agent_below(self._place.process_of(f"worker {NAME}-")).kill()
+        elif what == "worker":
+            self._place.kill(f"worker {NAME}-")
+        elif what == "broker":
+            self._place.kill("agiraph: broker")
+        else:
+            self._place.restart_supervisor()
+        if what != "broker" or self._client.speech == "edits":
+            psutil.wait_procs(left, GONE_SECONDS)
+            if alive := [one for one in left if one.is_running() and not _is_zombie(one)]:
+                raise TooLate(f"its command was left running: {words_of(alive[0])[:2]}")
+            self._await(lambda: self._begun(number) > begun, f"step {number} again")
+        self._let_go(number)
+        self._await(lambda: self._has_done(number), f"the end of step {number}")
+
+    def _children(self, number: int) -> list[psutil.Process]:
+        """Return what runs the step's command now."""
+        if self._client.speech == "edits":
+            return []
+        worker = self._place.process_of(f"worker {NAME}-")
+        mark = f"step-held-{number}"
+        return [one for one in worker.children(recursive=True) if mark in " ".join(words_of(one))]
+
+    def _begun(self, number: int) -> int:
+        """Return how often a step has begun."""
+        if self._client.speech == "edits":
+            return self._pages.begun(number)
+        return self._files().get(f"begun-{number}", "").count("begun")
+
+    def _let_go(self, number: int) -> None:
+        if self._client.speech == "edits":
+            self._pages.let_go(number)
+        elif node := self._node():
+            (node / "scratch" / f"go-{number}").touch()
+
+    def _has_done(self, number: int) -> bool:
+        if self._client.speech == "edits" and number < len(KILLED) - 1:
+            return True  # its one answer holds all steps
+        return f"DID-{number}" in self._files().get("steps.txt", "")
+
+    def _seen(self, problem: str) -> Observed:
+        return replace(super()._seen(problem), kills=tuple(self._kills))
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    return True
+
+
+def _agent_below(worker: psutil.Process) -> psutil.Process:
+    """Return the outside agent's own process: the first below its worker, warden and sandbox."""
+    for process in sorted(worker.children(recursive=True), key=psutil.Process.create_time):
+        with suppress(psutil.Error):
+            if process.name() != "bwrap" and warden.START not in process.cmdline():
+                return process
+    raise TooLate("no process of the agent")

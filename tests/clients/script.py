@@ -1,0 +1,240 @@
+"""The model behind each agent: it finds the agent's own tools by their names and acts step by step.
+
+Nothing is remembered between requests: which step is due follows from what the conversation holds,
+as with a real model. A step carries its mark in the arguments of its call; it is over once that
+call has a result that does not say NOT-YET. So a step whose call was killed is asked for again, and
+an agent that lost its conversation looks at its folder first.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agiraph.turns import AssistantTurn, ToolTurn
+from tests.fakes.replies import Brain, Reply, SeenRequest, call, say
+
+JsonObject = dict[str, Any]
+NOT_YET = "NOT-YET"
+MOST_TRIES = 40
+SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"  # so mini-SWE-agent wants to be told of the end
+LOOKS = " ".join(map(str, range(40)))  # eight seconds; some agents refuse "$(seq 40)"
+SHELLS = ("Bash", "exec_command", "run_shell_command", "bash", "shell", "shell_command")
+WRITERS = ("Write", "write_file", "write", "create", "create_file")
+READERS = ("Read", "read_file", "read", "view")
+COMMANDS = ("command", "cmd")
+PATHS = ("file_path", "filePath", "absolute_path", "path")
+CONTENTS = ("content", "file_text", "contents")
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """The tools that a request offers, by name, each with its parameters' JSON Schema."""
+
+    schemas: dict[str, JsonObject]
+
+    def named(self, names: Sequence[str]) -> str | None:
+        """Return the first of these tools that there is."""
+        return next((name for name in names if name in self.schemas), None)
+
+    def shell(self, command: str) -> Reply:
+        """Return a call that runs a command."""
+        tool = self.named(SHELLS)
+        if tool is None:
+            raise LookupError(f"no shell among {sorted(self.schemas)}")
+        return self._call(tool, {COMMANDS: command})
+
+    def write(self, path: str, content: str) -> Reply | None:
+        """Return a call that writes a file, None without such a tool."""
+        tool = self.named(WRITERS)
+        return self._call(tool, {PATHS: path, CONTENTS: content}) if tool else None
+
+    def read(self, path: str) -> Reply | None:
+        """Return a call that reads a file, None without such a tool."""
+        tool = self.named(READERS)
+        return self._call(tool, {PATHS: path}) if tool else None
+
+    def _call(self, tool: str, given: dict[tuple[str, ...], str]) -> Reply:
+        """Return the call, its arguments named as the tool wants, what else it requires filled."""
+        schema = self.schemas[tool]
+        properties: JsonObject = schema.get("properties") or {}
+        arguments: JsonObject = {}
+        for names, value in given.items():
+            name = next((one for one in names if one in properties), names[0])
+            is_list = (properties.get(name) or {}).get("type") == "array"
+            arguments[name] = ["bash", "-c", value] if is_list else value
+        for name in schema.get("required") or ():
+            arguments.setdefault(name, _something(properties.get(name) or {}))
+        return call(tool, **arguments)
+
+
+def _something(schema: JsonObject) -> Any:
+    """Return a value for a parameter that a tool requires and that says nothing here."""
+    if choices := schema.get("enum"):
+        return choices[0]
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) else kind
+    return {"boolean": False, "integer": 20000, "number": 20000, "array": [], "object": {}}.get(
+        str(kind), "a step of the task"
+    )
+
+
+def toolbox_of(seen: SeenRequest) -> Toolbox:
+    """Return the tools of a request, whichever wire format it came in."""
+    return Toolbox(dict(_tools(seen.body.get("tools") or ())))
+
+
+def _tools(tools: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
+    for tool in tools:
+        if "functionDeclarations" in tool:
+            yield from _tools(tool["functionDeclarations"])
+            continue
+        told: JsonObject = tool.get("function") or tool
+        schema: JsonObject = next(
+            (
+                told[key]
+                for key in ("input_schema", "parameters", "parametersJsonSchema")
+                if isinstance(told.get(key), dict)
+            ),
+            {},
+        )
+        if isinstance(told.get("name"), str):
+            yield told["name"], _lower(schema)
+
+
+def _lower(schema: JsonObject) -> JsonObject:
+    """Return a schema with the types in lower case: Google's wire has them in upper case."""
+
+    def lowered(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                key: one.lower() if key == "type" and isinstance(one, str) else lowered(one)
+                for key, one in value.items()
+            }
+        return [lowered(one) for one in value] if isinstance(value, list) else value
+
+    found: JsonObject = lowered(schema)
+    return found
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do: `act` says the call, `mark` stands in its arguments.
+
+    With `told`, it is over once a result contains that.
+    """
+
+    mark: str
+    act: Callable[[Toolbox, SeenRequest, str], Reply]
+    told: str = ""
+
+    def is_over(self, seen: SeenRequest) -> bool:
+        """Whether the conversation shows that it has been done."""
+        results = {turn.call_id: turn.content for turn in seen.turns if isinstance(turn, ToolTurn)}
+        if self.told and any(self.told in content for content in results.values()):
+            return True
+        tries = tries_of(self.mark, seen)
+        if len(tries) >= MOST_TRIES:
+            return True
+        told = [results[one] for one in tries if one in results]
+        return not self.told and any(NOT_YET not in one for one in told)
+
+
+def tries_of(mark: str, seen: SeenRequest) -> list[str]:
+    """Return the ids of the calls that have a mark in their arguments."""
+    turns = [turn for turn in seen.turns if isinstance(turn, AssistantTurn)]
+    made = [call for turn in turns for call in turn.tool_calls]
+    return [call.id for call in made if mark in str(call.arguments)]
+
+
+def plays(steps: Sequence[Step], ends: str = "It is done.") -> Brain:
+    """Return a brain that does the steps in order; requests without tools are answered briefly."""
+
+    def brain(seen: SeenRequest) -> Reply:
+        box = toolbox_of(seen)
+        if box.named(SHELLS) is None:
+            return say('{"reasoning": "It is done.", "next_speaker": "user", "title": "Task"}')
+        due = next((step for step in steps if not step.is_over(seen)), None)
+        if due is not None:
+            return due.act(box, seen, folder_in(seen))
+        if SUBMIT in f"{seen.system}{seen.said}":
+            return box.shell(f"echo {SUBMIT}")
+        return say(ends)
+
+    return brain
+
+
+def folder_in(seen: SeenRequest) -> str:
+    """Return the folder that the agent works in, as the prompt or its own words tell it."""
+    found = re.search(r"FOLDER=(/\S+?)=", seen.said)
+    return found[1] if found else ""
+
+
+def shell(name: str, command: str, told: str = "") -> Step:
+    """Return a step that runs a command, which starts with the step's mark."""
+    mark = f"step-{name}"
+    return Step(mark, lambda box, seen, folder: box.shell(f": {mark}; {command}"), told)
+
+
+def where() -> Step:
+    """Return the first step: it asks for the folder, and for what has been done before."""
+    return shell("where", 'echo "FOLDER=$PWD="; cat steps.txt 2>/dev/null; true')
+
+
+def write(name: str, path: str) -> Step:
+    """Return a step that writes a file with the agent's own tool, else by its shell."""
+
+    def act(box: Toolbox, seen: SeenRequest, folder: str) -> Reply:
+        content = f"written in step-{name}\n"
+        by_shell = f"printf 'by shell: {content.strip()}\\n' > {path}"
+        return box.write(f"{folder}/{path}", content) or box.shell(by_shell)
+
+    return Step(f"step-{name}", act)
+
+
+def read_ref(ref: str, published: str) -> Step:
+    """Return a step that reads a published file of another node.
+
+    With the agent's own tool; one that this tool refuses is read by the shell.
+    """
+
+    def act(box: Toolbox, seen: SeenRequest, folder: str) -> Reply:
+        found = re.search(rf"- {ref}: (\S+)", seen.said)
+        path = found[1] if found else ref
+        path = path if path.endswith(published) else f"{path}/{published}"
+        by_tool = None if tries_of(published, seen) else box.read(path)
+        return by_tool or box.shell(f"cat {path}")
+
+    return Step(published, act, told="FACT-")
+
+
+def copy(name: str, path: str) -> Step:
+    """Return a step that writes down the fact that was read."""
+
+    def act(box: Toolbox, seen: SeenRequest, folder: str) -> Reply:
+        fact = re.search(r"FACT-[0-9a-f]+", "\n".join(_results(seen)))
+        return box.shell(f": step-{name}; echo {fact[0] if fact else 'nothing'} > {path}")
+
+    return Step(f"step-{name}", act)
+
+
+def _results(seen: SeenRequest) -> list[str]:
+    return [turn.content for turn in seen.turns if isinstance(turn, ToolTurn)]
+
+
+def wait_for(test: str, then: str) -> str:
+    """Return a command that does `then` once `test` is true, or says NOT-YET after a while.
+
+    Some agents repeat the command in its result: what is looked for there does not stand in it.
+    """
+    return (
+        f"for n in {LOOKS}; do {test} && break; sleep 0.2; done; "
+        f"if {test}; then {then}; else echo NOT''-YET; fi"
+    )
+
+
+def held(number: int) -> Step:
+    """Return a slow step: it appends its line once the file `go-NUMBER` stands in its folder."""
+    then = f"echo D''ID-{number} >> steps.txt; echo D''ID-{number}"
+    slow = f"echo begun >> begun-{number}; {wait_for(f'test -e go-{number}', then)}"
+    return shell(f"held-{number}", slow, told=f"DID-{number}")

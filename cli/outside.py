@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from agiraph.storage.home import Home
 from cli.listing import Column, JsonObject, print_listing
 from cli.options import examples, home_option, json_option
 
@@ -25,17 +26,15 @@ COLUMNS = (
     Column("VERSION", "version", spare=1),
     Column("RULES", "rules"),
     Column("ACCOUNT", "account", spare=2),
-    Column("WHERE, OR HOW TO INSTALL IT", "where", wide=True),
+    Column("WHERE, OR HOW TO INSTALL IT, OR WHY IT CANNOT WORK", "where", wide=True),
 )
 
 
 @click.command(epilog=examples("agiraph outside", "agiraph outside --json"))
 @home_option
-@json_option(
-    "a JSON array: name, about, installed, version, program, install, driver, account, rules"
-)
+@json_option("a JSON array: name, about, installed, version, program, install, rules, problem, ...")
 def outside(home: Path, as_json: bool) -> None:
-    """List the outside agents that a worker can be, and whether they are installed.
+    """List the outside agents that a worker can be, and whether they are installed and can work.
 
     Any other command line can be one too. The PATH looked at is that of this shell; a supervisor
     goes by the one that it was started with. RULES, how approvals.yaml holds it: `asked`, it asks
@@ -44,11 +43,18 @@ def outside(home: Path, as_json: bool) -> None:
     agent is served by Agiraph and holds no key; `own`, it uses your own login, and can read your
     keys and settings.
     """
-    from agiraph.outside.preset import AgentPreset, find_program, load_agents
+    from agiraph.config import load_config
+    from agiraph.outside.preset import AgentPreset, OutsideAgent, find_program, load_agents
+    from agiraph.outside.trial import why_not_shut_in
+    from agiraph.sandbox.wall import standing_wall
+
+    own = Home(home).config
+    wall = standing_wall(load_config(*([own] if own.is_file() else [])).sandbox)
 
     def row(item: tuple[str, AgentPreset]) -> JsonObject:
         name, preset = item
         program = find_program(preset, os.environ)
+        agent = OutsideAgent(name, preset, program)
         return {
             "name": name,
             "about": preset.about,
@@ -59,12 +65,13 @@ def outside(home: Path, as_json: bool) -> None:
             "driver": preset.driver,
             "account": preset.account,
             "rules": preset.rules,
+            "problem": why_not_shut_in(agent, wall, os.environ),
         }
 
     with ThreadPoolExecutor() as pool:
         rows = list(pool.map(row, load_agents(home).items()))
     if not as_json:
-        rows = [one | {"where": one["program"] or one["install"]} for one in rows]
+        rows = [one | {"where": one["problem"] or one["program"] or one["install"]} for one in rows]
     print_listing(rows, COLUMNS, as_json=as_json, empty="no outside agent is known")
 
 

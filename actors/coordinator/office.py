@@ -153,9 +153,10 @@ class Office:
             hired = command.roles
         for worker in hired:
             if worker.type == "autonomous" and (worker.agent_command or "").strip():
-                from agiraph.outside.preset import check_agent_command  # few teams need it
+                from agiraph.outside.trial import check_agent_command  # few teams need it
 
-                check_agent_command(worker.agent_command, self._runtime.home.path, os.environ)
+                home, config = self._runtime.home.path, self._runtime.config.sandbox
+                check_agent_command(worker.agent_command, home, config, os.environ)
 
     async def run_effects(self) -> None:
         """Carry effects out, one after the other, for as long as the process lives."""

@@ -35,7 +35,8 @@ async def begin_run(gateway: Gateway, agent: Agent, request: NewRun, cause: Caus
     A run that was stopped by its human is given up for it. Raises ApiError: 409 while a run is
     running, 422 for what was asked wrongly, 503 and 504 if the processes do not answer.
     """
-    await asyncio.to_thread(check_orders, request, gateway.home.path)
+    home, config = gateway.home.path, gateway.config.sandbox
+    await asyncio.to_thread(check_orders, request, home, config)
     for model in dict.fromkeys((request.model, request.worker_model)):
         if model is not None:
             await check_model(gateway, model)

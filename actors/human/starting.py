@@ -10,6 +10,7 @@ from actors.human.line import ask_for
 from actors.human.servers import require_tools
 from agiraph.api import ApiError, CreateAgent, RunRequest
 from agiraph.board.commands import SpawnWorker
+from agiraph.config import SandboxConfig
 from agiraph.errors import Refused
 from agiraph.ids import (
     BROKER,
@@ -48,7 +49,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
     processes that it takes do not answer.
     """
-    await asyncio.to_thread(check_orders, request, gateway.home.path)
+    await asyncio.to_thread(check_orders, request, gateway.home.path, gateway.config.sandbox)
     run = RunId(request.run) if request.run else cause.run
     id = _new_id(request.name or request.goal, run)
     if (begun := gateway.agents.get(id)) is not None:
@@ -80,7 +81,7 @@ async def create_agent(gateway: Gateway, request: CreateAgent, cause: Cause) -> 
     return await _wait_for(gateway, agent)
 
 
-def check_orders(request: RunRequest, home: Path) -> None:
+def check_orders(request: RunRequest, home: Path, config: SandboxConfig) -> None:
     """Raise ApiError 422 for a mode, an input folder or a plan that cannot be."""
     if request.cycle_seconds is not None and request.mode != "infinite":
         mode = request.mode or "finite"
@@ -88,16 +89,16 @@ def check_orders(request: RunRequest, home: Path) -> None:
     if request.input is not None:
         _check_input(request.input)
     if request.plan is not None:
-        _check_plan(request.plan, home)
+        _check_plan(request.plan, home, config)
 
 
-def _check_plan(text: str, home: Path) -> None:
-    from agiraph.outside.preset import check_agent_command  # few plans need it
+def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
+    from agiraph.outside.trial import check_agent_command  # few plans need it
 
     try:
         for command in plan_commands(parse_plan(text)):
             if isinstance(command, SpawnWorker) and command.type == "autonomous":
-                check_agent_command(command.agent_command, home, os.environ)
+                check_agent_command(command.agent_command, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 

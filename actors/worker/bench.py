@@ -158,19 +158,26 @@ class WorkerBench(Timing):
         return changed.receipt
 
     async def publish(
-        self, call_id: str, summary: str, missing: str, insight: str
+        self,
+        call_id: str,
+        summary: str,
+        missing: str,
+        insight: str,
+        leaving: tuple[str, ...] = (),
     ) -> tuple[str, ...]:
         """Run the node's checks, promote scratch/ to published/ and complete the node.
 
-        Refused with the checks' output if one does not pass. The insight is offered before the end.
+        What matches a name of `leaving` stays in scratch/. Refused with the checks' output if one
+        does not pass. The insight is offered before the end.
         """
         if not summary.strip():
             raise Refused("summary is empty: say what you produced")
         assignment, now = self._assignment, self._runtime.clock.now()
         home, checkout = self._worker.node_home(assignment.node), self._worker.checkout
-        results = await pass_checks(self._worker.context(call_id), assignment, home, now)
+        left = (*checkout.left_out(assignment), *leaving)
+        results = await pass_checks(self._worker.context(call_id), assignment, home, now, left)
         commit = await checkout.commit(assignment, summary)
-        files = publish_files(home, but=checkout.left_out(assignment))
+        files = publish_files(home, but=left)
         evidence = await seal(results, assignment, home, now)
         if insight.strip():
             await self._offer(assignment, insight.strip())

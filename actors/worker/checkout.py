@@ -48,9 +48,9 @@ class Checkout:
         seconds = self._worker.runtime.config.worktrees.git_seconds
         return Worktree(assignment.worktree, scratch, seconds, self._search)
 
-    def left_out(self, assignment: Assignment) -> str:
-        """Return what of scratch/ is no file of the node's: the worktree's name, or ''."""
-        return FOLDER if assignment.worktree else ""
+    def left_out(self, assignment: Assignment) -> tuple[str, ...]:
+        """Return what of scratch/ is no file of the node's: the worktree's name, if it has one."""
+        return (FOLDER,) if assignment.worktree else ()
 
     async def make(self, assignment: Assignment) -> None:
         """Make the worktree, unless it is there; GiveUp if it cannot be made."""

@@ -117,6 +117,7 @@ class WorkerActor:
         self._mind.treasurer = self.treasurer
         self.shortage: Shortage | None = None
         self.low: Shortage | None = None
+        self.unpublished: tuple[str, ...] = ()
         self._compactor = Compactor(self, self._mind, self._toolbox)
         self.limits = Limits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
@@ -302,7 +303,7 @@ class WorkerActor:
 
     async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
         home = self.node_home(assignment.node)
-        left = files_left(home, self.checkout.left_out(assignment))
+        left = files_left(home, (*self.checkout.left_out(assignment), *self.unpublished))
         await tell_failed(self.runtime, self.agent, assignment, reason, left)
 
     def _forget_closed_calls(self, but: frozenset[str] = frozenset()) -> None:

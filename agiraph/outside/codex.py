@@ -54,6 +54,7 @@ class CodexDriver(OneWay):
         kind = str(item.get("type", ""))
         if kind in TALK:
             return []
+        self.last_word = ""  # what it said before was no last word
         told = {k: v for k, v in item.items() if k in ("command", "changes", "query", "arguments")}
         return [ToolBegan(str(item.get("id", "")), str(item.get("tool") or kind), told)]
 

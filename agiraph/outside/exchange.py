@@ -20,8 +20,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agiraph.scopes.publishing import is_named
 from agiraph.storage.files import (
-    entries,
+    files_below,
     is_file,
     is_folder,
     move,
@@ -100,10 +101,21 @@ class Exchange:
             if is_file(self.folder / name):
                 move(self.folder / name, node / name)
 
-    def has_work(self, but: str = "") -> bool:
-        """Whether anything stands in the folder besides these files and what is called `but`."""
-        ours = (*LAID_BESIDE, RESULT, but)
-        return any(one.name not in ours for one in entries(self.folder, len(ours) + 1))
+    def take_back(self, node: Path) -> None:
+        """Move back what the agent goes on writing: what it had left was refused.
+
+        Its result is removed: the next one has to be written.
+        """
+        for name in (OUTBOX, CHECKPOINT):
+            if is_file(node / name) and not is_file(self.folder / name):
+                move(node / name, self.folder / name)
+        self._remove(RESULT)
+
+    def has_work(self, but: Iterable[str] = ()) -> bool:
+        """Whether a file is below the folder besides these, and what matches a name of `but`."""
+        ours = (*LAID_BESIDE, RESULT, *but)
+        files = files_below(self.folder)
+        return any(not is_named(path.parts[0], ours) for path, _ in files)
 
     def _remove(self, name: str) -> None:
         path = self.folder / name

@@ -1,15 +1,20 @@
-"""Launching: what an outside agent is started with: argument vector and environment; pure."""
+"""Launching: what an outside agent is started with: argument vector and environment."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agiraph.outside.interpreter import folders_of_script, is_script
 from agiraph.outside.preset import COMMAND, OutsideAgent
 from agiraph.turns import Usage
 
 OPTIONS = "{options}"
 PASSED_ON = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
+TEMPORARY = "tmp"
+MOST_TEMPORARY_BYTES = 80
+"""A Unix socket's path has at most 107 bytes, of which its name takes some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +32,9 @@ class Job:
     `prompt` is what it is told; `model` the model's name without its provider, '' for its own
     default; `session` the conversation to take up again, '' for a new one; `anew` what it is told
     instead of `prompt` if that conversation is lost; `folder` where it works, `home` its HOME,
-    `readable` folders that it may read besides; `door` None if it uses the person's own account;
-    `spent` what the conversation that it takes up has used before.
+    `readable` folders that it may read besides, `handed_over` patterns of paths for the same, which
+    also match what is published later; `door` None if it uses the person's own account; `spent`
+    what the conversation that it takes up has used before.
     """
 
     agent: OutsideAgent
@@ -42,6 +48,7 @@ class Job:
     is_walled: bool = False
     readable: tuple[Path, ...] = ()
     spent: Usage = field(default_factory=Usage)
+    handed_over: tuple[str, ...] = ()
 
     @property
     def takes_up(self) -> bool:
@@ -55,7 +62,14 @@ def argv_of(job: Job) -> list[str]:
     pattern = preset.resume if job.takes_up else preset.start
     further = preset.walled if job.is_walled else preset.bare
     words = [*preset.command[1:], *_with_options(pattern, job, further)]
-    return [job.agent.required(), *words]
+    return [_program(job), *words]
+
+
+def _program(job: Job) -> str:
+    """Return the path of its program: in a sandbox, which shows no links to it, a script's own."""
+    program = job.agent.required()
+    real = os.path.realpath(program)
+    return real if job.is_walled and is_script(Path(real)) else program
 
 
 def _with_options(pattern: Sequence[str], job: Job, further: Sequence[str]) -> list[str]:
@@ -78,7 +92,20 @@ def environment_of(job: Job, environ: Mapping[str, str], mark: Mapping[str, str]
     path = {"PATH": environ.get("PATH", os.defpath)}
     home = environ.get("HOME", str(job.home)) if is_own else str(job.home)
     own = {name: _filled(value, job) for name, value in job.agent.preset.environment.items()}
-    return passed | path | {"HOME": home, "TERM": "dumb"} | own | dict(mark)
+    place = {"HOME": home, "TERM": "dumb", "TMPDIR": _temporary(job, environ)}
+    return passed | path | place | own | dict(mark)
+
+
+def _temporary(job: Job, environ: Mapping[str, str]) -> str:
+    """Return its folder for temporary files: one of its own, unless no socket's name fits there.
+
+    In a sandbox /tmp is its own, too. A HOME below the folder for temporary files is no good one:
+    Codex makes no helper programs there.
+    """
+    own = job.home / TEMPORARY
+    shared = "/tmp" if job.is_walled else environ.get("TMPDIR", "/tmp")
+    is_short = len(os.fsencode(own)) <= MOST_TEMPORARY_BYTES
+    return str(own) if is_short or own.is_relative_to(shared) else shared
 
 
 def files_of(job: Job) -> dict[Path, str]:
@@ -95,6 +122,7 @@ def _filled(text: str, job: Job) -> str:
         "home": str(job.home),
         "door": job.door.url if job.door else "",
         "token": job.door.token if job.door else "",
+        "permitted": _permitted(job),
         "prompt": job.prompt,  # last: what it holds is not filled in
     }
     for name, value in values.items():
@@ -102,17 +130,28 @@ def _filled(text: str, job: Job) -> str:
     return text
 
 
-def shown_of(agent: OutsideAgent) -> list[Path]:
+def _permitted(job: Job) -> str:
+    """Return as JSON which paths outside its folder it may use: in a sandbox, all there are."""
+    if job.is_walled:
+        return json.dumps({"*": "allow"})
+    patterns = [f"{job.home}/*", *(f"{folder}/*" for folder in job.handed_over)]
+    return json.dumps({"*": "deny"} | dict.fromkeys(patterns, "allow"))
+
+
+def shown_of(agent: OutsideAgent, path: str) -> list[Path]:
     """Return what a sandbox has to show of the machine for this agent's program to run.
 
-    Of a preset, which a person wrote, the package that its program stands in, and what it names as
-    `readable`. Of a command line, which a model may have written, the program's file alone.
+    Of a preset, which a person wrote, the package that its program stands in, the interpreter of a
+    script, which is looked for on `path`, and what it names as `readable`. Of a command line, which
+    a model may have written, the program's file; its interpreter too if it was found on the PATH.
     """
     program = Path(agent.required())
     real = program.resolve()
     if agent.name == COMMAND:
-        return [program]
-    return [program, _package_of(real), *_existing(agent.preset.readable)]
+        is_trusted = "/" not in agent.preset.command[0]
+        return [program, *(folders_of_script(real, path) if is_trusted else ())]
+    package = _package_of(real)
+    return [program, package, *folders_of_script(real, path), *_existing(agent.preset.readable)]
 
 
 def writable_of(job: Job) -> list[Path]:

@@ -12,11 +12,14 @@ from agiraph.outside.one_way import OneWay
 from agiraph.outside.text import count, mapping, text_of
 from agiraph.turns import JsonObject, Usage
 
+STOPPED = "stop"
+
 
 class OpenCodeDriver(OneWay):
     """One start of OpenCode. A tool is told of when it has ended."""
 
     _session = ""
+    _refused = ""
 
     def read(self, line: JsonObject) -> list[Happening]:
         """Return what a line tells."""
@@ -32,21 +35,43 @@ class OpenCodeDriver(OneWay):
                 self.last_word = text.strip()
                 return [SaidText(self.last_word)]
             case {"type": "tool_use", "part": {"callID": str(id), "tool": str(tool)} as part}:
-                state = mapping(part.get("state"))
-                is_error = state.get("status") == "error"
-                output = text_of(state.get("error") if is_error else state.get("output"))
-                return [
-                    ToolBegan(id, tool, mapping(state.get("input"))),
-                    ToolEnded(id, output, is_error),
-                ]
+                return self._used(id, tool, mapping(part.get("state")))
             case {"type": "step_finish", "part": dict(part)}:
                 self.usage = self.usage + _usage(part)
+                self.problem = self._why_unfinished(str(part.get("reason", STOPPED)))
                 return [Spent(self.usage)]
             case {"type": "error"}:
-                self.problem = text_of(line.get("error")) or "it told of an error"
+                self.problem = _error(line.get("error"))
                 return []
             case _:
                 return []
+
+    def _used(self, id: str, tool: str, state: JsonObject) -> list[Happening]:
+        is_error = state.get("status") == "error"
+        output = text_of(state.get("error") if is_error else state.get("output"))
+        self.last_word = ""
+        self._refused = f"{tool}: {output}" if is_error else ""
+        return [ToolBegan(id, tool, mapping(state.get("input"))), ToolEnded(id, output, is_error)]
+
+    def _why_unfinished(self, reason: str) -> str:
+        """Return why a step cannot be the last one, '' if it can.
+
+        OpenCode exits with 0 when a permission was refused, in the middle of its work.
+        """
+        if reason == STOPPED:
+            return ""
+        why = f" ({self._refused})" if self._refused else ""
+        return f"its last step ended with '{reason}', not with '{STOPPED}'{why}"
+
+
+def _error(error: object) -> str:
+    """Return what an error says: its own words, with its name; all of it if it has no words."""
+    match error:
+        case {"name": str(name), "data": {"message": str(said), **data}} if said:
+            status = data.get("statusCode")
+            return f"{name} {status}: {said}" if isinstance(status, int) else f"{name}: {said}"
+        case _:
+            return text_of(error) or "it told of an error"
 
 
 def _usage(part: JsonObject) -> Usage:

@@ -69,13 +69,17 @@ class AgentPreset(Section):
     which it logs in; `mode` and, inside a sandbox of ours, `walled_mode`: the mode that each
     session is put into, of several names the first that it has; `further_modes`: those that it may
     change to by itself, because they allow no more; `meta`: what a session is told as `_meta`;
-    `mcp`: tool servers that it is told of, by their names. `carried`: where in site-packages a
-    Python package carries the program. `model`: the arguments that name the model. `walled` and
-    `bare`: further arguments inside a sandbox of ours, and outside of one; `readable` and
-    `writable`: folders that it needs inside of one; `folders`: those of its HOME that must be there
-    when it starts; `files`: files of its HOME, by their paths there, written anew before each
-    start. `client_files`, of the driver `acp`: whether the client's file methods are offered to it.
-    Times are in seconds; `silence_seconds` is without any output.
+    `mcp`: tool servers that it is told of, by their names; `client_files`: whether the client's
+    file methods are offered to it. `carried`: where in site-packages a Python package carries the
+    program. `model`: the arguments that name the model. `walled` and `bare`: further arguments
+    inside a sandbox of ours, and outside of one; `readable` and `writable`: folders that it needs
+    inside of one; `folders`: those of its HOME that must be there when it starts; `files`: files of
+    its HOME, by their paths there, written anew before each start; `leaves`: name patterns of what
+    it puts into its working folder for itself, which is not published. `stdout`, driver `plain`:
+    what it prints is its last `word`, or a `log`, which is a result only beside files that it has
+    left. `trial`: a command that succeeds where its own sandbox works ({program}: its program);
+    outside of a sandbox of ours it is tried first. Times are in seconds; `silence_seconds` is
+    without any output.
     """
 
     about: str = ""
@@ -99,6 +103,9 @@ class AgentPreset(Section):
     client_files: bool = True
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    stdout: Literal["word", "log"] = "word"
+    trial: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     account: Literal["door", "own"] = "door"
     wire: Literal["anthropic", "openai", "google", "none"] = "none"
@@ -172,11 +179,6 @@ def meant_by(
         error = unknown("outside agent", words[0], list(presets))
         raise InvalidInput(f"{error}; it is no command on the PATH either")
     return OutsideAgent(COMMAND, preset, program)
-
-
-def check_agent_command(agent_command: str | None, home: Path, environ: Mapping[str, str]) -> None:
-    """Raise InvalidInput unless an autonomous worker can be run with this command here."""
-    meant_by(agent_command or "", load_agents(home), environ).required()
 
 
 def find_program(

@@ -43,12 +43,15 @@ def toolchain(path: str) -> Toolchain:
     system = tuple(folders)
     folders += [file for name in ETC if (file := Path("/etc", name)).exists()]
     for entry in dict.fromkeys(path.split(os.pathsep)):
-        folders += [one for one in _of_entry(Path(entry)) if not _is_in(one, system)]
+        folders += [one for one in prefix_of(Path(entry)) if not _is_in(one, system)]
     return Toolchain(links, tuple(dict.fromkeys(folders)))
 
 
-def _of_entry(entry: Path) -> Iterator[Path]:
-    """Return what one folder on PATH needs to work: the program folders of its prefix."""
+def prefix_of(entry: Path) -> Iterator[Path]:
+    """Return what a folder of programs needs to work: the program folders of its prefix.
+
+    Of a virtual environment, those of the Python that it stands on, too.
+    """
     if not entry.is_absolute() or not entry.is_dir() or _is_too_wide(entry):
         return
     yield entry
@@ -74,7 +77,7 @@ def _base_of(settings: Path) -> Iterator[Path]:
     for line in text.splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "home":
-            yield from _of_entry(Path(value.strip()))
+            yield from prefix_of(Path(value.strip()))
 
 
 def _is_in(path: Path, folders: tuple[Path, ...]) -> bool:

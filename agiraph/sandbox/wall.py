@@ -8,7 +8,7 @@ wall is required and none stands. The environment and limits of the command stay
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,15 +120,18 @@ class Wall:
         if not network and not self.found.has_no_network:
             raise Refused("this command may not have the network, and the kernel cannot take it")
         further = [Path(folder).expanduser().resolve() for folder in self.config.readable]
-        is_inputs = [scope.input_dir] if scope.input_dir else []
+        further += [scope.input_dir] if scope.input_dir else []
+        further += [folder.resolve() for folder in readable]
+        around = tuple(folder for folder in dict.fromkeys(further) if folder.exists())
+        tools = toolchain(path)
         inside = Inside(
-            toolchain=toolchain(path),
-            around=tuple(folder for folder in [*further, *is_inputs] if folder.exists()),
+            toolchain=tools,
+            around=around,
             home=scope.home,
             mounts=(
+                *_links_to(readable, (*tools.readable, *around), scope.home),
                 *mounts_of(scope),
                 *_input_mounts(scope, self.config),
-                *(Mount(folder.resolve()) for folder in readable),
                 *(Mount(folder.resolve(), is_writable=True) for folder in writable),
             ),
             cwd=cwd or scope.cwd,
@@ -143,6 +146,21 @@ class Wall:
         raise Refused(
             f"commands may run in the sandbox alone, and there is none: {self.why_down}{advice}"
         )
+
+
+def _links_to(
+    readable: Sequence[Path], shown: Sequence[Path], home: Path | None
+) -> Iterator[Mount]:
+    """Return mounts for paths that lead over links which nothing that is shown holds.
+
+    `uv` reaches a Python's folder by a link beside it, `pipx` a program. A folder that holds the
+    home is not shown a second time, for there it would not be covered.
+    """
+    for path in readable:
+        real = path.resolve()
+        holds_home = home is not None and home.is_relative_to(real)
+        if path != real and not holds_home and not any(map(path.is_relative_to, shown)):
+            yield Mount(path, source=real)
 
 
 def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:

@@ -8,6 +8,8 @@ is copied, else its other name could still change what was published.
 
 import os
 import stat
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agiraph.errors import InvalidInput
@@ -28,12 +30,12 @@ from agiraph.storage.home import NodeHome
 READ_ONLY = 0o444
 
 
-def publish_files(node: NodeHome, but: str = "") -> tuple[str, ...]:
+def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
     """Promote everything in scratch/; return the sorted relative paths of all published files.
 
-    What is called `but` in scratch/ (its git worktree, if it has one) is left where it is. Safe to
-    call again after a crash or a success. Raises InvalidInput if there is nothing to publish,
-    OSError if the file system refuses.
+    What matches a name of `but` in scratch/ (its git worktree, if it has one) is left where it is.
+    Safe to call again after a crash or a success. Raises InvalidInput if there is nothing to
+    publish, OSError if the file system refuses.
     """
     _require_real_folder(node.scratch)
     _require_real_folder(node.published)
@@ -51,10 +53,10 @@ def publish_files(node: NodeHome, but: str = "") -> tuple[str, ...]:
     return tuple(sorted(file.as_posix() for file in published))
 
 
-def files_left(node: NodeHome, but: str = "") -> tuple[str, ...]:
+def files_left(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the sorted relative paths of what stands in scratch/; () if it cannot be looked at.
 
-    What is called `but` there is not named.
+    What matches a name of `but` there is not named.
     """
     try:
         return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch, but)))
@@ -71,9 +73,14 @@ def _require_real_folder(folder: Path) -> None:
         ) from None
 
 
-def _regular_files(folder: Path, but: str = "") -> list[Path]:
+def is_named(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of these patterns of names fits."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _regular_files(folder: Path, but: Sequence[str] = ()) -> list[Path]:
     """Return the regular files below a folder, relative to it; links are never followed."""
-    return [path for path, _ in files_below(folder) if not but or path.parts[0] != but]
+    return [path for path, _ in files_below(folder) if not is_named(path.parts[0], but)]
 
 
 def _promote(source: Path, target: Path) -> None:

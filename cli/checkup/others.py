@@ -38,6 +38,7 @@ def check_agents(patient: Patient) -> Check:
     """Which outside agents can be given work; none is needed."""
     from agiraph.outside.holding import rules_not_held
     from agiraph.outside.preset import OutsideAgent, find_program, load_agents
+    from agiraph.outside.trial import why_not_shut_in
 
     try:
         presets = load_agents(patient.home.path)
@@ -53,11 +54,22 @@ def check_agents(patient: Patient) -> Check:
     detail += f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
     if own := [agent for agent in there if agent.preset.account == "own"]:
         detail += f"; with your own login, keys and settings: {_names(own)}"
-    policy = _policy_of(patient)
+    advice, wall, policy = (
+        list[str](),
+        standing_wall(patient.settings().sandbox),
+        _policy_of(patient),
+    )
     if free := [agent for agent in there if rules_not_held(agent, policy)]:
         detail += f"; your approvals.yaml does not hold: {_names(free)}"
-        advice = "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
-        return Check("outside agents", "warn", detail, advice)
+        advice.append(
+            "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
+        )
+    problems = {agent.name: why_not_shut_in(agent, wall, patient.environ) for agent in there}
+    if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
+        detail = "; ".join([detail, *told])
+        advice.append(_mending(wall))
+    if advice:
+        return Check("outside agents", "warn", detail, "; ".join(advice))
     return Check("outside agents", "ok", detail)
 
 

@@ -17,6 +17,8 @@ import pytest
 
 from actors.supervisor.house import socket_url
 from agiraph.config import load_config
+from agiraph.outside.launching import Job, argv_of, shown_of
+from agiraph.outside.preset import AgentPreset, OutsideAgent
 from agiraph.sandbox.probe import probe
 from agiraph.sandbox.wall import standing_wall
 from agiraph.scopes.scope import Scope
@@ -70,6 +72,35 @@ def inside(
     )
     assert finished is not None
     return finished
+
+
+def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
+    house: House, tmp_path: Path
+) -> None:
+    venv, link = tmp_path / "venvs/robot", tmp_path / "links/robot"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    [packages] = venv.glob("lib/python3*/site-packages")
+    base = Path(os.path.realpath(venv / "bin/python"))
+    version = tmp_path / "pythons/3"  # uv reaches a Python's folder by such a link
+    version.parent.mkdir()
+    version.symlink_to(base.parents[1])
+    (venv / "bin/python").unlink()
+    (venv / "bin/python").symlink_to(version / "bin" / base.name)
+    (venv / "pyvenv.cfg").write_text(f"home = {version}/bin\n")
+    (packages / "robot.py").write_text("import os, json\nprint(os.getcwd(), json.dumps([1]))\n")
+    program = venv / "bin/robot"
+    program.write_text(f"#!{venv}/bin/python\nimport robot\n")
+    program.chmod(0o755)
+    link.parent.mkdir()
+    link.symlink_to(program)
+    agent = OutsideAgent("robot", AgentPreset(command=("robot",)), str(link))
+    scope = house.worker()
+    job = Job(agent, "p", house.node.scratch, tmp_path, is_walled=True)
+    argv = standing_wall(load_config().sandbox).around(
+        argv_of(job), scope, readable=shown_of(agent, os.defpath), cwd=job.folder
+    )
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+    assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")
 
 
 def test_a_worker_sees_its_own_files_at_their_own_places(house: House, tmp_path: Path) -> None:

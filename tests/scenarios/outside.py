@@ -1,7 +1,7 @@
 """Coordinators of scenarios that have an outside agent do a node; programs that play one."""
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
@@ -17,8 +17,8 @@ def program(folder: Path, text: str, name: str = "agent") -> str:
     return str(path)
 
 
-def led(name: str, command: str, *between: Look) -> Brain:
-    """Return a coordinator that has an outside agent do one node.
+def led(name: str, command: str, *between: Look, checks: Sequence[str] = ()) -> Brain:
+    """Return a coordinator that has an outside agent do one node, with these checks.
 
     `between` are asked, once each and in order, before it waits on: those that look for something
     that has not been said yet return None.
@@ -28,7 +28,8 @@ def led(name: str, command: str, *between: Look) -> Brain:
         if seen.step == 0:
             return call("spawn_worker", name=name, type="autonomous", agent_command=command)
         if seen.step == 1:
-            return call("create_work_node", name=f"{name}-tool", task="Write tool.py", worker=name)
+            node = {"name": f"{name}-tool", "task": "Write tool.py", "worker": name}
+            return call("create_work_node", **node, **({"checks": [*checks]} if checks else {}))
         for one in between:
             if (reply := one(seen)) is not None:
                 return reply

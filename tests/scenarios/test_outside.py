@@ -190,6 +190,81 @@ def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_pa
     place.command("stop", started["agent"])
 
 
+HASTY = """\
+#!/usr/bin/env python3
+import os, sys, tempfile
+told = sys.stdin.read()
+starts = len(open("starts").read()) if os.path.exists("starts") else 0
+open("starts", "a").write("x")
+temporary = tempfile.mkstemp()[1]
+assert os.listdir(os.path.dirname(temporary)) == [os.path.basename(temporary)], "others' files"
+if starts == 0:
+    open("tool.py", "w").write("print(41)")
+    open("_checkpoint.md", "w").write("tool.py is written")
+elif starts == 1:
+    assert "wrote no _result.md, and said no last word" in told
+    print("It is done.")
+else:
+    assert "$ python3 tool.py | grep -x 42" in told, "it hears which check failed"
+    assert open("_checkpoint.md").read() == "tool.py is written", "its notes are still there"
+    assert not os.path.exists("_result.md"), "what was refused is no result"
+    open("tool.py", "w").write("print(42)")
+    print("Now it prints 42.")
+"""
+
+
+def test_no_node_is_completed_without_a_result_and_its_checks(place: Place, tmp_path: Path) -> None:
+    checks = ["python3 tool.py | grep -x 42"]
+    place.plays(coordinator=led("fay", program(tmp_path, HASTY), checks=checks))
+    outcome = place.lead("Have a tool written", "--name", "hasty")
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("fay-tool")
+    assert published["tool.py"] == "print(42)"
+    assert published["_result.md"] == "Now it prints 42.\n"
+    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    lacking = "it ended without a result: it wrote no _result.md, and said no last word"
+    assert problems == [lacking, "", ""]
+    passed = [event["data"]["has_passed"] for event in outcome.events("node.checked")]
+    assert passed == [False, True]
+
+
+SILENT = """\
+#!/usr/bin/env python3
+import os
+os.makedirs(".robot", exist_ok=True)
+open(".robot/log", "w").write("x")
+if os.environ["WORKS"]:
+    open("tool.py", "w").write("print(42)")
+print("robot 1.0 has started; https://robot.example/docs")
+"""
+
+
+def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
+    place: Place, tmp_path: Path
+) -> None:
+    robot = {"command": [program(tmp_path, SILENT)], "leaves": [".robot"], "stdout": "log"}
+    presets = {
+        name: robot | {"environment": {"WORKS": works}, "attempts": 2}
+        for name, works in {"works": "yes", "idles": ""}.items()
+    }
+    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    place.plays(coordinator=led("gil", "works"))
+    outcome = place.lead("Have a tool written", "--name", "silent")
+    assert set(outcome.published("gil-tool")) == {"tool.py", "_result.md"}
+    place.plays(coordinator=led("hal", "idles"))
+    outcome = place.lead("Have a tool written", "--name", "idle")
+    (place.home / "agents.yaml").unlink()
+    [failed] = outcome.events("node.failed")
+    reason = failed["data"]["reason"]
+    assert reason.startswith("idles failed 2 times; at last: it ended without a result: it wrote")
+    assert "left no file; it printed: robot 1.0 has started" in reason
+    [left] = outcome.run.glob("nodes/hal-tool-*/scratch/.robot/log")
+    assert left.read_text() == "x", "what a failed node has left is kept"
+    journal = (outcome.run / "journal.jsonl").read_text().splitlines()
+    [told] = [one for one in map(json.loads, journal) if one["type"] == "node.failed"]
+    assert told["left"] == [], "of that its team is told what it can use: nothing"
+
+
 @pytest.mark.parametrize(
     ("agent", "said"),
     [

@@ -17,7 +17,8 @@ from tests.scenarios.outside import led
 from tests.scenarios.place import Place
 
 pytestmark = pytest.mark.slow
-GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", "gemini", 20)
+PROGRAM = "gemini"
+GEMINI = Release("npm", "@google/gemini-cli", "0.61.0", PROGRAM, 20)
 PRESETS = ("gemini", "gemini-acp")
 LIMIT = 200_000
 
@@ -41,7 +42,7 @@ def gemini_in(place: Place) -> psutil.Process | None:
     """Return the agent's process that works in this home."""
     for process in psutil.process_iter():
         words = " ".join(words_of(process)[:4])
-        if GEMINI.program in words and "node" in words and "warden" not in words:
+        if PROGRAM in words and "node" in words and "warden" not in words:
             try:
                 if str(place.home) in process.cwd():
                     return process

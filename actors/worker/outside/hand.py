@@ -18,7 +18,8 @@ class Hand(Holder, Protocol):
     """One worker of the type `autonomous`.
 
     `shortage` is which budget its agent's last calls have lacked, None if they lacked none; `low`
-    which bound of its node they are near, until the agent is told.
+    which bound of its node they are near, until the agent is told; `unpublished` name patterns of
+    what stands in scratch/ and is no result.
     """
 
     args: WorkerArgs
@@ -30,6 +31,7 @@ class Hand(Holder, Protocol):
     treasurer: Treasurer
     shortage: Shortage | None
     low: Shortage | None
+    unpublished: tuple[str, ...]
 
     def clearance(self, opened: OpenCall | None) -> Asking | None:
         """Return what has to be asked before something is done, None: nothing."""

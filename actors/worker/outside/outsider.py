@@ -35,6 +35,7 @@ from agiraph.money import Shortage
 from agiraph.outside.drivers import driver_for
 from agiraph.outside.exchange import (
     CHECKPOINT,
+    LAID_BESIDE,
     RESULT,
     TASK,
     Exchange,
@@ -42,6 +43,7 @@ from agiraph.outside.exchange import (
 )
 from agiraph.outside.holding import warnings_about
 from agiraph.outside.launching import (
+    TEMPORARY,
     Door,
     Job,
     argv_of,
@@ -58,13 +60,14 @@ from agiraph.outside.telling import (
     prompt_for,
     task_in_words,
 )
+from agiraph.outside.trial import require_shut_in
 from agiraph.sandbox.wall import standing_wall
 from agiraph.storage.files import (
     UnsafeFile,
     entries,
-    is_file,
     is_folder,
     make_folder,
+    remove_tree,
     replace_file,
 )
 from agiraph.turns import Usage
@@ -72,7 +75,9 @@ from agiraph.turns import Usage
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"
 STOPPED = "it was stopped at a bound: what is left to do, if anything, stands in its _result.md"
-NO_RESULT = "the outside agent ended without a result: no _result.md, no last word, no file"
+NO_RESULT = "it ended without a result: it wrote no _result.md, and said no last word"
+NO_FILES = "it ended without a result: it wrote no _result.md, and left no file"
+PRINTED_CHARACTERS = 300
 MARK = "AGIRAPH_RUN"
 
 
@@ -91,6 +96,7 @@ class OutsideWork:
         self._bridge = Bridge(worker, talk, bench, self._exchange, self._assignment)
         self._leave = Leave(worker, f"{self._assignment.node.id}.{self._assignment.attempt}")
         self._agent = self._known_agent()
+        worker.unpublished = (*LAID_BESIDE, *self._agent.preset.leaves)
         self._wall = standing_wall(worker.runtime.config.sandbox)
         self._door: Door | None = None
 
@@ -146,6 +152,8 @@ class OutsideWork:
         self._bridge.take_in(with_followups=self._outside.starts == 0)
         job = await self._job()
         try:
+            environ = dict(os.environ)
+            await asyncio.to_thread(require_shut_in, job.agent, self._wall, environ)
             for path, text in files_of(job).items():
                 replace_file(path, text)
             command, driver = self._walled(argv_of(job), job), driver_for(job)
@@ -157,7 +165,7 @@ class OutsideWork:
         began = OutsideBegan(number=number, agent=job.agent.name, session=session, ts=now())
         self._worker.conversation.append(began)
         mark = {MARK: str(self._worker.run_home.path)}
-        environment = environment_of(job, dict(os.environ), mark)
+        environment = environment_of(job, environ, mark)
         self._worker.shortage = self._worker.low = None
         sitting = Sitting(self._worker, job, driver, self._exchange, self._bridge, self._leave)
         try:
@@ -197,6 +205,8 @@ class OutsideWork:
             self._door = await self._opened_door()
         for folder in (home.outside, *(home.outside / name for name in agent.preset.folders)):
             make_folder(folder, 0o700)
+        remove_tree(home.outside / TEMPORARY)
+        make_folder(home.outside / TEMPORARY, 0o700)
         prompt = prompt_for(task)
         if outside.starts or outside.untold:
             prompt = self._prompt_again("" if takes_up else task)
@@ -213,6 +223,7 @@ class OutsideWork:
             is_walled=self._wall.is_up,
             readable=self._readable(),
             spent=outside.usage if takes_up else Usage(),
+            handed_over=self._handed_over(),
         )
 
     def _prompt_again(self, task: str) -> str:
@@ -225,12 +236,13 @@ class OutsideWork:
 
     def _walled(self, command: list[str], job: Job) -> list[str]:
         """Return the command as it runs behind the wall; as it is where none stands."""
+        path = os.environ.get("PATH", os.defpath)
         return self._wall.around(
             command,
             self._worker.reach.of(self._assignment.node),
-            path=os.environ.get("PATH", os.defpath),
+            path=path,
             writable=writable_of(job),
-            readable=shown_of(job.agent),
+            readable=shown_of(job.agent, path),
             has_network=True if job.door else None,
             cwd=job.folder,
         )
@@ -241,6 +253,11 @@ class OutsideWork:
         nodes = self._worker.run_home.nodes
         published = (nodes / one.name / "published" for one in entries(nodes))
         return (*([Path(given)] if given else []), *filter(is_folder, published))
+
+    def _handed_over(self) -> tuple[str, ...]:
+        """Return the same as patterns, which match what is published later, too."""
+        given = self._worker.args.input_dir
+        return (*([given] if given else []), f"{self._worker.run_home.nodes}/*/published")
 
     def _why_again(self) -> str:
         if self._outside.is_running:
@@ -298,7 +315,7 @@ class OutsideWork:
         elif bound is not None:
             problem = bound.why
             if not (result or ending.problem or ending.was_interrupted):
-                result = self._result_of(ending)  # it came to its end though a call was refused
+                result, _ = self._last_word(ending.word.strip())  # it ended though refused a call
         elif ending.was_interrupted:
             result, goes_on = None, True
         elif self._has_more_to_hear(told):
@@ -307,8 +324,7 @@ class OutsideWork:
             if self._worker.transcript.pending and self._agent.preset.resume:
                 goes_on = True
             else:
-                result = self._result_of(ending)
-                problem = "" if result else NO_RESULT
+                result, problem = self._last_word(ending.word.strip())
         ended = OutsideEnded(
             number=number,
             problem="" if result else problem,
@@ -332,19 +348,25 @@ class OutsideWork:
         can_hear = bool(outside.session and self._agent.preset.resume)
         return can_hear and outside.owes(told)
 
-    def _result_of(self, ending: Ending) -> str | None:
-        """Return what stands for a result that it did not write: its notes, or its last word."""
-        said = self._exchange.text(CHECKPOINT) or ending.word.strip()
-        return said or ("It left files and said nothing." if self._has_work() else None)
+    def _last_word(self, word: str) -> tuple[str | None, str]:
+        """Return its last word as the result that it did not write; else None and what is missing.
 
-    def _has_work(self) -> bool:
-        return self._exchange.has_work(but=self._worker.checkout.left_out(self._assignment))
+        Of an agent that prints a log, that is one only beside files that it has left.
+        """
+        preset = self._agent.preset
+        if preset.stdout == "word":
+            return word or None, "" if word else NO_RESULT
+        if word and self._exchange.has_work(preset.leaves):
+            return word, ""
+        printed = f"; it printed: {word[-PRINTED_CHARACTERS:]}" if word else ""
+        return None, NO_FILES + printed
 
     async def _publish(self, result: str) -> None:
         """Publish what it has left. A result that is refused is told to it, as any failure."""
         if reason := failure_in(result):
             raise GiveUp(f"{self._agent.name} says that it could not do it: {reason}")
-        if not (self._exchange.text(RESULT) or is_file(self._home.published / RESULT)):
+        stands = self._exchange.text(RESULT) or Exchange(self._home.published).text(RESULT)
+        if stands != result:
             self._exchange.write(RESULT, f"{result}\n")
         self._exchange.lay_beside(self._home.path)
         now = self._worker.runtime.clock.now
@@ -352,8 +374,9 @@ class OutsideWork:
             summary = headline(result, self._outside.lost_at)
             key = outside_key(self._assignment, self._outside.began_at)
             missing = STOPPED if self._worker.transcript.bound is not None else ""
-            await self._bench.publish(key, summary, missing, "")
+            await self._bench.publish(key, summary, missing, "", self._agent.preset.leaves)
         except Refused as error:
+            self._exchange.take_back(self._home.path)
             problem = f"what it left was refused: {error}"
             number = self._outside.starts
             refused = OutsideEnded(number=number, problem=problem, ts=now())

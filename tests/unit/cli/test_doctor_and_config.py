@@ -144,6 +144,16 @@ def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -
     assert checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].status == "ok"
 
 
+def test_an_outside_agent_whose_sandbox_cannot_work_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "codex").write_text("#!/bin/sh\necho no namespaces >&2\nexit 1\n")
+    (tmp_path / "codex").chmod(0o755)
+    (tmp_path / "agiraph.yaml").write_text("sandbox: {mode: none}\n")
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    assert check.status == "warn"
+    assert "codex cannot work here: its own sandbox does not work (no namespaces)" in check.detail
+    assert check.advice == "set sandbox.mode to auto"
+
+
 def test_a_port_that_is_taken_fails(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -162,12 +162,18 @@ def test_outside_agents_are_listed_with_how_to_install_them(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     (tmp_path / "agents.yaml").write_text("claude-code: {carried: ''}\n")
-    result = command(None, "outside", "--json", "--home", str(tmp_path))
+    home = ("--home", str(tmp_path))
+    result = command(None, "outside", "--json", *home)
     rows = {row["name"]: row for row in json_of(result)}
     assert (rows["codex"]["installed"], rows["codex"]["version"]) == (True, "codex-cli 9.9")
     assert (rows["claude-code"]["installed"], rows["claude-code"]["program"]) == (False, None)
     assert (rows["claude-code"]["rules"], rows["codex"]["rules"]) == ("asked", "sandbox")
-    shown = command(None, "outside", "--home", str(tmp_path)).stdout
+    assert rows["codex"]["problem"] == ""
+    program.write_text("#!/bin/sh\necho no namespaces >&2\nexit 1\n")
+    (tmp_path / "agiraph.yaml").write_text("sandbox: {mode: none}\n")
+    again = {row["name"]: row for row in json_of(command(None, "outside", "--json", *home))}
+    assert "its own sandbox does not work (no namespaces)" in again["codex"]["problem"]
+    shown = command(None, "outside", *home).stdout
     assert "npm install -g @anthropic-ai/claude-code" in " ".join(shown.split())
 
 

@@ -122,7 +122,11 @@ LINES: dict[str, list[dict[str, Any]]] = {
         {
             "type": "step_finish",
             "sessionID": "s1",
-            "part": {"tokens": {"input": 1, "output": 4, "cache": {"read": 2}}, "cost": 0},
+            "part": {
+                "reason": "stop",
+                "tokens": {"input": 1, "output": 4, "cache": {"read": 2}},
+                "cost": 0,
+            },
         },
     ],
 }
@@ -220,6 +224,77 @@ def test_a_turn_that_failed_says_why(name: str, line: object, why: str) -> None:
     assert why in ended.problem
     assert "{" not in ended.problem or name == "opencode"
     assert why in one.verdict(1, "")
+
+
+def opencode_tells(*lines: dict[str, Any]) -> tuple[Driver, list[Happening]]:
+    one = driver("opencode")
+    return one, all_of(one, "".join(json.dumps(line) + "\n" for line in lines).encode(), [])
+
+
+def step(reason: str, **more: Any) -> dict[str, Any]:
+    tokens = {"input": 10, "output": 2, "reasoning": 3, "cache": {"read": 4, "write": 1}}
+    part = {"reason": reason, "tokens": tokens, "cost": 0.25, **more}
+    return {"type": "step_finish", "sessionID": "s", "part": part}
+
+
+SAYS = {"type": "text", "sessionID": "s", "part": {"text": "I look at it."}}
+REFUSED = {
+    "type": "tool_use",
+    "sessionID": "s",
+    "part": {
+        "callID": "t",
+        "tool": "read",
+        "state": {"status": "error", "input": {}, "error": "The user rejected permission."},
+    },
+}
+
+
+def test_opencode_that_ended_in_the_middle_of_its_work_has_failed_though_it_exits_with_0() -> None:
+    one, found = opencode_tells(SAYS, REFUSED, step("tool-calls"))
+    why = "its last step ended with 'tool-calls', not with 'stop' (read: The user rejected per"
+    assert one.verdict(0, "").startswith(why)
+    [ended] = [h for h in found if isinstance(h, TurnEnded)]
+    assert ended.text == "", "what it said before it used a tool is not its last word"
+    one, found = opencode_tells(SAYS, step("length"))
+    assert "'length'" in one.verdict(0, "")
+
+
+def test_opencode_that_went_on_after_a_refusal_has_done_it_and_its_steps_add_up() -> None:
+    one, found = opencode_tells(REFUSED, step("tool-calls"), SAYS, step("stop"))
+    assert one.verdict(0, "") == ""
+    assert TurnEnded("I look at it.") in found
+    spent = [h.usage for h in found if isinstance(h, Spent)]
+    assert spent[-1] == Usage(
+        input_tokens=30,
+        output_tokens=10,
+        cache_read_tokens=8,
+        cache_write_tokens=2,
+        cost_usd=0.5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            {"name": "APIError", "data": {"message": "no such key", "statusCode": 401}},
+            "APIError 401: no such key",
+        ),
+        ({"name": "UnknownError", "data": {"message": "it broke"}}, "UnknownError: it broke"),
+        ({"name": "MessageAbortedError"}, '{"name": "MessageAbortedError"}'),
+        ("it broke", "it broke"),
+        (None, "it told of an error"),
+    ],
+)
+def test_an_error_of_opencode_is_told_in_its_own_words(error: object, said: str) -> None:
+    one, _ = opencode_tells(SAYS, {"type": "error", "sessionID": "s", "error": error})
+    assert one.verdict(1, "") == said
+
+
+def test_what_codex_said_before_it_used_a_tool_is_not_its_last_word() -> None:
+    lines = [json.dumps(line) for line in LINES["codex"] if line.get("item", {}).get("id") != "2"]
+    found = all_of(driver("codex"), "\n".join(lines).encode(), [])
+    assert TurnEnded("") in found
 
 
 def test_claude_asks_for_leave_and_is_answered() -> None:

@@ -66,6 +66,33 @@ def test_all_but_the_result_is_laid_beside_what_is_published(tmp_path: Path) -> 
     assert (tmp_path / TASK).read_text() == "do it\n"
 
 
+def test_what_an_agent_keeps_for_itself_is_no_work(tmp_path: Path) -> None:
+    exchange = Exchange(tmp_path)
+    kept = (".git", ".aider*")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("")
+    (tmp_path / ".aider.chat.history.md").write_text("")
+    (tmp_path / "empty").mkdir()
+    assert not exchange.has_work(kept)
+    (tmp_path / "empty/tool.py").write_text("")
+    assert exchange.has_work(kept)
+
+
+def test_after_a_refusal_its_own_files_stand_there_again_and_a_result_has_to_be_written(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    exchange = Exchange(folder)
+    for name in (OUTBOX, CHECKPOINT, RESULT):
+        exchange.write(name, name)
+    exchange.lay_beside(tmp_path)
+    exchange.take_back(tmp_path)
+    exchange.take_back(tmp_path)
+    assert (exchange.text(OUTBOX), exchange.text(CHECKPOINT)) == (OUTBOX, CHECKPOINT)
+    assert exchange.read(RESULT) is None
+
+
 def test_a_result_may_say_that_it_is_none() -> None:
     assert failure_in("FAILED: no network\nTried twice.") == "no network\nTried twice."
     assert failure_in("failed:") == "it said no more than that"

@@ -3,20 +3,22 @@
 import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agiraph.config import load_config
 from agiraph.errors import InvalidInput
-from agiraph.outside.launching import Door, Job, argv_of, environment_of, files_of
+from agiraph.outside.launching import Door, Job, argv_of, environment_of, files_of, shown_of
 from agiraph.outside.preset import (
     COMMAND,
     AgentPreset,
     OutsideAgent,
-    check_agent_command,
     find_program,
     load_agents,
     meant_by,
 )
+from agiraph.outside.trial import check_agent_command
 
 DOOR = Door("http://127.0.0.1:7", "t0k")
 
@@ -66,7 +68,7 @@ def test_what_cannot_be_run_is_told_with_what_is_possible(
 ) -> None:
     (tmp_path / "agents.yaml").write_text("claude-code: {carried: ''}\n")
     with pytest.raises(InvalidInput, match=said):
-        check_agent_command(command, tmp_path, {"PATH": str(tmp_path)})
+        check_agent_command(command, tmp_path, load_config().sandbox, {"PATH": str(tmp_path)})
 
 
 def test_a_program_that_a_python_package_carries_is_found(tmp_path: Path) -> None:
@@ -167,6 +169,112 @@ def test_a_mode_may_be_one_name_or_several(tmp_path: Path) -> None:
     agents = load_agents(tmp_path)
     assert (agents["qwen"].mode, agents["codex-acp"].mode) == ((), ("a", "b"))
     assert agents["claude-code-acp"].mode == ("default",)
+
+
+def permission_of(made: Job) -> dict[str, Any]:
+    permission: dict[str, Any] = json.loads(environment_of(made, {}, {})["OPENCODE_PERMISSION"])
+    return permission
+
+
+def test_opencode_may_use_what_is_handed_over_and_behind_a_wall_all_there_is() -> None:
+    nodes = "/run/nodes/*/published"
+    bare = permission_of(job("opencode", handed_over=("/input", nodes)))
+    assert bare["*"] == "allow"
+    assert list(bare["external_directory"].items()) == [
+        ("*", "deny"),  # the last one that matches counts
+        ("/own/*", "allow"),
+        ("/input/*", "allow"),
+        (f"{nodes}/*", "allow"),
+    ]
+    walled = permission_of(job("opencode", is_walled=True))
+    assert walled["external_directory"] == {"*": "allow"}
+
+
+@pytest.mark.parametrize(
+    ("home", "is_walled", "environ", "wanted"),
+    [
+        ("/own", True, {}, "/own/tmp"),
+        ("/own", False, {"TMPDIR": "/var/tmp"}, "/own/tmp"),
+        (f"/{'x' * 80}", True, {"TMPDIR": "/var/tmp"}, "/tmp"),
+        (f"/{'x' * 80}", False, {"TMPDIR": "/var/tmp"}, "/var/tmp"),
+        (f"/{'x' * 80}", False, {}, "/tmp"),
+        (f"/tmp/{'x' * 80}", True, {}, f"/tmp/{'x' * 80}/tmp"),
+    ],
+)
+def test_an_agents_temporary_files_stand_in_a_folder_of_its_own(
+    home: str, is_walled: bool, environ: dict[str, str], wanted: str
+) -> None:
+    for name in ("codex", "gemini"):
+        given = environment_of(job(name, home=Path(home), is_walled=is_walled), environ, {})
+        assert given["TMPDIR"] == wanted
+    codex_home = environment_of(job("codex", home=Path(home), is_walled=is_walled), environ, {})
+    assert not Path(codex_home["CODEX_HOME"]).is_relative_to(wanted)
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Path:
+    """A link to a program in a virtual environment of its own, as pipx and uv make them."""
+    base, venv = tmp_path / "pythons/3.12.1", tmp_path / "venvs/aider"
+    put_program(base / "bin", "python3.12")
+    (base / "lib").mkdir()
+    (tmp_path / "pythons/3.12").symlink_to(base)
+    (venv / "bin").mkdir(parents=True)
+    (venv / "lib").mkdir()
+    (venv / "bin/python").symlink_to(tmp_path / "pythons/3.12/bin/python3.12")
+    (venv / "pyvenv.cfg").write_text(f"home = {tmp_path}/pythons/3.12/bin\n")
+    (venv / ".netrc").write_text("secret")
+    put_program(venv / "bin", "aider").write_text(f"#!{venv}/bin/python\nimport aider\n")
+    link = tmp_path / "links/aider"
+    link.parent.mkdir()
+    link.symlink_to(venv / "bin/aider")
+    return link
+
+
+def agent_at(tool: Path, name: str = "aider", command: str = "aider") -> OutsideAgent:
+    return OutsideAgent(name, AgentPreset(command=(command,)), str(tool))
+
+
+def test_a_sandbox_shows_a_scripts_environment_and_the_python_below_it(tool: Path) -> None:
+    top = tool.parents[1]
+    shown = shown_of(agent_at(tool), "")
+    for needed in (
+        "venvs/aider/bin",
+        "venvs/aider/lib",
+        "venvs/aider/pyvenv.cfg",
+        "pythons/3.12/lib",
+    ):
+        assert top / needed in shown, needed
+    assert top / "venvs/aider" not in shown, "nothing else that stands in its folder"
+    argv = argv_of(Job(agent_at(tool), "p", top, top, is_walled=True))
+    assert argv[0] == str(top / "venvs/aider/bin/aider"), "the link is not shown there"
+    assert argv_of(Job(agent_at(tool), "p", top, top))[0] == str(tool)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "#!/usr/bin/env python\n",
+        "#!/usr/bin/env -S python -P\n",
+        "#!/bin/sh\n'''exec' \"{venv}/bin/python\" \"$0\" \"$@\"\n' '''\n",
+    ],
+)
+def test_the_interpreter_is_found_however_a_script_names_it(tool: Path, head: str) -> None:
+    venv = tool.parents[1] / "venvs/aider"
+    tool.resolve().write_text(head.replace("{venv}", str(venv)) + "import aider\n")
+    shown = shown_of(agent_at(tool), str(venv / "bin"))
+    assert {venv / "bin/python", venv / "lib", venv / "pyvenv.cfg"} <= set(shown)
+
+
+def test_of_a_command_line_with_a_path_the_programs_file_alone_is_shown(tool: Path) -> None:
+    assert shown_of(agent_at(tool, COMMAND, str(tool)), "") == [tool]
+    assert len(shown_of(agent_at(tool, COMMAND, "aider"), "")) > 1, "one on the PATH is trusted"
+
+
+def test_a_binary_and_a_script_without_its_interpreter_need_nothing_else(tmp_path: Path) -> None:
+    program = put_program(tmp_path, "tool")
+    for text in (b"\x7fELF\xff", b"#!\n", b"#!/no/such/python\n", b"#!/usr/bin/env\n", b""):
+        program.write_bytes(text)
+        assert shown_of(agent_at(program), "") == [program, program]
 
 
 @pytest.mark.parametrize("name", ["copilot", "pi", "mini-swe-agent"])

@@ -77,6 +77,32 @@ def test_what_lies_below_comes_after_what_it_lies_in(house: House) -> None:
     ]
 
 
+def test_a_home_inside_a_programs_folder_is_covered_and_a_link_does_not_lead_round(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(house.root.parent)
+    words = Wall(settings(), WORKS).words_before(house.worker(), readable=[link])
+    at = words.index(str(house.root.parent))
+    assert at < words.index(str(house.root)) < words.index(str(house.node.scratch))
+    assert words[words.index(str(house.root)) - 1] == "--tmpfs"
+    assert str(link) not in words
+
+
+def test_a_program_behind_a_link_is_shown_at_both_places(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("pythons")
+    (folder / "3.12.1/lib").mkdir(parents=True)
+    (folder / "3.12").symlink_to("3.12.1")
+    named, real = folder / "3.12/lib", folder / "3.12.1/lib"
+    words = Wall(settings(), WORKS).words_before(house.worker(), readable=[named])
+    at = words.index(str(named))
+    assert words[at - 2 : at] == ["--ro-bind-try", str(real)]
+    words = Wall(settings(), WORKS).words_before(house.worker(), readable=[named, folder])
+    assert str(named) not in words, "the link itself is shown"
+
+
 def test_a_home_inside_the_input_is_covered(house: House) -> None:
     scope = house.worker()
     around = type(scope)(scope.rules, scope.cwd, house.root.parent, scope.home)

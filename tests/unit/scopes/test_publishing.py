@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.errors import InvalidInput
-from agiraph.scopes.publishing import publish_files
+from agiraph.scopes.publishing import files_left, publish_files
 from agiraph.storage import files
 from agiraph.storage.home import NodeHome
 
@@ -126,3 +126,15 @@ def test_a_program_stays_runnable(node: NodeHome) -> None:
     (node.scratch / "a.md").chmod(0o755)
     publish_files(node)
     assert stat.S_IMODE((node.published / "a.md").stat().st_mode) == 0o555
+
+
+def test_what_matches_a_name_stays_in_scratch(node: NodeHome) -> None:
+    for name in (".git/HEAD", ".aider.chat", "sub/.git/kept"):
+        (node.scratch / name).parent.mkdir(parents=True, exist_ok=True)
+        (node.scratch / name).write_text("x")
+    but = (".git", ".aider*")
+    published = publish_files(node, but)
+    assert "sub/.git/kept" in published, "only names in scratch/ itself are meant"
+    assert not {".git/HEAD", ".aider.chat"} & set(published)
+    assert files_left(node) == (".aider.chat", ".git/HEAD")
+    assert files_left(node, but) == ()

@@ -15,7 +15,9 @@ Rules:
   all that came behind it, unless the link `raises_when_full`: then it is refused.
 - Passing ones wait for UP in a bounded backlog, oldest expendable ones dropped.
 - A durable message that arrives is handed out once; if it comes again it is dropped, and said done
-  again if it was done.
+  again if it was done. Before the welcome it is dropped, too: the router takes a connection that
+  was broken and stands again for the one it knew, and may have lost others before it. What it
+  delivers behind a welcome begins with the oldest.
 - The router answers heartbeats. Silence of SILENCE seconds, or a message not accepted for that
   long, means to greet again.
 """
@@ -322,6 +324,8 @@ class Link:
 
     def _message(self, header: Header, blob: bytes) -> Iterator[LinkEvent]:
         if header.is_durable:
+            if self.state is not LinkState.UP:
+                return  # it comes again behind the welcome, in its place among the others
             if header.id in self._held:
                 return
             if header.id in self._was_done:

@@ -133,6 +133,17 @@ def test_what_was_done_while_the_link_was_down_is_said_later() -> None:
     assert sent(link) == [protocol.ACK]
 
 
+def test_a_durable_message_that_overtakes_the_welcome_waits_for_its_turn() -> None:
+    link = welcomed()
+    link.disconnected()
+    link.connected(1.0)
+    # The router takes the new connection for the old one, on which message 1 was lost.
+    assert list(link.arrived(message(2), 1.0)) == []
+    hear(link, protocol.WELCOME, {"epoch": b"one"})
+    ids = [e.header.id for n in (1, 2) for e in link.arrived(message(n), 1.0)]  # type: ignore[union-attr]
+    assert ids == [ident(1), ident(2)]
+
+
 def test_a_passing_message_is_handed_out_each_time() -> None:
     link = welcomed()
     frame = message(1, durable=False)

@@ -53,7 +53,10 @@ def test_executed_agents_live_on_under_the_next_supervisor_and_nothing_else_does
         assert all_gone(family)
     with running(home) as house:
         is_resumed(house, incarnation=2)
-        house.stop_child("shop/cleo", "forget")
+        house.await_row("shop/cleo", state="ready")
+        house.stop_child(
+            "shop/cleo", "forget"
+        )  # with what it has hidden, if it is not just starting
         family = house.descendants()
         house.end(signal.SIGKILL)
         until(lambda: all_gone(family), "the children die with the supervisor")

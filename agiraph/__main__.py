@@ -59,7 +59,7 @@ def _command_line() -> None:
     """Run a command; the supervisor that a run brings along begins before we import ours."""
     words, begun = sys.argv[1:], None
     if words[:1] == ["run"]:
-        begun = importlib.import_module("cli.head_start").foresee(words, os.environ)
+        begun = importlib.import_module("cli.prestart").foresee(words, os.environ)
     _hide_environment()
     importlib.import_module("cli.main").main(begun)
 
@@ -73,11 +73,11 @@ def supervisor_main() -> None:
 
 
 def _actor() -> None:
-    importlib.import_module("actors.child").exec_main(sys.argv[1:])
+    importlib.import_module("actors.runtime.child").exec_main(sys.argv[1:])
 
 
 def _spawner() -> None:
-    sys.exit(importlib.import_module("actors.spawner").main())
+    sys.exit(importlib.import_module("actors.spawner.main").main())
 
 
 def _hide_environment() -> None:
@@ -85,7 +85,7 @@ def _hide_environment() -> None:
 
     A model's command may run without a sandbox; it must not find in /proc what it is not given.
     """
-    importlib.import_module("actors.linux").hide_environment()
+    importlib.import_module("actors.runtime.linux").hide_environment()
 
 
 def _supervisor() -> None:
@@ -94,7 +94,7 @@ def _supervisor() -> None:
 
 
 def _ahead() -> None:
-    importlib.import_module("actors.supervisor.early").main()
+    importlib.import_module("actors.supervisor.prestarted").main()
 
 
 def _find_folders() -> None:

@@ -5,16 +5,16 @@ Times are of the monotonic clock, which all processes of one machine share.
 
 import time
 
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
-from agiraph.ids import HUMAN
-from agiraph.messages import Text
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.core.ids import HUMAN
+from agiraph.messages import TextMessage
 
 READY = "ready"
 QUIET = "quiet"
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Live until stopped."""
     return run_actor(launch, answer)
 
@@ -22,10 +22,12 @@ def main(launch: Launch) -> int:
 async def answer(runtime: Runtime) -> None:
     """Answer each text with the time of its receipt; those that are `quiet` are only taken."""
     await runtime.ready()
-    await runtime.send(HUMAN, Text(content=READY, from_name=str(time.monotonic())))
+    await runtime.send(HUMAN, TextMessage(content=READY, from_name=str(time.monotonic())))
     while True:
         received = await runtime.receive()
         now = time.monotonic()
-        if isinstance(received.body, Text) and not received.body.content.startswith(QUIET):
-            await runtime.send(HUMAN, Text(content=received.body.content, from_name=str(now)))
+        if isinstance(received.body, TextMessage) and not received.body.content.startswith(QUIET):
+            await runtime.send(
+                HUMAN, TextMessage(content=received.body.content, from_name=str(now))
+            )
         runtime.done(received)

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import psutil
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client, read_door
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client, read_door
 from benchmarks.callers import ALL, MIX
 from benchmarks.crowd import crowd
 from benchmarks.lodging import lodging, until
@@ -50,7 +50,7 @@ def run(rate: float, seconds: float, kinds: Sequence[str] = KINDS) -> Costs:
 
 def _team(client: Client, size: int, turns: int) -> str:
     goal = f"Have a team of {size} take {turns} turns each."
-    agent = client.create_agent(CreateAgent(goal=goal, model="anthropic/fake")).id
+    agent = client.create_agent(CreateAgentRequest(goal=goal, model="anthropic/fake")).id
     until(lambda: len(client.workers(agent)) == size, "the team", 0.05)
     return agent
 

@@ -25,8 +25,8 @@ from pydantic import BaseModel
 from benchmarks.figures import Figure
 from transport.codec import Codec
 from transport.errors import TransportError
-from transport.loopback import LoopbackRouter
 from transport.stored_mailboxes import StoredMailboxes
+from transport.testing.loopback import LoopbackRouter
 
 KILLS = 10_000
 QUICK_KILLS = 500

@@ -19,8 +19,8 @@ from pathlib import Path
 import click
 import psutil
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client, read_door
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client, read_door
 from agiraph.storage.home import AgentHome, Home
 from benchmarks.crowd import Crowd, Process, crowd
 from benchmarks.figures import Figure
@@ -126,7 +126,7 @@ class _House:
         return phase
 
     def _team(self, goal: str, size: int) -> str:
-        agent = self._client.create_agent(CreateAgent(goal=goal, model="anthropic/fake")).id
+        agent = self._client.create_agent(CreateAgentRequest(goal=goal, model="anthropic/fake")).id
         until(lambda: len(self._client.workers(agent)) == size, "the team", 0.05)
         return agent
 

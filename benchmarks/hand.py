@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-from actors.kinds import KINDS as REAL_KINDS
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
+from actors.runtime.kinds import KINDS as REAL_KINDS
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
 from actors.supervisor.main import main as supervisor_main
-from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, Address
-from agiraph.messages import ChildSpec, ChildTable, ListChildren, StartChild, StopChild, Text
+from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address
+from agiraph.messages import ChildSpec, ChildTable, ListChildren, StartChild, StopChild, TextMessage
 from agiraph.storage.files import replace_file
 from benchmarks.answering import QUIET, READY
 
@@ -40,7 +40,7 @@ BODY = "x" * 200
 Result = dict[str, float]
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Measure, then live until stopped."""
     return run_actor(launch, measure)
 
@@ -80,7 +80,7 @@ async def _death(runtime: Runtime, address: Address) -> float:
     pid = await _pid_of_ready(runtime, address)
     began = time.monotonic()
     os.kill(pid, signal.SIGKILL)
-    await runtime.send(address, Text(content=f"after {pid}", from_name="hand"))
+    await runtime.send(address, TextMessage(content=f"after {pid}", from_name="hand"))
     return await _told(runtime, f"after {pid}") - began
 
 
@@ -90,7 +90,7 @@ async def _told(runtime: Runtime, content: str) -> float:
         while True:
             received = await runtime.receive()
             runtime.done(received)
-            if isinstance(received.body, Text) and received.body.content == content:
+            if isinstance(received.body, TextMessage) and received.body.content == content:
                 return float(received.body.from_name)
 
 
@@ -137,10 +137,10 @@ async def _send(runtime: Runtime, address: Address, count: int, in_flight: int) 
 
     async def one() -> None:
         async with slots:
-            await runtime.send(address, Text(content=QUIET + BODY, from_name="hand"))
+            await runtime.send(address, TextMessage(content=QUIET + BODY, from_name="hand"))
 
     await asyncio.gather(*(one() for _ in range(count)))
-    await runtime.send(address, Text(content=f"the end of {count}", from_name="hand"))
+    await runtime.send(address, TextMessage(content=f"the end of {count}", from_name="hand"))
     await _told(runtime, f"the end of {count}")
 
 

@@ -1,10 +1,10 @@
 """An actor that is ready and waits: what `benchmarks.spawn` starts and weighs."""
 
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Live until stopped."""
     return run_actor(launch, wait)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client
 from agiraph.storage.home import Home
 from benchmarks.lodging import team_lodging, until
 from tests.fakes.model_server import Reply, SeenRequest, call, say
@@ -62,7 +62,7 @@ def run(count: int) -> Result:
 
 def _park(client: Client, home: Path, count: int) -> list[str]:
     """Create agents and wait until all there are have parked; return the ids of the new ones."""
-    request = CreateAgent(goal="Nothing", model="anthropic/fake")
+    request = CreateAgentRequest(goal="Nothing", model="anthropic/fake")
     with ThreadPoolExecutor(AT_ONCE) as pool:
         made = pool.map(lambda _: client.create_agent(request).id, range(count))
         agents = [str(agent) for agent in made]

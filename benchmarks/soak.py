@@ -18,13 +18,13 @@ from pathlib import Path
 
 import click
 
-from actors.event_log import EventLog
-from actors.recorder import BATCH, Recorder
-from agiraph.config import load_config
-from agiraph.ids import AgentId
-from agiraph.log import logger
+from actors.recorder.event_log import EventLog
+from actors.recorder.recorder import BATCH, Recorder
+from agiraph.core.config import load_config
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Event
+from agiraph.logs.log import logger
 from agiraph.messages import ReportEvents
-from agiraph.models import Event
 from agiraph.storage.home import Home
 from benchmarks.figures import Figure
 from transport.endpoint import Received

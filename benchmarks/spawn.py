@@ -18,13 +18,13 @@ from typing import Any
 
 import psutil
 
-from actors.launch import Launch
-from actors.linux import adopt_orphans
-from actors.supervisor.launcher import ExecLauncher, ForkLauncher, Launcher, Spawned
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.linux import adopt_orphans
+from actors.supervisor.launcher import ExecLauncher, ForkLauncher, Launcher, SpawnedProcess
 from actors.supervisor.reaper import Reaper, kill_group
-from actors.supervisor.restarts import Policy
-from agiraph.config import load_config
-from agiraph.log import logger
+from actors.supervisor.restarts import RestartPolicy
+from agiraph.core.config import load_config
+from agiraph.logs.log import logger
 from agiraph.messages import MESSAGES, ChildReady, Ok
 from benchmarks.figures import Figure
 from transport.codec import Codec
@@ -100,7 +100,7 @@ class Bench:
             self.fresh,
             home,
             lambda: None,
-            Policy("permanent", intensity=5, period_seconds=60, endless=True),
+            RestartPolicy("permanent", intensity=5, period_seconds=60, endless=True),
             logger(address="bench"),
         )
         self.endpoint = Endpoint(
@@ -111,7 +111,7 @@ class Bench:
             codec=Codec(MESSAGES),
         )
 
-    async def start(self) -> list[Spawned]:
+    async def start(self) -> list[SpawnedProcess]:
         """Start router and spawner; return the processes to end."""
         adopt_orphans()
         self._reaper.listen()
@@ -131,7 +131,7 @@ class Bench:
                 self._ready[received.body.address].set_result(time.perf_counter())
                 await self.endpoint.reply(received, Ok())
 
-    async def spawn(self, launcher: Launcher) -> tuple[float, Spawned]:
+    async def spawn(self, launcher: Launcher) -> tuple[float, SpawnedProcess]:
         """Start one idle actor; return the seconds until it was ready."""
         self._count += 1
         address = f"bench/idle-{self._count}"
@@ -141,8 +141,10 @@ class Bench:
         ended = await asyncio.wait_for(self._ready[address], WITHIN_SECONDS)
         return ended - began, spawned
 
-    def _launch(self, address: str, kind: str, args: dict[str, Any], entry: str = "") -> Launch:
-        return Launch(
+    def _launch(
+        self, address: str, kind: str, args: dict[str, Any], entry: str = ""
+    ) -> ActorLaunch:
+        return ActorLaunch(
             address=address,
             kind=kind,
             incarnation=1,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client
 from agiraph.storage.home import Home
 from benchmarks.lodging import is_gone, team_lodging, until
 from tests.fakes.model_server import Reply, SeenRequest, call
@@ -69,7 +69,7 @@ def run(rounds: int) -> Result:
 
 
 def _begin(client: Client, worker: str) -> str:
-    request = CreateAgent(goal=f"Have the {worker} work", model="anthropic/fake")
+    request = CreateAgentRequest(goal=f"Have the {worker} work", model="anthropic/fake")
     return str(client.create_agent(request).id)
 
 

@@ -11,8 +11,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client
 from agiraph.storage.home import Home
 from benchmarks.figures import Figure
 from benchmarks.lodging import lodging, until
@@ -51,7 +51,7 @@ def run(*, is_quick: bool = False, sizes: Sequence[int] = SIZES) -> Result:
 def _one(client: Client, home: Home, address: str, size: int) -> float:
     """Return the seconds from a team's first model call to the end of its run."""
     before = len(calls_of(address))
-    request = CreateAgent(goal=f"Have a team of {size} work.", model="anthropic/fake")
+    request = CreateAgentRequest(goal=f"Have a team of {size} work.", model="anthropic/fake")
     agent = client.create_agent(request).id
     record = home.agent(agent).record
 

@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client
 from benchmarks.figures import Figure
 from benchmarks.lodging import ROOT, lodging, until
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, say
@@ -166,7 +166,7 @@ def figures(result: Result) -> list[Figure]:
 
 def _lead(client: Client, api: str) -> None:
     """Have an agent's worker take the turns."""
-    request = CreateAgent(goal="Write files", model=f"{api}/fake")
+    request = CreateAgentRequest(goal="Write files", model=f"{api}/fake")
     agent = client.create_agent(request).id
 
     def is_done() -> bool:

@@ -7,12 +7,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from agiraph.config import load_config
-from agiraph.sandbox.wall import standing_wall
-from agiraph.scopes.scope import Scope
-from agiraph.tools.command import Limits, run_command
+from agiraph.core.config import load_config
+from agiraph.tools.command import CommandLimits, run_command
+from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.scopes.scope import Scope
 from benchmarks.figures import Figure
-from tests.unit.scopes.house import build
+from tests.unit.tools.scopes.house import build
 
 ROUNDS = 40
 QUICK_ROUNDS = 10
@@ -52,7 +52,7 @@ async def _timed(folder: Path, scope: Scope, before: list[str]) -> float:
         folder=folder,
         cwd=scope.cwd,
         environment={"PATH": os.defpath},
-        limits=Limits(60, 1000),
+        limits=CommandLimits(60, 1000),
         before=before,
     )
     return (time.perf_counter() - begun) * 1000

@@ -4,8 +4,8 @@ from typing import Final
 
 import click
 
-from agiraph.api import ApiError, GatewayAway, NotReachable
-from agiraph.errors import AgiraphError, InvalidInput, OutOfBudget
+from agiraph.core.errors import AgiraphError, InvalidInput, OutOfBudget
+from agiraph.http.api import ApiError, GatewayAway, NotReachable
 
 DONE: Final = 0
 FAILED: Final = 1

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import click
 from pydantic import BaseModel
 
-from actors.console.narrate import short_name
-from actors.console.printable import one_line, printable
+from cli.console.event_text import short_name
+from cli.console.sanitize import one_line, printable
 
 JsonObject = dict[str, Any]
 WIDE_LEAST = 16

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.commands import COMMANDS, FAMILIES
+from cli.command_table import COMMANDS, FAMILIES
 
 if TYPE_CHECKING:
-    from cli.head_start import HeadStart
+    from cli.prestart import PrestartedSupervisor
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 
 
-class Agiraph(click.Group):
+class CommandGroup(click.Group):
     """The group of all commands; a command's module is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -110,7 +110,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 
 
 @click.group(
-    cls=Agiraph,
+    cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Try it, with no key and no network:  agiraph run 'Survey this folder' --input .",
 )
@@ -129,7 +129,7 @@ def agiraph() -> None:
     """
 
 
-def main(begun: "HeadStart | None" = None) -> None:
+def main(begun: "PrestartedSupervisor | None" = None) -> None:
     """Run the command line of this process; exits. `begun` is a supervisor that it may use."""
     if begun is None:
         agiraph.main(prog_name="agiraph")
@@ -137,10 +137,10 @@ def main(begun: "HeadStart | None" = None) -> None:
         _main_with(begun)
 
 
-def _main_with(begun: "HeadStart") -> None:
-    from cli.options import Face
+def _main_with(begun: "PrestartedSupervisor") -> None:
+    from cli.options import CliContext
 
     try:
-        agiraph.main(prog_name="agiraph", obj=Face.with_head_start(begun))
+        agiraph.main(prog_name="agiraph", obj=CliContext.with_head_start(begun))
     finally:
         begun.drop()

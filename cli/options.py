@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agiraph.api.errors import GatewayAway
-from agiraph.errors import InvalidInput
+from agiraph.core.errors import InvalidInput
+from agiraph.http.api.errors import GatewayAway
 from agiraph.storage.home import HOME_VARIABLE, default_home
 
 if TYPE_CHECKING:
-    from agiraph.client import Client
-    from cli.head_start import HeadStart
+    from agiraph.http.client import Client
     from cli.own_supervisor import OwnSupervisor
+    from cli.prestart import PrestartedSupervisor
 
 ANSWER_SECONDS = 3.0
 AWAY_SECONDS = 45.0
@@ -29,10 +29,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _connect(home: Path) -> "Client":
-    from agiraph.client.door import read_door
+    from agiraph.http.client.discovery import read_door
 
     read_door(home)  # whether anybody is there is known before the client is imported
-    from agiraph.client import Client
+    from agiraph.http.client import Client
 
     client = Client.for_home(home)
     try:
@@ -43,21 +43,21 @@ def _connect(home: Path) -> "Client":
     return client
 
 
-def _supervisor(home: Path, begun: "HeadStart | None" = None) -> "OwnSupervisor":
+def _supervisor(home: Path, begun: "PrestartedSupervisor | None" = None) -> "OwnSupervisor":
     from cli.own_supervisor import OwnSupervisor
 
     return OwnSupervisor(home, begun if begun and begun.home == str(home) else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class CliContext:
     """What a command reaches the world through; a test hands in another one as `obj`."""
 
     connect: Callable[[Path], "Client"] = _connect
     supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
 
     @classmethod
-    def with_head_start(cls, begun: "HeadStart") -> "Face":
+    def with_head_start(cls, begun: "PrestartedSupervisor") -> "CliContext":
         """Return the usual face, whose supervisor has been started already for one home."""
         return cls(supervisor=lambda home: _supervisor(home, begun))
 
@@ -70,10 +70,10 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
     """
     patience = AWAY_SECONDS if patience_seconds is None else patience_seconds
     give_up_at = time.monotonic() + patience
-    with Waiting() as waiting:
+    with WaitingLine() as waiting:
         while True:
             try:
-                return face().connect(home)
+                return cli_context().connect(home)
             except GatewayAway as away:
                 if time.monotonic() >= give_up_at:
                     waited = f" (waited {patience:g} s)" if patience else ""
@@ -82,7 +82,7 @@ def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":
             time.sleep(LOOK_SECONDS)
 
 
-class Waiting:
+class WaitingLine:
     """One line on a terminal's stderr that says what is waited for; it goes when that is over."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Waiting:
         self._began = time.monotonic()
         self._width = 0
 
-    def __enter__(self) -> "Waiting":
+    def __enter__(self) -> "WaitingLine":
         """Begin to wait."""
         return self
 
@@ -111,10 +111,10 @@ class Waiting:
             self._width = len(text)
 
 
-def face() -> Face:
+def cli_context() -> CliContext:
     """Return the face of the command that runs now."""
-    found = click.get_current_context().find_object(Face)
-    return found if found is not None else Face()
+    found = click.get_current_context().find_object(CliContext)
+    return found if found is not None else CliContext()
 
 
 def _home(_ctx: click.Context, _parameter: click.Parameter, value: Path | None) -> Path:
@@ -148,7 +148,7 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-class Positive(click.FloatRange):
+class PositiveNumber(click.FloatRange):
     """A number above zero that can be counted with: neither `nan` nor `inf`."""
 
     def __init__(self) -> None:

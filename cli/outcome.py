@@ -4,19 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agiraph.api import AgentSummary, ApiError, NotReachable
+from agiraph.core.turns import Usage
+from agiraph.http.api import AgentView, ApiError, NotReachable
 from agiraph.storage.files import is_file
 from agiraph.storage.home import Home
-from agiraph.turns import Usage
-from cli.files import pieces
-from cli.progress import Progress
+from cli.commands.files import pieces
+from cli.progress import RunProgress
 
 if TYPE_CHECKING:
-    from agiraph.client import Client
+    from agiraph.http.client import Client
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What came of a run, as `--json` prints it."""
 
     agent: str
@@ -41,13 +41,13 @@ class Outcome:
 
 
 def outcome_of(
-    home: Path, client: "Client", agent: AgentSummary, progress: Progress, seconds: float
-) -> Outcome:
+    home: Path, client: "Client", agent: AgentView, progress: RunProgress, seconds: float
+) -> RunOutcome:
     """Return what came of an agent's run, its result read through the gateway."""
     output = Home(home).agent(agent.id).run(agent.run).output if agent.run else None
     result = _result(client, agent)
     is_there = output is not None and is_file(output)
-    return Outcome(
+    return RunOutcome(
         agent.id,
         agent.run,
         agent.status,
@@ -58,7 +58,7 @@ def outcome_of(
     )
 
 
-def _result(client: "Client", agent: AgentSummary) -> str | None:
+def _result(client: "Client", agent: AgentView) -> str | None:
     """Return the content of `_output.md`, else the agent's own last word."""
     try:
         found = client.read_file(agent.id, "_output.md", run=agent.run)
@@ -67,7 +67,7 @@ def _result(client: "Client", agent: AgentSummary) -> str | None:
         return agent.result
 
 
-def _usage(client: "Client", agent: AgentSummary, progress: Progress) -> Usage:
+def _usage(client: "Client", agent: AgentView, progress: RunProgress) -> Usage:
     """Return what the broker's books say; if they are closed, what the events told."""
     try:
         return client.usage(agent=agent.id).total

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from agiraph.errors import Unavailable
-from cli.head_start import HeadStart, begin, command
+from agiraph.core.errors import Unavailable
+from cli.prestart import PrestartedSupervisor, begin, command
 
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
@@ -30,11 +30,11 @@ class SupervisorFailed(Unavailable):
 class OwnSupervisor:
     """One supervisor process; `start` returns when everything on it is ready."""
 
-    def __init__(self, home: Path, begun: HeadStart | None = None) -> None:
+    def __init__(self, home: Path, begun: PrestartedSupervisor | None = None) -> None:
         """Make one for `home`; `begun` is one that was started already and waits for a word."""
         self.home = home
         self._begun = begun
-        self._process: HeadStart | None = None
+        self._process: PrestartedSupervisor | None = None
 
     def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
@@ -42,7 +42,7 @@ class OwnSupervisor:
         self._process = begun
         begun.go()
         try:
-            import agiraph.client.sync  # noqa: F401 - while it starts: the next thing needed
+            import agiraph.http.client.sync  # noqa: F401 - while it starts: the next thing needed
 
             self._wait_until_ready(time.monotonic() + within_seconds)
         except BaseException:

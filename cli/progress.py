@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from actors.console.narrate import Line, Narrator, text_of
-from actors.console.printable import one_line
-from agiraph.ids import HUMAN_NAME
-from agiraph.models import Event
-from agiraph.turns import Usage
+from agiraph.core.ids import HUMAN_NAME
+from agiraph.core.models import Event
+from agiraph.core.turns import Usage
+from cli.console.event_text import EventLine, EventNarrator, text_of
+from cli.console.sanitize import one_line
 from cli.listing import money
 
 MESSAGE_LIMIT: Final = 200
@@ -28,17 +28,17 @@ WHOLE: Final = frozenset({"agent.failed", "stage.reconvened", "outside.warning"}
 
 
 @dataclass(slots=True)
-class Progress:
+class RunProgress:
     """The fold of the events seen so far."""
 
-    narrator: Narrator = field(default_factory=Narrator)
+    narrator: EventNarrator = field(default_factory=EventNarrator)
     usage: Usage = field(default_factory=Usage)
     working: dict[str, str] = field(default_factory=dict)
     is_out_of_budget: bool = False
     ended_as: Literal["completed", "failed", "stopped"] | None = None
     failure: str = ""
 
-    def see(self, event: Event) -> Line | None:
+    def see(self, event: Event) -> EventLine | None:
         """Take in one event; return the line to show for it, if any."""
         line = self.narrator.tell_if_major(event)
         self._count(event)
@@ -81,8 +81,8 @@ def _is_for_the_human(event: Event) -> bool:
     return event.type in WHOLE
 
 
-def _shortened(line: Line) -> Line:
-    return Line(line.who, one_line(line.text, MESSAGE_LIMIT), line.tone)
+def _shortened(line: EventLine) -> EventLine:
+    return EventLine(line.who, one_line(line.text, MESSAGE_LIMIT), line.tone)
 
 
 def told_seconds(seconds: float) -> str:

@@ -4,12 +4,12 @@ import os
 import shutil
 from pathlib import Path
 
-from agiraph.errors import InvalidInput
+from agiraph.core.errors import InvalidInput
 from agiraph.storage.files import is_file, open_file
-from cli.screen import Screen
+from cli.screen import TerminalScreen
 
 
-def keep_recording(made: Path, wanted: Path, screen: Screen) -> None:
+def keep_recording(made: Path, wanted: Path, screen: TerminalScreen) -> None:
     """Copy a run's recording to `wanted`, readable by its owner alone; say so, or say why not."""
     if not is_file(made):
         screen.note(f"nothing was recorded: {made} is not there", "bad")

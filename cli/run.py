@@ -9,35 +9,42 @@ from typing import TYPE_CHECKING, Final, get_args
 
 import click
 
-from actors.console.printable import printable
-from agiraph.api import AgentSummary, ApiError, CreateAgent, GatewayAway, NewRun, NotReachable
-from agiraph.errors import AgiraphError, InvalidInput
-from agiraph.ids import new_run_id
-from agiraph.models import Mode
-from agiraph.money import WhenSpent
+from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.ids import new_run_id
+from agiraph.core.models import Mode
+from agiraph.core.money import WhenSpent
+from agiraph.core.turns import Usage
+from agiraph.http.api import (
+    AgentView,
+    ApiError,
+    CreateAgentRequest,
+    GatewayAway,
+    NotReachable,
+    StartRunRequest,
+)
 from agiraph.storage.home import Home
-from agiraph.turns import Usage
+from cli.console.sanitize import printable
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.listing import print_json
 from cli.options import (
     Duration,
-    Positive,
+    PositiveNumber,
     connect,
     examples,
     home_option,
     json_option,
     text_argument,
 )
-from cli.outcome import Outcome, outcome_of
+from cli.outcome import RunOutcome, outcome_of
 from cli.own_supervisor import signals_interrupt
-from cli.place import Place, supervised
 from cli.progress import told_seconds, told_usage
 from cli.recordings import keep_recording
-from cli.screen import Screen, can_prompt
-from cli.watch import Ending, Watch
+from cli.run_target import RunTarget, supervised
+from cli.screen import TerminalScreen, can_prompt
+from cli.watch import RunWatcher, WatchResult
 
 if TYPE_CHECKING:
-    from agiraph.client import Client
+    from agiraph.http.client import Client
 
 PLAN_LIMIT: Final = 1_000_000
 SMALL_MODEL: Final = "local/smollm2"
@@ -45,14 +52,14 @@ REPLAY: Final = "replay/"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunOptions:
     """What `agiraph run` was asked for, checked as far as it can be without a supervisor.
 
     `agent` is the one that shall work on it; None makes a new one.
     """
 
     home: Path
-    request: CreateAgent | NewRun
+    request: CreateAgentRequest | StartRunRequest
     agent: str | None
     timeout_seconds: float | None
     as_json: bool
@@ -91,7 +98,7 @@ class Wish:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file with a plan that the coordinator follows.",
 )
-@click.option("--budget", type=Positive(), help="What it may cost, in US dollars.")
+@click.option("--budget", type=PositiveNumber(), help="What it may cost, in US dollars.")
 @click.option("--tokens", type=click.IntRange(min=1), help="What it may take, in tokens.")
 @click.option(
     "--when-spent",
@@ -103,7 +110,9 @@ class Wish:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write all model calls to this file; `--model replay/FILE` plays them again.",
 )
-@click.option("--timeout", type=Positive(), help="Stop the team after so many seconds and exit 1.")
+@click.option(
+    "--timeout", type=PositiveNumber(), help="Stop the team after so many seconds and exit 1."
+)
 @click.option("--name", help="What the agent is called.")
 @click.option("--agent", help="Give the goal to this agent, which remembers its earlier runs.")
 @click.option("--detach", is_flag=True, help="Only start it; needs a running agiraph-supervisor.")
@@ -147,7 +156,7 @@ def run(
     if agent is not None and name is not None:
         raise click.UsageError("--name is for a new agent: it does not go with --agent")
     is_attended = can_prompt() and not as_json
-    orders = NewRun(
+    orders = StartRunRequest(
         goal=text_argument(goal, "GOAL"),
         model=_absolute(model),
         worker_model=_absolute(worker_model or (model if _is_replay(model) else None)),
@@ -162,8 +171,8 @@ def run(
         run=new_run_id(time.time()),
     )
     request = orders if agent else _of_new_agent(orders, _checked_name(name))
-    wish = Wish(home, request, agent, timeout, as_json, record)
-    ctx.exit(_start_only(wish) if detach else _run_to_the_end(wish))
+    options = RunOptions(home, request, agent, timeout, as_json, record)
+    ctx.exit(_start_only(options) if detach else _run_to_the_end(options))
 
 
 def _is_replay(model: str | None) -> bool:
@@ -177,8 +186,8 @@ def _absolute(model: str | None) -> str | None:
     return f"{REPLAY}{Path(model.removeprefix(REPLAY)).resolve()}"
 
 
-def _of_new_agent(orders: NewRun, name: str | None) -> CreateAgent:
-    return CreateAgent.model_validate(orders.model_dump(exclude_none=True) | {"name": name})
+def _of_new_agent(orders: StartRunRequest, name: str | None) -> CreateAgentRequest:
+    return CreateAgentRequest.model_validate(orders.model_dump(exclude_none=True) | {"name": name})
 
 
 def _checked_name(name: str | None) -> str | None:
@@ -204,20 +213,20 @@ def _plan_text(plan: Path) -> str:
 # --- starting only -------------------------------------------------------------------------------
 
 
-def _start_only(wish: Wish) -> int:
+def _start_only(options: RunOptions) -> int:
     started_at = time.monotonic()
     try:
-        client = connect(wish.home)
+        client = connect(options.home)
     except GatewayAway:
         raise
     except NotReachable as error:
         raise NotReachable(f"--detach needs a running supervisor: {error}") from None
     with client:
-        screen = Screen(sys.stderr, is_live=False)
-        agent = Place(wish.home, client, None, screen).begin(wish.request, wish.agent)
-    if wish.as_json:
+        screen = TerminalScreen(sys.stderr, is_live=False)
+        agent = RunTarget(options.home, client, None, screen).begin(options.request, options.agent)
+    if options.as_json:
         seconds = time.monotonic() - started_at
-        outcome = Outcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
+        outcome = RunOutcome(agent.id, agent.run, agent.status, None, None, Usage(), seconds)
         print_json(outcome.as_json())
     else:
         click.echo(agent.id)
@@ -229,38 +238,38 @@ def _start_only(wish: Wish) -> int:
 # --- running to the end --------------------------------------------------------------------------
 
 
-def _run_to_the_end(wish: Wish) -> int:
-    screen = Screen(sys.stderr, is_live=sys.stderr.isatty())
+def _run_to_the_end(options: RunOptions) -> int:
+    screen = TerminalScreen(sys.stderr, is_live=sys.stderr.isatty())
     started_at = time.monotonic()
-    with signals_interrupt(), contextlib.closing(screen), supervised(wish.home, screen) as place:
+    with signals_interrupt(), contextlib.closing(screen), supervised(options.home, screen) as place:
         try:
-            agent = place.begin(wish.request, wish.agent)
+            agent = place.begin(options.request, options.agent)
         except KeyboardInterrupt:
-            _stop_what_was_begun(place, wish)
+            _stop_what_was_begun(place, options)
             raise
         screen.note(f"agent {agent.id}")
-        screen.note(f"model {agent.model}: {_why(place.client, wish, agent)}")
+        screen.note(f"model {agent.model}: {_why(place.client, options, agent)}")
         if agent.model == SMALL_MODEL:
-            from agiraph.providers.weights import HONESTLY
+            from agiraph.llm.local_weights import HONESTLY
 
             screen.note(HONESTLY)
         watch = place.watch(agent)
         try:
-            ending = watch.until_the_end(started_at, wish.timeout_seconds)
+            ending = watch.until_the_end(started_at, options.timeout_seconds)
         except KeyboardInterrupt:
             screen.end_prompt()
             screen.note("interrupted: the team is being stopped", "bad")
             _stop_agent(watch.client, agent)
             raise
         screen.close()
-        return _conclude(wish, watch, ending, started_at, screen, is_ours=place.own is not None)
+        return _conclude(options, watch, ending, started_at, screen, is_ours=place.own is not None)
 
 
-def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
+def _why(client: "Client", options: RunOptions, agent: AgentView) -> str:
     """Return why this model was taken."""
-    if wish.request.model:
+    if options.request.model:
         return "as you asked"
-    if wish.agent:
+    if options.agent:
         return "as in its last run"
     try:
         providers = client.models().providers
@@ -276,13 +285,13 @@ def _why(client: "Client", wish: Wish, agent: AgentSummary) -> str:
     return "the default of the settings"
 
 
-def _stop_what_was_begun(place: Place, wish: Wish) -> None:
+def _stop_what_was_begun(place: RunTarget, options: RunOptions) -> None:
     """Stop the agent of a creation that was interrupted: asked again, it is the same agent."""
     with contextlib.suppress(AgiraphError):
-        _stop_agent(place.client, place.begin(wish.request, wish.agent))
+        _stop_agent(place.client, place.begin(options.request, options.agent))
 
 
-def _stop_agent(client: "Client", agent: AgentSummary) -> None:
+def _stop_agent(client: "Client", agent: AgentView) -> None:
     """Stop an agent, so that no later supervisor on this home takes it up again."""
     try:
         client.stop(agent.id)
@@ -294,11 +303,11 @@ def _stop_agent(client: "Client", agent: AgentSummary) -> None:
 
 
 def _conclude(
-    wish: Wish,
-    watch: Watch,
-    ending: Ending,
+    options: RunOptions,
+    watch: RunWatcher,
+    ending: WatchResult,
     started_at: float,
-    screen: Screen,
+    screen: TerminalScreen,
     *,
     is_ours: bool,
 ) -> int:
@@ -307,14 +316,16 @@ def _conclude(
     if ending.how == "timed_out":
         _stop_agent(client, agent)
         agent = agent.model_copy(update={"status": "stopped"})
-    outcome = outcome_of(wish.home, client, agent, watch.progress, time.monotonic() - started_at)
+    outcome = outcome_of(options.home, client, agent, watch.progress, time.monotonic() - started_at)
     if is_ours and ending.how == "ended":
         _stop_agent(client, agent)
-    _show(wish, outcome, screen)
-    if wish.record is not None and agent.run is not None:
-        keep_recording(Home(wish.home).system.recording(agent.run), wish.record, screen)
+    _show(options, outcome, screen)
+    if options.record is not None and agent.run is not None:
+        keep_recording(Home(options.home).system.recording(agent.run), options.record, screen)
     if ending.how == "timed_out":
-        screen.note(f"stopped: not done within {wish.timeout_seconds:g} seconds (--timeout)", "bad")
+        screen.note(
+            f"stopped: not done within {options.timeout_seconds:g} seconds (--timeout)", "bad"
+        )
         return FAILED
     if agent.status == "completed":
         return DONE
@@ -323,8 +334,8 @@ def _conclude(
     return OUT_OF_BUDGET if watch.progress.is_out_of_budget else FAILED
 
 
-def _show(wish: Wish, outcome: Outcome, screen: Screen) -> None:
-    if wish.as_json:
+def _show(options: RunOptions, outcome: RunOutcome, screen: TerminalScreen) -> None:
+    if options.as_json:
         print_json(outcome.as_json())
     elif outcome.result:
         shown = printable(outcome.result) if sys.stdout.isatty() else outcome.result
@@ -337,4 +348,4 @@ def _show(wish: Wish, outcome: Outcome, screen: Screen) -> None:
     facts = [outcome.status, told_seconds(outcome.seconds), told_usage(outcome.usage)]
     screen.note(" · ".join(facts))
     if outcome.run is not None:
-        screen.note(f"files: {Home(wish.home).agent(outcome.agent).run(outcome.run).path}")
+        screen.note(f"files: {Home(options.home).agent(outcome.agent).run(outcome.run).path}")

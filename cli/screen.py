@@ -14,8 +14,8 @@ from typing import Final, TextIO
 
 import click
 
-from actors.console.narrate import Line, Tone
-from actors.console.printable import one_line, printable
+from cli.console.event_text import EventLine, Tone
+from cli.console.sanitize import one_line, printable
 
 WHO_WIDTH: Final = 14
 WIPE: Final = "\r\x1b[K"
@@ -30,7 +30,7 @@ _LOOKS: dict[Tone, Callable[[str], str]] = {
 }
 
 
-class Screen:
+class TerminalScreen:
     """Writes to one stream; `is_live` says whether it is a terminal that a person watches."""
 
     def __init__(self, out: TextIO, *, is_live: bool, is_quiet: bool = False) -> None:
@@ -42,7 +42,7 @@ class Screen:
         self._prompt: str | None = None
         self._held: list[str] = []
 
-    def line(self, line: Line) -> None:
+    def line(self, line: EventLine) -> None:
         """Show what someone did."""
         if self._is_quiet:
             return

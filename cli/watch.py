@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from agiraph.api import AgentSummary, ApiError, NotReachable, QuestionView
-from agiraph.ids import abbreviated
-from agiraph.models import Event
-from agiraph.storage.room import has_room
-from cli.progress import Progress
-from cli.screen import Screen
+from agiraph.core.ids import abbreviated
+from agiraph.core.models import Event
+from agiraph.http.api import AgentView, ApiError, NotReachable, QuestionView
+from agiraph.storage.disk_space import has_room
+from cli.progress import RunProgress
+from cli.screen import TerminalScreen
 
 if TYPE_CHECKING:
-    from agiraph.client import Client
-    from agiraph.following import Follower
+    from agiraph.http.client import Client
+    from agiraph.http.event_follower import EventFollower
 
 ENDED: Final = frozenset({"completed", "failed", "stopped"})
 LOOK_EVERY_SECONDS: Final = 1.0
@@ -28,22 +28,22 @@ Bell = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class WatchResult:
     """How a watch ended: the run's own end, or our patience."""
 
     how: Literal["ended", "timed_out"]
-    agent: AgentSummary
+    agent: AgentView
 
 
-class Watch:
+class RunWatcher:
     """Watches one agent. `reconnect` makes a new client when the gateway has moved."""
 
     def __init__(
         self,
         client: "Client",
         reconnect: "Callable[[], Client]",
-        agent: AgentSummary,
-        screen: Screen,
+        agent: AgentView,
+        screen: TerminalScreen,
         *,
         can_prompt: bool,
         answer_command: str,
@@ -54,7 +54,7 @@ class Watch:
         self.client = client
         self.agent = agent
         self._run = agent.run
-        self.progress = Progress()
+        self.progress = RunProgress()
         self._reconnect = reconnect
         self._screen = screen
         self._can_prompt = can_prompt
@@ -69,7 +69,7 @@ class Watch:
         self._absent_since: float | None = None
         self._told_at: float | None = None
 
-    def until_the_end(self, started_at: float, timeout_seconds: float | None) -> Ending:
+    def until_the_end(self, started_at: float, timeout_seconds: float | None) -> WatchResult:
         """Watch until the run has ended or `timeout_seconds` after `started_at` (monotonic)."""
         after = self.agent.last_event
         with self.client.follow_events(self.agent.id, after=after) as follower:
@@ -79,10 +79,10 @@ class Watch:
                     self._show(event)
                 if self._has_ended(event):
                     self._show_the_last(follower)
-                    return Ending("ended", self.agent)
+                    return WatchResult("ended", self.agent)
                 elapsed = time.monotonic() - started_at
                 if timeout_seconds is not None and elapsed >= timeout_seconds:
-                    return Ending("timed_out", self.agent)
+                    return WatchResult("timed_out", self.agent)
                 self._take_answer()
                 self._screen.status(self.progress.status(elapsed))
 
@@ -94,7 +94,7 @@ class Watch:
         if line is not None:
             self._screen.line(line)
 
-    def _show_the_last(self, follower: "Follower") -> None:
+    def _show_the_last(self, follower: "EventFollower") -> None:
         """Show what was already on its way when the run ended."""
         for _ in range(LAST_EVENTS):
             event = follower.next(TURN_SECONDS)
@@ -151,7 +151,7 @@ class Watch:
             self._questions = {question.id: question for question in mine}
             self._show_questions()
 
-    def _as_it_ended(self, agent: AgentSummary) -> AgentSummary:
+    def _as_it_ended(self, agent: AgentView) -> AgentView:
         """Return the agent as it stood at the end of our run: it is in another one by now."""
         ours = next(run for run in self.client.runs(agent.id) if run.id == self._run)
         ended = {"run": ours.id, "status": ours.status, "result": ours.result}

@@ -20,24 +20,33 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from actors.console.ui.app import ConsoleApp
-from actors.console.ui.top_app import TopApp
-from actors.console.ui.view import Asked, Boarded, Happened, Looked, News, Streamed, Told, View
-from agiraph.api import (
-    Acted,
-    AgentSummary,
+from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId
+from agiraph.core.models import DeliveryMode, Event
+from agiraph.http.api import (
+    AgentView,
     BoardView,
     EntityAct,
-    EntityRow,
-    FileContent,
-    Folder,
+    EntityView,
+    FileContentView,
+    FolderView,
     MessageView,
     NodeView,
     QuestionView,
     StageView,
+    SteeredView,
 )
-from agiraph.ids import AgentId, NodeId, QuestionId, RunId
-from agiraph.models import DeliveryMode, Event
+from cli.console.ui.app import ConsoleApp
+from cli.console.ui.top_app import TopApp
+from cli.console.ui.view import (
+    BoardReceived,
+    ConsoleView,
+    EventsReceived,
+    MessagesReceived,
+    News,
+    QuestionsReceived,
+    StatusReceived,
+    TextReceived,
+)
 
 ROOT = Path(__file__).parent.parent
 WIDTH = 108
@@ -81,22 +90,22 @@ def draw(lines: list[str]) -> str:
 
 def team(now: float) -> list[News]:
     """Return the news of a team of four that compares ways to host a page."""
-    agent = AgentSummary(
+    agent = AgentView(
         id=AGENT, name="hosting", goal="Compare the three cheapest ways to host a static site",
         mode="finite", model="anthropic/claude-sonnet-4-5", worker_model="openai/gpt-4o",
         status="working", run=RUN, created_at=now - 300, updated_at=now,
     )  # fmt: skip
     return [
-        Looked(agent, rows(now)),
-        Boarded(board()),
-        Happened(tuple(happenings(now))),
-        Told(tuple(texts(now))),
-        Asked((asked(now),)),
-        Streamed("coordinator", b"1", "Prices are in. While Alan checks what traffic costs, I"),
+        StatusReceived(agent, rows(now)),
+        BoardReceived(board()),
+        EventsReceived(tuple(happenings(now))),
+        MessagesReceived(tuple(texts(now))),
+        QuestionsReceived((asked(now),)),
+        TextReceived("coordinator", b"1", "Prices are in. While Alan checks what traffic costs, I"),
     ]
 
 
-def rows(now: float) -> tuple[EntityRow, ...]:
+def rows(now: float) -> tuple[EntityView, ...]:
     """Return the entities as `GET /entities` lists them."""
     listed: list[tuple[str, str, str, str, float, float, int, int, float | None, int]] = [
         ("coordinator", "coordinator", "busy", "waits for the model (claude-sonnet-4-5)", 3.2,
@@ -109,7 +118,7 @@ def rows(now: float) -> tuple[EntityRow, ...]:
          0.0, 46e6, 0, 9_300, 0.03, 51),
     ]  # fmt: skip
     return tuple(
-        EntityRow(
+        EntityView(
             address=f"{AGENT}/{inner}", kind=kind,
             name="hosting" if kind == "coordinator" else inner.partition("-")[0],
             state=state, pid=4000 + number, cpu=cpu, memory_bytes=int(memory), mailbox=mail,
@@ -120,12 +129,12 @@ def rows(now: float) -> tuple[EntityRow, ...]:
     )  # fmt: skip
 
 
-def services() -> tuple[EntityRow, ...]:
+def services() -> tuple[EntityView, ...]:
     """Return the processes of the house."""
     weights = {"supervisor": 41e6, "spawner": 57e6, "router": 32e6, "recorder": 45e6,
                "broker": 83e6, "clock": 44e6, "human": 71e6}  # fmt: skip
     return tuple(
-        EntityRow(address=name, kind=name, name=name, state="ready", pid=100 + number,
+        EntityView(address=name, kind=name, name=name, state="ready", pid=100 + number,
                   cpu=0.4 * number, memory_bytes=int(weight))
         for number, (name, weight) in enumerate(weights.items())
     )  # fmt: skip
@@ -223,21 +232,21 @@ class Still:
         """Return the question as it is."""
         return asked(self._now)
 
-    async def order(self, entity: str, act: EntityAct) -> Acted:
+    async def order(self, entity: str, act: EntityAct) -> SteeredView:
         """Do nothing."""
-        return Acted(act=act, entities=())
+        return SteeredView(act=act, entities=())
 
-    async def older(self, view: View) -> list[News]:
+    async def older(self, view: ConsoleView) -> list[News]:
         """Return nothing."""
         return []
 
     async def latest(self) -> News:
         """Return nothing new."""
-        return Happened(())
+        return EventsReceived(())
 
-    async def open_file(self, path: str) -> Folder | FileContent:
+    async def open_file(self, path: str) -> FolderView | FileContentView:
         """Return an empty folder."""
-        return Folder(path=path, entries=())
+        return FolderView(path=path, entries=())
 
 
 class StillTop:
@@ -247,13 +256,13 @@ class StillTop:
         """Stand as at `now`."""
         self._now = now
 
-    async def rows(self) -> list[EntityRow]:
+    async def rows(self) -> list[EntityView]:
         """Return all entities."""
         return [*services(), *rows(self._now)]
 
-    async def order(self, address: str, act: EntityAct) -> Acted:
+    async def order(self, address: str, act: EntityAct) -> SteeredView:
         """Do nothing."""
-        return Acted(act=act, entities=())
+        return SteeredView(act=act, entities=())
 
     async def interrupt(self, address: str, text: str) -> None:
         """Do nothing."""
@@ -265,7 +274,7 @@ class StillTop:
 async def photograph_console(name: str, size: tuple[int, int]) -> None:
     """Write the picture of a console of this size."""
     first = team(NOW)[0]
-    assert isinstance(first, Looked)
+    assert isinstance(first, StatusReceived)
     app = ConsoleApp(Still(NOW), first.agent, clock=lambda: NOW)
     async with app.run_test(size=size) as pilot:
         await pilot.pause(0.5)

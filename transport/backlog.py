@@ -9,14 +9,14 @@ MOST_KEPT_FRAMES = 10_000
 MOST_KEPT_BYTES = 4 * MAX_BYTES
 
 
-class Waiting(NamedTuple):
+class QueuedFrame(NamedTuple):
     """A frame that waits for room. Expendable: nobody waits for it, so it may be dropped."""
 
     blob: bytes
     is_expendable: bool
 
 
-class Lane:
+class FrameQueue:
     """A queue of frames with the place of each among all that wait, and their bytes in all."""
 
     __slots__ = ("frames", "size")
@@ -49,8 +49,8 @@ class Backlog:
     def __init__(self, max_frames: int = MAX_FRAMES, max_bytes: int = MAX_BYTES) -> None:
         self._max_frames = max_frames
         self._max_bytes = max_bytes
-        self._kept = Lane()
-        self._expendable = Lane()
+        self._kept = FrameQueue()
+        self._expendable = FrameQueue()
         self._place = 0
         self.dropped = 0
 
@@ -76,20 +76,20 @@ class Backlog:
         """Return the oldest frame; it stays until `pop`."""
         return self._oldest().frames[0][1]
 
-    def pop(self) -> Waiting:
+    def pop(self) -> QueuedFrame:
         """Take the oldest frame out."""
         lane = self._oldest()
-        return Waiting(lane.take(), lane is self._expendable)
+        return QueuedFrame(lane.take(), lane is self._expendable)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._kept, self._expendable = Lane(), Lane()
+        self._kept, self._expendable = FrameQueue(), FrameQueue()
 
     def _is_over(self) -> bool:
         size = self._kept.size + self._expendable.size
         return len(self) > self._max_frames or size > self._max_bytes
 
-    def _oldest(self) -> Lane:
+    def _oldest(self) -> FrameQueue:
         kept, expendable = self._kept.frames, self._expendable.frames
         is_kept = not expendable or bool(kept and kept[0][0] < expendable[0][0])
         return self._kept if is_kept else self._expendable

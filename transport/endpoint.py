@@ -20,7 +20,6 @@ from typing import assert_never
 from pydantic import BaseModel
 
 from transport import tickets
-from transport.asks import Ask, Asks, fail
 from transport.bus import Bus, Received
 from transport.codec import Codec, is_durable, type_of
 from transport.envelope import ID_BYTES, MAX_BLOB, VERSION, Flag, Header, pack
@@ -35,15 +34,16 @@ from transport.errors import (
     UnknownType,
 )
 from transport.link import (
-    Accepted,
-    Arrived,
-    Ended,
     Link,
+    LinkEnded,
     LinkState,
+    LinkWelcomed,
+    MessageAccepted,
+    MessageArrived,
+    MessageRefused,
     PeerDown,
-    Refused,
-    Welcomed,
 )
+from transport.pending_requests import PendingRequest, PendingRequests, fail
 from transport.wire import Wire, ZmqWire
 
 __all__ = ["Bus", "Endpoint", "Received"]
@@ -89,7 +89,7 @@ class Endpoint:
         )
         self._wire = wire or ZmqWire(url, tickets.routing_id(ticket))
         self._accepting: dict[bytes, asyncio.Future[None]] = {}
-        self._asks = Asks(put_away=self.done)
+        self._asks = PendingRequests(put_away=self.done)
         self._inbox: deque[Received] = deque()
         self._changed = asyncio.Event()
         self._failure: TransportError | None = LinkDown(f"{address} has not started its endpoint")
@@ -197,7 +197,7 @@ class Endpoint:
             return early
         answer: asyncio.Future[Received] = asyncio.get_running_loop().create_future()
         is_up = self._link.state is LinkState.UP
-        self._asks.open(header.id, Ask(to, answer, not header.is_durable, is_up))
+        self._asks.open(header.id, PendingRequest(to, answer, not header.is_durable, is_up))
         try:
             async with asyncio.timeout(within_seconds):
                 if header.is_durable:
@@ -251,17 +251,17 @@ class Endpoint:
         """Take one frame."""
         for event in self._link.arrived(blob, self._loop.time()):
             match event:
-                case Arrived(header, body):
+                case MessageArrived(header, body):
                     self._take(header, body)
-                case Accepted(id):
+                case MessageAccepted(id):
                     self._settle(id, None)
-                case Refused(id, reason, detail, by):
+                case MessageRefused(id, reason, detail, by):
                     self._refused(id, reason, detail, by)
                 case PeerDown():
                     self._peer_down(event)
-                case Welcomed():
+                case LinkWelcomed():
                     self._welcomed(event)
-                case Ended():
+                case LinkEnded():
                     self._ended(event)
                 case _:
                     assert_never(event)
@@ -294,7 +294,7 @@ class Endpoint:
         """Say done to every answer that came before its question: it will not be asked any more."""
         self._asks.put_away_unclaimed()
 
-    def _welcomed(self, event: Welcomed) -> None:
+    def _welcomed(self, event: LinkWelcomed) -> None:
         self._asks.welcomed(was_lossy=event.lost)
         self._wake()
         if self.on_welcome is not None:
@@ -312,7 +312,7 @@ class Endpoint:
         if by == "router":
             self._settle(id, error)
 
-    def _ended(self, event: Ended) -> None:
+    def _ended(self, event: LinkEnded) -> None:
         if event.state is LinkState.LEFT:
             self._wake()
         elif event.state is LinkState.FENCED:

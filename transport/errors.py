@@ -66,11 +66,11 @@ class Fenced(TransportError):
     """This incarnation is not the current one any more."""
 
 
-class Unavailable(TransportError):
+class BusUnavailable(TransportError):
     """Something needed is not there now; the same call may succeed later."""
 
 
-class NotStored(Unavailable):
+class NotStored(BusUnavailable):
     """Messages could not be written: the disk is full. `taken_back` has (address, id) of each."""
 
     errno = errno.ENOSPC
@@ -80,13 +80,13 @@ class NotStored(Unavailable):
         self.taken_back = taken_back
 
 
-class LinkDown(Unavailable):
+class LinkDown(BusUnavailable):
     """The router cannot be reached."""
 
 
-class PeerLost(Unavailable):
+class PeerLost(BusUnavailable):
     """The peer that was asked went away before it answered."""
 
 
-class DeadlineExceeded(Unavailable):
+class DeadlineExceeded(BusUnavailable):
     """The answer did not come in time."""

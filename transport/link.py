@@ -58,7 +58,7 @@ ENDED = frozenset({LinkState.LEFT, LinkState.FENCED, LinkState.REFUSED})
 
 
 @dataclass(frozen=True, slots=True)
-class Welcomed:
+class LinkWelcomed:
     """The router knows us. `lost`: passing messages sent before may not have arrived."""
 
     epoch: bytes
@@ -66,14 +66,14 @@ class Welcomed:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class MessageAccepted:
     """The router keeps this message now."""
 
     id: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class MessageRefused:
     """A message was refused, by the router or by the peer `by`."""
 
     id: bytes
@@ -96,7 +96,7 @@ class PeerDown:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class MessageArrived:
     """A message for us; say `done(header.id)` when a durable one has had its effect."""
 
     header: Header
@@ -104,7 +104,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class LinkEnded:
     """The link is over: `state` is FENCED, REFUSED or LEFT."""
 
     state: LinkState
@@ -112,7 +112,7 @@ class Ended:
     detail: str
 
 
-LinkEvent = Welcomed | Accepted | Refused | PeerDown | Arrived | Ended
+LinkEvent = LinkWelcomed | MessageAccepted | MessageRefused | PeerDown | MessageArrived | LinkEnded
 
 
 class Link:
@@ -268,7 +268,7 @@ class Link:
         elif type_ == protocol.ACK:
             for id_ in _of(list, body, "ids"):
                 if type(id_) is bytes and self.unaccepted.pop(id_, None) is not None:
-                    yield Accepted(id_)
+                    yield MessageAccepted(id_)
             self._overdue_at = now + SILENCE if self.unaccepted else None
         elif type_ == protocol.NACK:
             yield from self._nacked(body, protocol.ROUTER, now)
@@ -285,9 +285,9 @@ class Link:
             self._greet(now)
         elif type_ == protocol.BYE:
             self.state = LinkState.LEFT
-            yield Ended(self.state, "left", "")
+            yield LinkEnded(self.state, "left", "")
 
-    def _welcome(self, epoch: bytes, now: float) -> Welcomed:
+    def _welcome(self, epoch: bytes, now: float) -> LinkWelcomed:
         is_lossy = self._was_cut or (self._epoch is not None and epoch != self._epoch)
         self._epoch, self._was_cut = epoch, False
         self.state = LinkState.UP
@@ -296,7 +296,7 @@ class Link:
         self._send_unaccepted(now)
         while self._early:
             self.out.push(*self._early.pop())
-        return Welcomed(epoch, is_lossy)
+        return LinkWelcomed(epoch, is_lossy)
 
     def _send_unaccepted(self, now: float) -> None:
         self._store_again_at = None
@@ -308,19 +308,19 @@ class Link:
         id_, reason, detail = body.get("id"), _of(str, body, "reason"), _of(str, body, "detail")
         if by != protocol.ROUTER:
             if type(id_) is bytes:
-                yield Refused(id_, reason, detail, by)
+                yield MessageRefused(id_, reason, detail, by)
             return
         if reason == "stale_incarnation":
             self.state = LinkState.FENCED
-            yield Ended(self.state, reason, detail)
+            yield LinkEnded(self.state, reason, detail)
         elif id_ == NO_ID and self.state is LinkState.GREETING:
             self.state = LinkState.REFUSED
-            yield Ended(self.state, reason, detail)
+            yield LinkEnded(self.state, reason, detail)
         elif reason == "not_stored" and not self._raises_when_full:
             self._store_again_at, self._overdue_at = now + STORE_AGAIN, now + SILENCE
         elif type(id_) is bytes:
             self.unaccepted.pop(id_, None)
-            yield Refused(id_, reason, detail, by)
+            yield MessageRefused(id_, reason, detail, by)
 
     def _message(self, header: Header, blob: bytes) -> Iterator[LinkEvent]:
         if header.is_durable:
@@ -332,7 +332,7 @@ class Link:
                 self._to_ack.append(header.id)
                 return
             self._held.add(header.id)
-        yield Arrived(header, body_of(blob))
+        yield MessageArrived(header, body_of(blob))
 
     def _greet(self, now: float) -> None:
         self._was_cut = self._was_cut or bool(self.out)

@@ -51,7 +51,7 @@ FULL_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
 @dataclass(slots=True)
-class Batch:
+class MailboxBatch:
     """What one commit shall write."""
 
     accepted: dict[int, Row] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class MailboxFile:
 
     # --- writing --------------------------------------------------------------------------------
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: MailboxBatch) -> None:
         """Write a batch as one transaction. Raises NotStored, having written nothing of it."""
         rows = [(at, self._number(to), id_, blob) for at, to, id_, blob in batch.accepted.values()]
         keys = b"".join(batch.done)

@@ -12,8 +12,8 @@ Rules, which every implementation keeps:
 
 from typing import NamedTuple, Protocol
 
-from transport.box import Box
-from transport.known import KnownDone
+from transport.mailbox import Mailbox
+from transport.recent_ids import RecentIds
 
 MAX_MESSAGES = 10_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -23,7 +23,7 @@ DUPLICATE = 0
 FULL = -1
 
 
-class Stored(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message that waits. `position` grows with arrival, over all mailboxes, from 1."""
 
     position: int
@@ -38,7 +38,7 @@ class Mailboxes(Protocol):
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""
         ...
 
-    def undone(self, address: str, limit: int, after: int = 0) -> list[Stored]:
+    def undone(self, address: str, limit: int, after: int = 0) -> list[StoredMessage]:
         """Return at most `limit` waiting messages behind position `after`, oldest first."""
         ...
 
@@ -74,14 +74,14 @@ class MemoryMailboxes:
         self._max_messages = max_messages
         self._max_bytes = max_bytes
         self._position = 0
-        self._boxes: dict[str, Box] = {}
-        self._known: KnownDone[tuple[str, bytes]] = KnownDone(known_done)
+        self._boxes: dict[str, Mailbox] = {}
+        self._known: RecentIds[tuple[str, bytes]] = RecentIds(known_done)
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""
         box = self._boxes.get(address)
         if box is None:
-            box = self._boxes[address] = Box()
+            box = self._boxes[address] = Mailbox()
         if id in box.waiting or (address, id) in self._known:
             return DUPLICATE
         size = len(blob)
@@ -91,13 +91,13 @@ class MemoryMailboxes:
         box.put(self._position, id, size, blob)
         return self._position
 
-    def undone(self, address: str, limit: int, after: int = 0) -> list[Stored]:
+    def undone(self, address: str, limit: int, after: int = 0) -> list[StoredMessage]:
         """Return at most `limit` waiting messages behind position `after`, oldest first."""
         box = self._boxes.get(address)
         if box is None:
             return []
         following = box.following(limit, after)
-        return [Stored(entry.position, id_, entry.blob or b"") for id_, entry in following]
+        return [StoredMessage(entry.position, id_, entry.blob or b"") for id_, entry in following]
 
     def done(self, address: str, id: bytes) -> bool:
         """Take a message out for good; False if it did not wait there."""

@@ -1,4 +1,4 @@
-"""The router: one ROUTER socket, drained in batches into a Switch, and nothing else.
+"""The router: one ROUTER socket, drained in batches into a RouterCore, and nothing else.
 
 A plain synchronous loop on raw two-frame messages `[routing id, blob]` (the multipart helpers cost
 several times more than the rest of a hop). Per turn: wait, drain up to BATCH frames, let the switch
@@ -22,7 +22,7 @@ from transport import protocol, sockets
 from transport.backlog import Backlog
 from transport.errors import BindRefused
 from transport.mailboxes import Mailboxes
-from transport.switch import Outgoing, Switch
+from transport.router_core import Outgoing, RouterCore
 
 BATCH = 128
 RETRY_MS = 5
@@ -49,7 +49,7 @@ class Router:
         """`log` is told what a person should know."""
         self.url = url
         self._log = log
-        self.switch = Switch(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), tap)
+        self.switch = RouterCore(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), tap)
         self._backlogs: dict[bytes, Backlog] = {}
         self._is_stopped = False
         self._woken, self._waker = _wake_pipe()

@@ -7,11 +7,11 @@ read back from the disk.
 
 from pathlib import Path
 
-from transport.box import Box, Entry
 from transport.errors import NotStored
-from transport.known import KnownDone
-from transport.mailbox_file import Batch, Durability, Log, MailboxFile
-from transport.mailboxes import DUPLICATE, FULL, KNOWN_DONE, MAX_BYTES, MAX_MESSAGES, Stored
+from transport.mailbox import Mailbox, MailboxEntry
+from transport.mailbox_file import Durability, Log, MailboxBatch, MailboxFile
+from transport.mailboxes import DUPLICATE, FULL, KNOWN_DONE, MAX_BYTES, MAX_MESSAGES, StoredMessage
+from transport.recent_ids import RecentIds
 
 MEMORY_BYTES = 32 * 1024 * 1024
 
@@ -36,15 +36,15 @@ class StoredMailboxes:
         self._memory_bytes = memory_bytes
         self._log = log
         self._file = MailboxFile(path, durability, known_done, log)
-        self._boxes: dict[str, Box] = {}
+        self._boxes: dict[str, Mailbox] = {}
         self._position = 0
         self._in_memory = 0
-        self._batch = Batch()
+        self._batch = MailboxBatch()
         self._is_full = False
         for position, address, id_, size in self._file.waiting():
             self._box(address).put(position, id_, size, None)
             self._position = position
-        self._known = KnownDone(known_done, self._file.done())
+        self._known = RecentIds(known_done, self._file.done())
 
     def accept(self, address: str, id: bytes, blob: bytes) -> int:
         """Put a message into a mailbox: return its position (>= 1), DUPLICATE or FULL."""
@@ -60,13 +60,13 @@ class StoredMailboxes:
         self._batch.accepted[position] = (position, address, id, blob)
         return position
 
-    def undone(self, address: str, limit: int, after: int = 0) -> list[Stored]:
+    def undone(self, address: str, limit: int, after: int = 0) -> list[StoredMessage]:
         """Return at most `limit` waiting messages behind position `after`, oldest first."""
         box = self._boxes.get(address)
         if box is None:
             return []
         return [
-            Stored(position, id_, self._file.blob(position) if blob is None else blob)
+            StoredMessage(position, id_, self._file.blob(position) if blob is None else blob)
             for id_, (position, _, blob) in box.following(limit, after)
         ]
 
@@ -94,7 +94,7 @@ class StoredMailboxes:
             self._say_full(str(error))
             raise NotStored(str(error), self._take_back(batch)) from None
         self._is_full = False
-        self._batch = Batch()
+        self._batch = MailboxBatch()
         if self._in_memory > self._memory_bytes:
             self._spill(batch)
 
@@ -121,10 +121,10 @@ class StoredMailboxes:
 
     # --- inside ---------------------------------------------------------------------------------
 
-    def _box(self, address: str) -> Box:
+    def _box(self, address: str) -> Mailbox:
         box = self._boxes.get(address)
         if box is None:
-            box = self._boxes[address] = Box()
+            box = self._boxes[address] = Mailbox()
         return box
 
     def _take(self, address: str, id_: bytes) -> bool:
@@ -140,7 +140,7 @@ class StoredMailboxes:
             self._batch.taken.append(entry.position)
         return True
 
-    def _take_back(self, batch: Batch) -> frozenset[tuple[str, bytes]]:
+    def _take_back(self, batch: MailboxBatch) -> frozenset[tuple[str, bytes]]:
         for _, address, id_, blob in batch.accepted.values():
             self._boxes[address].take(id_)
             self._in_memory -= len(blob)
@@ -148,10 +148,10 @@ class StoredMailboxes:
         batch.accepted = {}
         return taken_back
 
-    def _spill(self, batch: Batch) -> None:
+    def _spill(self, batch: MailboxBatch) -> None:
         """Leave what was just written to the file alone."""
         for position, address, id_, blob in batch.accepted.values():
-            self._boxes[address].waiting[id_] = Entry(position, len(blob), None)
+            self._boxes[address].waiting[id_] = MailboxEntry(position, len(blob), None)
             self._in_memory -= len(blob)
 
     def _say_full(self, detail: str) -> None:

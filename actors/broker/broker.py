@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from actors.broker.accounts import Accounts
-from actors.broker.calls import Calls, HandedOn, Retry
-from actors.broker.deltas import Delta, Deltas
-from actors.broker.ledger import Ledger
-from actors.broker.listeners import Listeners
-from actors.broker.orders import Order, minded
-from actors.broker.services import Services
-from actors.runtime import Runtime
-from actors.side_work import SideWork, first_to_end
-from agiraph.errors import InvalidInput, Refused
-from agiraph.ids import NodeId, RunId, agent_of
+from actors.broker.agent_budgets import AgentBudgets
+from actors.broker.budget_requests import Order, minded
+from actors.broker.calls import FallbackStarted, ModelCalls, RetryPlanned
+from actors.broker.deltas import DeltaBuffer, TextDelta
+from actors.broker.ledger import UsageLedger
+from actors.broker.provider_pool import ProviderPool
+from actors.broker.stream_subscribers import StreamSubscribers
+from actors.runtime.background_tasks import BackgroundTasks, first_to_end
+from actors.runtime.runtime import Runtime
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.ids import NodeId, RunId, agent_of
+from agiraph.core.models import Event
+from agiraph.core.money import Shortage
+from agiraph.core.turns import JsonObject, ModelRequest, Usage
+from agiraph.llm.base import ProviderError
+from agiraph.llm.packing import Unpacker
 from agiraph.messages import (
     AskBudgets,
     AskUsage,
@@ -32,37 +37,32 @@ from agiraph.messages import (
     CallModel,
     CancelCall,
     CheckModel,
-    CloseDoor,
-    DoorFailed,
-    DoorLow,
-    DoorSettled,
-    ListenIn,
+    CloseProxy,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
     Ok,
-    OpenDoor,
-    Overheard,
+    OpenProxy,
+    ProxyBudgetLow,
+    ProxyCallFailed,
+    ProxyCostsSettled,
     RaiseBudget,
     RefusedReply,
-    SetBudget,
-    SettleDoor,
-    UnsetBudget,
+    ResetBudget,
+    SetBudgetMessage,
+    SettleProxyCosts,
+    StreamDelta,
+    SubscribeToStream,
     UsageTable,
 )
-from agiraph.models import Event
-from agiraph.money import Shortage
-from agiraph.packing import Unpacker
-from agiraph.providers.base import ProviderError
 from agiraph.storage.files import is_file
-from agiraph.turns import JsonObject, ModelRequest, Usage
 from transport.endpoint import Received
 from transport.errors import TransportError
 
 if TYPE_CHECKING:
-    from actors.broker.door.door import Door
+    from actors.broker.llm_proxy.proxy import LlmProxy
 
 Key = tuple[str, bytes]
 """A call: who asks, and the id of its message. Nobody else is answered, or can cancel it."""
@@ -72,7 +72,7 @@ REMEMBERED_ANSWERS = 64
 
 
 @dataclass(slots=True)
-class CallInFlight:
+class ModelCallInFlight:
     """One call: its newest question, its task, and the timer that runs while nobody asks for it."""
 
     asked: Received
@@ -86,21 +86,23 @@ class CallInFlight:
 
 
 class Broker:
-    """The shell round Calls."""
+    """The shell round ModelCalls."""
 
-    def __init__(self, runtime: Runtime, services: Services, calls: Calls, ledger: Ledger) -> None:
+    def __init__(
+        self, runtime: Runtime, services: ProviderPool, calls: ModelCalls, ledger: UsageLedger
+    ) -> None:
         """Serve over `runtime`."""
         self._runtime = runtime
         self._services = services
         self._calls = calls
         self._ledger = ledger
-        self._accounts = Accounts(runtime.home)
-        self._in_flight: dict[Key, CallInFlight] = {}
+        self._accounts = AgentBudgets(runtime.home)
+        self._in_flight: dict[Key, ModelCallInFlight] = {}
         self._answers: OrderedDict[Key, tuple[bytes, ModelAnswer]] = OrderedDict()
         self._unpacker = Unpacker()
-        self._listeners = Listeners()
-        self._side = SideWork()
-        self._door: Door | None = None
+        self._listeners = StreamSubscribers()
+        self._side = BackgroundTasks()
+        self._proxy: LlmProxy | None = None
 
     async def serve(self) -> None:
         """Take messages for ever."""
@@ -120,8 +122,8 @@ class Broker:
     async def close(self) -> None:
         """Drop the calls in flight (their askers will ask again) and let connections go."""
         await self._side.stop()
-        if self._door is not None:
-            await self._door.stop()
+        if self._proxy is not None:
+            await self._proxy.stop()
         await self._services.close()
 
     def _take(self, received: Received) -> None:
@@ -130,10 +132,10 @@ class Broker:
                 self._take_call(received, received.body)
             case CancelCall(call=call):
                 self._cancel(received, call)
-            case ListenIn(agent=agent):
+            case SubscribeToStream(agent=agent):
                 now = self._runtime.clock.monotonic()
                 self._listeners.listen(agent, received.header.sender, now)
-            case Overheard() as heard:
+            case StreamDelta() as heard:
                 self._let_hear(heard)
             case ListModels():
                 default, _ = self._services.default()
@@ -143,14 +145,14 @@ class Broker:
                 self._side.start(self._reply(received, self._checked(model)))
             case AskUsage() as asked:
                 self._side.start(self._reply(received, self._usage(asked)))
-            case OpenDoor():
+            case OpenProxy():
                 self._side.start(self._open_door(received, received.body))
-            case CloseDoor(token=token):
+            case CloseProxy(token=token):
                 if is_file(self._runtime.home.system.doors):
                     self._the_door().close(received.header.sender, token)
-            case SettleDoor(token=token):
+            case SettleProxyCosts(token=token):
                 self._side.start(self._settle_door(received, token))
-            case RaiseBudget() | SetBudget() | UnsetBudget() | AskBudgets() as order:
+            case RaiseBudget() | SetBudgetMessage() | ResetBudget() | AskBudgets() as order:
                 self._side.start(self._mind_budgets(received, order))
             case other:
                 self._runtime.log.warning("not for the broker", type=type(other).__name__)
@@ -180,32 +182,32 @@ class Broker:
 
     # --- the door --------------------------------------------------------------------------------
 
-    def _the_door(self) -> "Door":
-        if self._door is None:
+    def _the_door(self) -> "LlmProxy":
+        if self._proxy is None:
             # Here: who needs no door does not pay for one.
-            from actors.broker.door.door import Door
-            from actors.broker.door.table import DoorTable
+            from actors.broker.llm_proxy.grant_table import ProxyGrantTable
+            from actors.broker.llm_proxy.proxy import LlmProxy
 
-            self._door = Door(
+            self._proxy = LlmProxy(
                 self._runtime.config,
                 self._services,
                 self._calls,
                 self._accounts,
-                DoorTable(self._runtime.home.system.doors),
+                ProxyGrantTable(self._runtime.home.system.doors),
                 self._report,
                 self._tell_worker,
                 self._tell_low,
                 self._runtime.clock,
                 self._runtime.log,
             )
-        return self._door
+        return self._proxy
 
     def _tell_worker(self, entity: str, error: ProviderError) -> None:
-        failed = DoorFailed(kind=error.kind, message=str(error), shortage=error.shortage)
+        failed = ProxyCallFailed(kind=error.kind, message=str(error), shortage=error.shortage)
         self._runtime.post(entity, failed)
 
     def _tell_low(self, entity: str, shortage: Shortage) -> None:
-        self._runtime.post(entity, DoorLow(shortage=shortage))
+        self._runtime.post(entity, ProxyBudgetLow(shortage=shortage))
 
     async def _open_again(self) -> None:
         """Listen at once where doors are open since an earlier life: their agents try again."""
@@ -215,7 +217,7 @@ class Broker:
         except Refused as error:
             self._runtime.log.error("the door cannot be opened again", reason=str(error))
 
-    async def _open_door(self, received: Received, asked: OpenDoor) -> None:
+    async def _open_door(self, received: Received, asked: OpenProxy) -> None:
         header = received.header
         try:
             opened: Body = await self._the_door().open(
@@ -227,7 +229,7 @@ class Broker:
 
     async def _settle_door(self, received: Received, token: str) -> None:
         usage, calls = await self._the_door().settle(received.header.sender, token)
-        await self._reply(received, DoorSettled(usage=usage, calls=calls))
+        await self._reply(received, ProxyCostsSettled(usage=usage, calls=calls))
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -254,13 +256,13 @@ class Broker:
             return
         if running is not None:
             running.task.cancel()
-        call = CallInFlight(received, digest)
+        call = ModelCallInFlight(received, digest)
         self._in_flight[key] = call
         call.task = self._side.start(self._run(key, call, request))
         # A callback: a task that is cancelled before its first step never gets to a `finally`.
         call.task.add_done_callback(lambda task: self._forget(key, call))
 
-    def _forget(self, key: Key, call: CallInFlight) -> None:
+    def _forget(self, key: Key, call: ModelCallInFlight) -> None:
         self._keep(call)
         if self._in_flight.get(key) is call:
             del self._in_flight[key]
@@ -270,8 +272,8 @@ class Broker:
         if call is not None:
             call.task.cancel()
 
-    async def _run(self, key: Key, call: CallInFlight, request: ModelRequest) -> None:
-        deltas = Deltas(lambda delta: self._post_delta(key[1], call, delta, request.entity))
+    async def _run(self, key: Key, call: ModelCallInFlight, request: ModelRequest) -> None:
+        deltas = DeltaBuffer(lambda delta: self._post_delta(key[1], call, delta, request.entity))
         try:
             answer = await self._answer(request, deltas)
         finally:
@@ -280,7 +282,9 @@ class Broker:
             self._remember(key, call.digest, answer)
         await self._reply(call.asked, answer)
 
-    async def _answer(self, request: ModelRequest, deltas: Deltas) -> ModelAnswer | ModelFailed:
+    async def _answer(
+        self, request: ModelRequest, deltas: DeltaBuffer
+    ) -> ModelAnswer | ModelFailed:
         try:
             request = self._accounts.billed(request)
             response = await self._calls.answer(
@@ -311,19 +315,21 @@ class Broker:
         while len(self._answers) > REMEMBERED_ANSWERS:
             self._answers.popitem(last=False)
 
-    def _post_delta(self, id: bytes, call: CallInFlight, delta: Delta, entity: str) -> None:
+    def _post_delta(
+        self, id: bytes, call: ModelCallInFlight, delta: TextDelta, entity: str
+    ) -> None:
         body = ModelDelta(call=id, text=delta.text, restarted=delta.restarted)
         self._runtime.post(call.asked.header.sender, body)
-        heard = Overheard(entity=entity, call=id, text=delta.text, restarted=delta.restarted)
+        heard = StreamDelta(entity=entity, call=id, text=delta.text, restarted=delta.restarted)
         self._let_hear(heard)
 
-    def _let_hear(self, heard: Overheard) -> None:
+    def _let_hear(self, heard: StreamDelta) -> None:
         """Pass on what an entity says to the consoles that listen."""
         now = self._runtime.clock.monotonic()
         for console in self._listeners.of(agent_of(heard.entity), now):
             self._runtime.post(console, heard)
 
-    def _note_retry(self, request: ModelRequest, retry: Retry, deltas: Deltas) -> None:
+    def _note_retry(self, request: ModelRequest, retry: RetryPlanned, deltas: DeltaBuffer) -> None:
         deltas.restart()
         self._runtime.log.warning(
             "model call failed, trying again",
@@ -342,7 +348,9 @@ class Broker:
         }
         self._report(request, "model.retry", tried)
 
-    def _note_handed_on(self, request: ModelRequest, handed: HandedOn, deltas: Deltas) -> None:
+    def _note_handed_on(
+        self, request: ModelRequest, handed: FallbackStarted, deltas: DeltaBuffer
+    ) -> None:
         deltas.restart()
         told = {"model": handed.model, "to": handed.to, "kind": handed.kind}
         self._runtime.log.warning("another model is asked", entity=request.entity, **told)
@@ -372,8 +380,8 @@ class Broker:
 
         Its outside agent went with it: its door is closed.
         """
-        if self._door is not None:
-            self._door.gone(address, incarnation)
+        if self._proxy is not None:
+            self._proxy.gone(address, incarnation)
         for call in self._in_flight.values():
             header = call.asked.header
             if (header.sender, header.incarnation) == (address, incarnation):
@@ -381,7 +389,7 @@ class Broker:
                 loop = asyncio.get_running_loop()
                 call.orphaned = loop.call_later(ORPHAN_SECONDS, call.task.cancel)
 
-    def _keep(self, call: CallInFlight) -> None:
+    def _keep(self, call: ModelCallInFlight) -> None:
         if call.orphaned is not None:
             call.orphaned.cancel()
             call.orphaned = None

@@ -1,34 +1,35 @@
-"""Calls: the way of one model call: which model is asked, within which budgets, and who is next.
+"""ModelCalls: the way of one model call: which model is asked, within which budgets, and who is
+next.
 
 A model that cannot answer, for a reason that another one may not have, is followed by the next of
-its fallback chain (`agiraph.providers.fallback`); each is asked within the budgets, at its price.
+its fallback chain (`agiraph.llm.fallback`); each is asked within the budgets, at its price.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from actors.broker.attempts import Attempts, OnRetry, Retry
-from actors.broker.budgets import Budgets
-from actors.broker.lanes import Lanes
-from actors.broker.ledger import Ledger
-from actors.broker.own_data import OwnData, marked
-from actors.broker.recorder import CallRecorder
-from actors.broker.services import Services
-from agiraph.clock import Clock
-from agiraph.config import Config
-from agiraph.errors import InvalidInput
-from agiraph.money import BudgetState
-from agiraph.providers.base import OnText, Provider, ProviderError
-from agiraph.providers.fallback import ROLES, HandedOn, chain_of, is_handed_on
-from agiraph.providers.prices import FREE, Price, guess_input_tokens, price_of
-from agiraph.providers.registry import ModelName
-from agiraph.turns import ModelRequest, ModelResponse, Usage
+from actors.broker.call_recorder import CallRecorder
+from actors.broker.call_retries import CallRetries, OnRetry, RetryPlanned
+from actors.broker.ledger import UsageLedger
+from actors.broker.private_data import ProviderPrivateData, marked
+from actors.broker.provider_pool import ProviderPool
+from actors.broker.provider_queue import ProviderQueues
+from actors.broker.reservations import BudgetReservations
+from agiraph.core.clock import Clock
+from agiraph.core.config import Config
+from agiraph.core.errors import InvalidInput
+from agiraph.core.money import BudgetState
+from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.llm.base import OnText, Provider, ProviderError
+from agiraph.llm.fallback import ROLES, FallbackStarted, chain_of, is_handed_on
+from agiraph.llm.prices import FREE, Price, guess_input_tokens, price_of
+from agiraph.llm.registry import ModelName
 
-__all__ = ["Calls", "HandedOn", "OnHandedOn", "OnRetry", "Retry"]
+__all__ = ["FallbackStarted", "ModelCalls", "OnHandedOn", "OnRetry", "RetryPlanned"]
 
-OnHandedOn = Callable[[HandedOn], None]
+OnHandedOn = Callable[[FallbackStarted], None]
 
 
-def _nobody(_: HandedOn) -> None:
+def _nobody(_: FallbackStarted) -> None:
     """Tell nobody."""
 
 
@@ -36,15 +37,15 @@ Via = Callable[[ModelName], Awaitable[Provider | None]]
 """Another way to a model, None for the usual one: an outside agent's request is handed on as is."""
 
 
-class Calls:
+class ModelCalls:
     """Makes calls."""
 
     def __init__(
         self,
         config: Config,
-        services: Services,
+        services: ProviderPool,
         prices: Mapping[str, Price],
-        ledger: Ledger,
+        ledger: UsageLedger,
         clock: Clock,
         recorder: CallRecorder | None = None,
     ) -> None:
@@ -56,11 +57,11 @@ class Calls:
         self._prices = prices
         self._ledger = ledger
         self.limits = ledger.limits(config.budgets, clock)
-        self.budgets = Budgets(self.limits.of)
-        self.lanes = Lanes(config.broker, clock)
-        self.attempts = Attempts(config.broker, ledger, clock)
+        self.budgets = BudgetReservations(self.limits.of)
+        self.queues = ProviderQueues(config.broker, clock)
+        self.attempts = CallRetries(config.broker, ledger, clock)
         self._fallbacks = _checked(config.models.fallbacks, services)
-        self._own_data = OwnData()
+        self._own_data = ProviderPrivateData()
         self._recorder = recorder
         self._too_long: dict[tuple[str, str], int] = {}
 
@@ -115,7 +116,7 @@ class Calls:
                 following = [one for one in following if self._follows(error, name, one)]
                 if not following:
                     raise first from None
-                on_handed_on(HandedOn(str(name), str(following[0]), error.kind, str(error)))
+                on_handed_on(FallbackStarted(str(name), str(following[0]), error.kind, str(error)))
                 name, *following = following
 
     def named(self, model: str) -> ModelName:
@@ -176,7 +177,7 @@ class Calls:
             provider = await self._services.provider(name)
         response = await self.attempts.until_answered(
             provider,
-            self.lanes.of(name.provider),
+            self.queues.of(name.provider),
             own,
             price,
             lambda: self.budgets.reserved(own, price),
@@ -208,7 +209,7 @@ def _and_then(first: ProviderError, name: ModelName, error: ProviderError) -> Pr
 
 
 def _checked(
-    fallbacks: Mapping[str, Sequence[str]], services: Services
+    fallbacks: Mapping[str, Sequence[str]], services: ProviderPool
 ) -> dict[str, tuple[str, ...]]:
     """Return the chains under the models' full names; InvalidInput names what is wrong."""
     chains: dict[str, tuple[str, ...]] = {}

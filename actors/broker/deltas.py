@@ -1,4 +1,4 @@
-"""Deltas: streamed text on its way to the asker, gathered so that a token is not a message."""
+"""DeltaBuffer: streamed text on its way to the asker, gathered so that a token is not a message."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,17 +8,17 @@ GATHER_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class TextDelta:
     """Some text; `restarted` means that all before it is void."""
 
     text: str
     restarted: bool = False
 
 
-class Deltas:
+class DeltaBuffer:
     """Gathers text and hands it on at most every GATHER_SECONDS."""
 
-    def __init__(self, hand_on: Callable[[Delta], None]) -> None:
+    def __init__(self, hand_on: Callable[[TextDelta], None]) -> None:
         """Hand text on to `hand_on`."""
         self._hand_on = hand_on
         self._waiting: list[str] = []
@@ -37,7 +37,7 @@ class Deltas:
         if self._waiting:
             text, self._waiting = "".join(self._waiting), []
             self._has_sent = True
-            self._hand_on(Delta(text))
+            self._hand_on(TextDelta(text))
 
     def restart(self) -> None:
         """Forget what waits, and say that what was handed on is void."""
@@ -45,7 +45,7 @@ class Deltas:
         self._waiting.clear()
         if self._has_sent:
             self._has_sent = False
-            self._hand_on(Delta("", restarted=True))
+            self._hand_on(TextDelta("", restarted=True))
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

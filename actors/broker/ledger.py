@@ -1,4 +1,4 @@
-"""Ledger: what every model call took in tokens and money, in `system/usage.db`."""
+"""UsageLedger: what every model call took in tokens and money, in `system/usage.db`."""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal
 
-from actors.broker.limits import Limits
-from actors.broker.spending import Line, Spending
-from agiraph.clock import Clock
-from agiraph.config import BudgetsConfig
+from actors.broker.budget_limits import BudgetLimits
+from actors.broker.spending import SpendingKey, SpendingTotals
+from agiraph.core.clock import Clock
+from agiraph.core.config import BudgetsConfig
+from agiraph.core.turns import Usage, UsageBy, UsageRow
+from agiraph.storage.disk_space import LONGEST_PAUSE_SECONDS, is_full_disk, tell_of_waiting
 from agiraph.storage.files import open_file
-from agiraph.storage.room import LONGEST_PAUSE_SECONDS, is_full_disk, tell_of_waiting
 from agiraph.storage.versions import migrate_database
-from agiraph.turns import Usage, UsageBy, UsageRow
 
 Statement = tuple[str, Sequence[object]]
 Outcome = Literal["answered", "failed", "cancelled"]
@@ -71,7 +71,7 @@ SUMS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class LedgerRow:
     """One row: an attempt that was paid for.
 
     `attempt` is which one at its node it was made for, `door` the digest of an outside agent's
@@ -91,7 +91,7 @@ class Spent:
     door: str = ""
 
 
-class Ledger:
+class UsageLedger:
     """The open database; a row is on disk when `write` returns."""
 
     def __init__(self, path: Path) -> None:
@@ -114,12 +114,12 @@ class Ledger:
             if name not in known:
                 self._db.execute(f"ALTER TABLE calls ADD COLUMN {name} {kind}")
         self._db.execute("CREATE INDEX IF NOT EXISTS calls_of_door ON calls (door, entity)")
-        self.spending = Spending(self._db)
+        self.spending = SpendingTotals(self._db)
         self._batch: asyncio.Future[None] | None = None
         self._written: list[Statement] = []
         self._waits_for_room = False
 
-    def note(self, spent: Spent) -> None:
+    def note(self, spent: LedgerRow) -> None:
         """Write a row down with all others of this turn of the loop: they wait for the disk once.
 
         It counts at once; `kept` returns when it is on disk.
@@ -177,7 +177,7 @@ class Ledger:
         if self._batch is not None:
             self._written.append((statement, values))
 
-    def write(self, spent: Spent) -> None:
+    def write(self, spent: LedgerRow) -> None:
         """Write one row down."""
         usage = spent.usage
         self.put(
@@ -197,13 +197,13 @@ class Ledger:
         about = (one.ts, one.entity, one.run_id, one.node_id, one.trigger)
         self.spending.add(*about, usage, one.attempt)
 
-    def limits(self, config: BudgetsConfig, clock: Clock) -> Limits:
+    def limits(self, config: BudgetsConfig, clock: Clock) -> BudgetLimits:
         """Return the budgets that stand in this database beside what was spent."""
-        return Limits(self._db, self.put, self.spending, config, clock)
+        return BudgetLimits(self._db, self.put, self.spending, config, clock)
 
     def spent_usd(self, run_id: str) -> float:
         """Return what the calls of a run have cost so far, as far as their prices are known."""
-        return self.spending.of(Line("run", run_id)).usd
+        return self.spending.of(SpendingKey("run", run_id)).usd
 
     def by_entity(self, run_id: str = "", agent: str = "") -> dict[str, Usage]:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
@@ -245,7 +245,7 @@ class Ledger:
         self._commit()
         self._db.close()
 
-    def __enter__(self) -> "Ledger":
+    def __enter__(self) -> "UsageLedger":
         """Return the ledger itself."""
         return self
 

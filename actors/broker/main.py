@@ -3,14 +3,14 @@
 import os
 
 from actors.broker.broker import Broker
-from actors.broker.calls import Calls
-from actors.broker.ledger import Ledger
-from actors.broker.recorder import CallRecorder
-from actors.broker.services import Services
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
-from agiraph.providers.prices import load_prices
-from agiraph.providers.registry import load_presets
+from actors.broker.call_recorder import CallRecorder
+from actors.broker.calls import ModelCalls
+from actors.broker.ledger import UsageLedger
+from actors.broker.provider_pool import ProviderPool
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.llm.prices import load_prices
+from agiraph.llm.registry import load_presets
 from agiraph.storage.versions import refuse_newer
 
 
@@ -20,11 +20,11 @@ async def serve(runtime: Runtime) -> None:
     refuse_newer(home.system.doors)  # it is read when the first door opens
     presets = load_presets(home.path / "providers.yaml")
     prices = load_prices(home.path / "prices.yaml")
-    services = Services(runtime.config, presets, dict(os.environ))
-    with Ledger(home.system.usage) as ledger:
+    services = ProviderPool(runtime.config, presets, dict(os.environ))
+    with UsageLedger(home.system.usage) as ledger:
         is_on = runtime.config.broker.record
         recorder = CallRecorder(home.system, services.secrets(), runtime.clock, is_on=is_on)
-        calls = Calls(runtime.config, services, prices, ledger, runtime.clock, recorder)
+        calls = ModelCalls(runtime.config, services, prices, ledger, runtime.clock, recorder)
         broker = Broker(runtime, services, calls, ledger)
         try:
             await broker.serve()
@@ -33,6 +33,6 @@ async def serve(runtime: Runtime) -> None:
             recorder.close()
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Run the broker; return the process's exit code."""
     return run_actor(launch, serve)

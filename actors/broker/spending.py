@@ -1,14 +1,14 @@
-"""Spending: what each budget's calls have cost so far, added up once and kept up with."""
+"""SpendingTotals: what each budget's calls have cost so far, added up once and kept up with."""
 
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from agiraph.clock import iso
-from agiraph.ids import agent_of
-from agiraph.money import BudgetScope
-from agiraph.turns import Usage
+from agiraph.core.clock import iso
+from agiraph.core.ids import agent_of
+from agiraph.core.money import BudgetScope
+from agiraph.core.turns import Usage
 
 OF_AGENT: Final = "substr(entity, 1, length(?1) + 1) = ?1 || '/'"
 CONDITIONS: Final[dict[BudgetScope, str]] = {
@@ -21,7 +21,7 @@ CONDITIONS: Final[dict[BudgetScope, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SpendingKey:
     """What is added up: a budget's scope and key, and the day of UTC if it is for one day."""
 
     scope: BudgetScope
@@ -36,7 +36,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Sum:
+class SpendingSum:
     """Money, tokens and calls."""
 
     usd: float = 0.0
@@ -49,24 +49,26 @@ def day_of(ts: float) -> str:
     return iso(ts)[:10]
 
 
-def lines_of(entity: str, run: str, nodes: Iterable[str], trigger: str, day: str) -> list[Line]:
+def lines_of(
+    entity: str, run: str, nodes: Iterable[str], trigger: str, day: str
+) -> list[SpendingKey]:
     """Return all lines that a call of this entity, its node and so on counts for."""
     agent = agent_of(entity) or ""
     keys: list[tuple[BudgetScope, str]] = [("run", run), ("agent", agent)]
     keys += [("node", f"{run}/{node}") for node in nodes]
     keys += [("trigger", f"{agent}/{trigger}")] if trigger else []
-    return [Line(scope, key, d) for scope, key in keys for d in ("", day)]
+    return [SpendingKey(scope, key, d) for scope, key in keys for d in ("", day)]
 
 
-class Spending:
+class SpendingTotals:
     """The sums over the ledger's rows."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         """Add up the rows of `db`, each sum when it is first asked for."""
         self._db = db
-        self._known: dict[Line, Sum] = {}
+        self._known: dict[SpendingKey, SpendingSum] = {}
 
-    def of(self, line: Line) -> Sum:
+    def of(self, line: SpendingKey) -> SpendingSum:
         """Return what is spent on a line."""
         if line not in self._known:
             row = self._db.execute(
@@ -75,7 +77,7 @@ class Spending:
                 " AND (?3 = '' OR date(ts, 'unixepoch') = ?3)",
                 (*line.parts, line.day),
             ).fetchone()
-            self._known[line] = Sum(float(row[0]), int(row[1]), int(row[2]))
+            self._known[line] = SpendingSum(float(row[0]), int(row[1]), int(row[2]))
         return self._known[line]
 
     def add(

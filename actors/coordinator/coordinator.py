@@ -9,66 +9,66 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from actors.coordinator.approving import lead_clearance
-from actors.coordinator.belongings import coordinator_belongings
-from actors.coordinator.bulletin import Bulletin
-from actors.coordinator.counter import Counter
+from actors.coordinator.approval_rules import coordinator_approval_gate
+from actors.coordinator.board_notifications import BoardNotifications
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.compaction_context import coordinator_belongings
+from actors.coordinator.coordinator_tools import CoordinatorTools
 from actors.coordinator.cycles import Cycles
 from actors.coordinator.deadlocks import DeadlockWatch
 from actors.coordinator.files import AgentFiles
-from actors.coordinator.insights import Insights
-from actors.coordinator.lead import CoordinatorLead
-from actors.coordinator.office import Office
-from actors.coordinator.opening import fill_board, start_run, task_of
+from actors.coordinator.insight_review import InsightReview
+from actors.coordinator.public_events import tell
 from actors.coordinator.record import AgentRecord
-from actors.coordinator.stage_clock import StageClock
-from actors.coordinator.succession import NextRun, Succession
-from actors.coordinator.tellings import tell
-from actors.coordinator.triggered import Triggered
+from actors.coordinator.run_start import fill_board, start_run, task_of
+from actors.coordinator.run_transition import NextRunRequested, RunTransition
+from actors.coordinator.stage_timeouts import StageTimeouts
+from actors.coordinator.trigger_handler import TriggerHandler
+from actors.coordinator.worker_requests import WorkerRequestHandler
 from actors.entity.args import CoordinatorArgs, billing
+from actors.entity.budget_approval import BudgetApproval
 from actors.entity.compactor import Compactor
-from actors.entity.elsewhere import ToolProcesses
-from actors.entity.fatal import answer_open_calls, fatal_step
-from actors.entity.mind import BrokerMind
-from actors.entity.outfit import lent_in_words, outfit_of_lead
-from actors.entity.patience import Patience
-from actors.entity.questions import Answers
-from actors.entity.reception import Reception
-from actors.entity.retelling import tell_again
-from actors.entity.talk import NOTHING, Talk
-from actors.entity.treasurer import Treasurer
-from actors.entity.wall import tell_of_missing_wall
-from actors.runtime import Runtime
-from actors.side_work import first_to_end
-from agiraph.agent.compaction import Belongings
-from agiraph.agent.context import answer_tokens
+from actors.entity.crash_loop import answer_open_calls, fatal_step
+from actors.entity.event_replay import tell_again
+from actors.entity.idle_parking import IdleParking
+from actors.entity.mcp_tools import grants_of_coordinator, lent_in_words
+from actors.entity.message_dispatcher import MessageDispatcher
+from actors.entity.messenger import NOTHING, Messenger
+from actors.entity.model_client import BrokerModelClient
+from actors.entity.questions import ArrivedAnswers
+from actors.entity.remote_tools import RemoteToolProcesses
+from actors.entity.sandbox_report import tell_of_missing_wall
+from actors.runtime.background_tasks import first_to_end
+from actors.runtime.runtime import Runtime
+from agiraph.agent.compaction import CompactionContext
+from agiraph.agent.context_window import answer_tokens
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import Inbox
-from agiraph.agent.loop import AgentLoop, Effects, Gate
-from agiraph.agent.loops import Stuck, Warn, judge_loop
+from agiraph.agent.event_replay import circled
+from agiraph.agent.inbox import EntityInbox
+from agiraph.agent.loop import AgentLoop, CallEffects, PauseSwitch
+from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
 from agiraph.agent.prompts import (
     COORDINATOR_REMINDER,
     CYCLE_REMINDER,
     coordinator_system,
 )
-from agiraph.agent.records import Heard, StepSetAside
-from agiraph.agent.replies import Link
-from agiraph.agent.retelling import circled
+from agiraph.agent.records import InputReceived, StepQuarantined
+from agiraph.agent.replies import ReplyReference
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.errors import ModelFailure
-from agiraph.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
+from agiraph.core.errors import ModelFailure
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN, Address, derived_message_id, worker_address
+from agiraph.core.models import Agent, Event
+from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
 from agiraph.memory.loading import memory_at_start
 from agiraph.memory.skills import find_skills, listing
-from agiraph.messages import BeginRun, Text, TriggerFired
-from agiraph.models import Agent, Event
-from agiraph.scopes.scope import Scope
+from agiraph.messages import BeginRun, TextMessage, TriggerFired
 from agiraph.tools.command import forget_commands
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, UserTurn
 from transport.endpoint import Received
 
 REMINDERS = (COORDINATOR_REMINDER, CYCLE_REMINDER)
@@ -83,7 +83,11 @@ class CoordinatorActor:
     name = COORDINATOR_NAME
 
     def __init__(
-        self, runtime: Runtime, args: CoordinatorArgs, environment: dict[str, str], inbox: Inbox
+        self,
+        runtime: Runtime,
+        args: CoordinatorArgs,
+        environment: dict[str, str],
+        inbox: EntityInbox,
     ) -> None:
         """Read the agent's files, make what is missing, and put the parts together.
 
@@ -98,7 +102,7 @@ class CoordinatorActor:
         self.record = AgentRecord(runtime, self.files, args)
         self.record.renew_goal()
         self.inbox = inbox
-        self.office = Office(
+        self.board_service = BoardService(
             runtime,
             args.agent,
             args.run,
@@ -110,31 +114,35 @@ class CoordinatorActor:
         )
         given = {"AGIRAPH_INPUT": args.agent.input_dir} if args.agent.input_dir else {}
         self._environment = environment | given
-        self._answers = Answers()
-        self._gate = Gate()
-        self._mind = BrokerMind(runtime, self.transcript)
-        self._talk = Talk(self, self._answers)
-        insights = Insights(runtime, self.agent, args.run, self.files, inbox)
-        self._counter = Counter(runtime, self.office, inbox, insights)
-        self._deadlocks = DeadlockWatch(self.office)
+        self._answers = ArrivedAnswers()
+        self._gate = PauseSwitch()
+        self._model_client = BrokerModelClient(runtime, self.transcript)
+        self._messenger = Messenger(self, self._answers)
+        insights = InsightReview(runtime, self.agent, args.run, self.files, inbox)
+        self._worker_requests = WorkerRequestHandler(runtime, self.board_service, inbox, insights)
+        self._deadlocks = DeadlockWatch(self.board_service)
         self._poison = ""
-        self._succession = Succession(
-            runtime, args, self.conversation, self.office, self._counter, self._gate
+        self._run_transition = RunTransition(
+            runtime, args, self.conversation, self.board_service, self._worker_requests, self._gate
         )
-        self._stage_clock = StageClock(self.office, runtime.clock)
-        self.patience = Patience(runtime, self._may_park)
-        self._cycles = Cycles(self, self.office)
-        self._triggered = Triggered(self, self.office, self._cycles, self._succession)
-        self._lead = CoordinatorLead(self, self.office, self._talk, self._cycles)
+        self._stage_timeouts = StageTimeouts(self.board_service, runtime.clock)
+        self.patience = IdleParking(runtime, self._may_park)
+        self._cycles = Cycles(self, self.board_service)
+        self._trigger_handler = TriggerHandler(
+            self, self.board_service, self._cycles, self._run_transition
+        )
+        self._tools = CoordinatorTools(self, self.board_service, self._messenger, self._cycles)
         toolbox = Toolbox.for_entity("coordinator", args.tools)
         is_infinite = args.agent.mode == "infinite"
         self._toolbox = toolbox if is_infinite else toolbox.without(END_CYCLE.name)
-        self.clearance = lead_clearance(self, self.office, self._talk, self._gate).of
-        self._mind.treasurer = Treasurer(
-            self, self._talk, self._gate, self.waiting_for_human, args.terms
+        self.approval_gate = coordinator_approval_gate(
+            self, self.board_service, self._messenger, self._gate
+        ).of
+        self._model_client.budget_approval = BudgetApproval(
+            self, self._messenger, self._gate, self.waiting_for_human, args.terms
         )
-        self._compactor = Compactor(self, self._mind, self._toolbox)
-        self._bulletin = Bulletin(self.office, self.transcript, runtime.clock)
+        self._compactor = Compactor(self, self._model_client, self._toolbox)
+        self._notifications = BoardNotifications(self.board_service, self.transcript, runtime.clock)
         self._skills = find_skills(runtime.home.path, args.agent.input_dir)
         self._system = self._system_prompt()
         if self.transcript.is_paused:
@@ -168,51 +176,53 @@ class CoordinatorActor:
 
     async def live(self) -> None:
         """Lead until the process is stopped; return when another run has begun."""
-        reception = Reception(self, self._gate, self._mind, self._answers, self._take)
+        message_dispatcher = MessageDispatcher(
+            self, self._gate, self._model_client, self._answers, self._take
+        )
         if not self.runtime.is_ready:
             self._poison = fatal_step(self.runtime, self.transcript)
         self._tell_again()
         self._begin()
-        self.office.reconcile()
+        self.board_service.reconcile()
         if not self.runtime.is_ready:
             await self.runtime.ready()
         await self._cycles.set_alarm_again()
         try:
             await first_to_end(
-                reception.run(),
-                self._counter.waits.until_broken(),
-                self.office.run_effects(),
+                message_dispatcher.run(),
+                self._worker_requests.waits.until_broken(),
+                self.board_service.run_effects(),
                 self._deadlocks.run(),
-                self._stage_clock.run(),
+                self._stage_timeouts.run(),
                 tell_of_missing_wall(self, self.runtime.config.sandbox, self.args.run),
                 self._think_for_ever(),
             )
-        except NextRun as next_run:
-            await self._succession.begin(next_run)
+        except NextRunRequested as next_run:
+            await self._run_transition.begin(next_run)
 
     def close(self) -> None:
         """Close the journals."""
         self.conversation.close()
-        self.office.close()
+        self.board_service.close()
 
     async def _take(self, received: Received) -> None:
         if isinstance(received.body, BeginRun):
-            await self._succession.take(received, received.body)
+            await self._run_transition.take(received, received.body)
         elif isinstance(received.body, TriggerFired):
-            await self._triggered.take(received, received.body)
+            await self._trigger_handler.take(received, received.body)
         else:
-            await self._counter.take(received)
+            await self._worker_requests.take(received)
 
     def _begin(self) -> None:
         """Start the run, unless it has been started before."""
         self.record.open()
         open_calls = {opened.key for opened in self.transcript.open_calls}
         forget_commands(self.files.home.calls, but=open_calls)
-        start_run(self.office, self.args, self.runtime.config)
-        if not self.office.board.is_running and not self.record.has_ended:
-            last = self.office.count - 1
-            self._on_board_event(self.office.since(last)[0], last)
-        if refused := fill_board(self.office, self.args.plan):
+        start_run(self.board_service, self.args, self.runtime.config)
+        if not self.board_service.board.is_running and not self.record.has_ended:
+            last = self.board_service.count - 1
+            self._on_board_event(self.board_service.since(last)[0], last)
+        if refused := fill_board(self.board_service, self.args.plan):
             self._fail(refused)
         if not self.transcript.turns:
             self._tell(task_of(self.transcript, self.args))
@@ -224,7 +234,7 @@ class CoordinatorActor:
         forget_commands(self.files.home.calls, but=())
         self._fail(reason)
         await self._say_to_human(f"I had to stop: {reason}")
-        self.conversation.append(StepSetAside(reason=reason, ts=now))
+        self.conversation.append(StepQuarantined(reason=reason, ts=now))
 
     async def _think_for_ever(self) -> None:
         if self._poison:
@@ -235,7 +245,7 @@ class CoordinatorActor:
             self.conversation,
             self.inbox,
             self._gate,
-            self._mind,
+            self._model_client,
             self._toolbox,
             self.runtime.clock,
         )
@@ -246,39 +256,41 @@ class CoordinatorActor:
                 reason = f"the model cannot be asked ({failure.kind}): {failure}"
                 if not await self._cycles.outlive(failure, reason):
                     self._fail(reason)
-                await self._say_to_human(reason + await self._triggered.model_failed(failure))
+                await self._say_to_human(reason + await self._trigger_handler.model_failed(failure))
                 await self._rest()
 
     async def _equip(self) -> None:
         """Take the tools of servers that there are for this run, and know those to give away."""
         if not self.runtime.config.mcp.servers:
             return
-        kept, run = self.runtime.home.agent(self.agent).outfit, self.args.run
-        outfit = await outfit_of_lead(self.runtime, kept, run, self.args.tools, self.name)
-        self._toolbox = self._toolbox.with_served(outfit.tools)
+        kept, run = self.runtime.home.agent(self.agent).mcp_tool_grants, self.args.run
+        mcp_tool_grants = await grants_of_coordinator(
+            self.runtime, kept, run, self.args.tools, self.name
+        )
+        self._toolbox = self._toolbox.with_served(mcp_tool_grants.tools)
         self._compactor.prompt_changed()
-        self._system = self._system_prompt(lent_in_words(outfit))
-        if outfit.told:
-            self._tell(outfit.told)
+        self._system = self._system_prompt(lent_in_words(mcp_tool_grants))
+        if mcp_tool_grants.told:
+            self._tell(mcp_tool_grants.told)
 
     def _fail(self, reason: str) -> None:
-        if self.office.board.is_running:
-            self.office.execute(c.StopRun("failed", reason))
+        if self.board_service.board.is_running:
+            self.board_service.execute(c.StopRun("failed", reason))
 
     def _on_board_event(self, event: e.BoardEvent, place: int) -> None:
         """Let the world know, and keep the agent's own record true."""
         self.runtime.report(*self._told(event, place))
-        self.record.follow(self.office.board, event)
+        self.record.follow(self.board_service.board, event)
 
     def _told(self, event: e.BoardEvent, place: int) -> list[Event]:
-        run, board = self.args.run, self.office.board
+        run, board = self.args.run, self.board_service.board
         told = tell(board, event, place, agent=self.agent, run=run, entity=self.name)
-        return self._triggered.marked(told)
+        return self._trigger_handler.marked(told)
 
     def _tell_again(self) -> None:
         """Report the last events once more: a report may have died with this process."""
         tell_again(self.runtime, self.conversation, self._event)
-        first, events = self.office.lately(TOLD_AGAIN)
+        first, events = self.board_service.lately(TOLD_AGAIN)
         for place, event in enumerate(events, start=first):
             self.runtime.report(*self._told(event, place))
 
@@ -324,30 +336,30 @@ class CoordinatorActor:
             call_id=key,
             scope=scope,
             config=self.runtime.config,
-            team=self._lead,
+            team=self._tools,
             environment=self._environment | {"AGIRAPH_RUN": str(self.files.run.path)},
             calls=self.files.home.calls,
-            elsewhere=ToolProcesses(self.runtime),
+            elsewhere=RemoteToolProcesses(self.runtime),
             report=self.report,
             skills=self._skills,
         )
 
-    def notices(self) -> list[Heard]:
+    def notices(self) -> list[InputReceived]:
         """Return what happened on the board that the mind has not been told, as one turn."""
-        return self._bulletin.take()
+        return self._notifications.take()
 
-    def take_effects(self) -> Effects:
+    def take_effects(self) -> CallEffects:
         """Return what the last call has shown."""
-        return self._lead.take_effects()
+        return self._tools.take_effects()
 
     async def on_rest(self) -> None:
         """Pass on what was said; then wait for news, remind once, or give the run up."""
         said = self.transcript.turns[-1]
         if isinstance(said, AssistantTurn) and said.text and not said.interrupted:
             await self._say_to_human(said.text, self.transcript.spoke_to)
-        is_running = self.office.board.is_running and not self._cycles.is_asleep
+        is_running = self.board_service.board.is_running and not self._cycles.is_asleep
         if not is_running or self._is_work_under_way():
-            self.office.execute(c.LaunchStage())
+            self.board_service.execute(c.LaunchStage())
             await self._rest()
             return
         if self._was_reminded():
@@ -359,10 +371,10 @@ class CoordinatorActor:
             return
         self._tell(CYCLE_REMINDER if self._cycles.is_infinite else COORDINATOR_REMINDER)
 
-    def belongings(self) -> Belongings:
+    def belongings(self) -> CompactionContext:
         """Return the goal, the board and the files, for a conversation that begins anew."""
         return coordinator_belongings(
-            task_of(self.transcript, self.args), self.office.board, self.files
+            task_of(self.transcript, self.args), self.board_service.board, self.files
         )
 
     async def make_room(self, *, was_refused: bool) -> bool:
@@ -375,7 +387,7 @@ class CoordinatorActor:
         """Whether the model may be asked: while the run runs and is awake, or when spoken to."""
         if self._cycles.may_not_think:
             return False
-        if self.office.board.is_running or self.transcript.is_flushing:
+        if self.board_service.board.is_running or self.transcript.is_flushing:
             return True
         is_spoken_to = isinstance(self.transcript.turns[-1], UserTurn)
         return is_spoken_to and not self.transcript.is_set_aside
@@ -385,7 +397,7 @@ class CoordinatorActor:
         if not self._is_to_think():
             await self._rest()
             return False
-        if not self.office.board.is_running:
+        if not self.board_service.board.is_running:
             return True
         limit = self.runtime.config.run.coordinator_iterations
         if self._cycles.turns_used >= limit:
@@ -396,10 +408,10 @@ class CoordinatorActor:
     def _gave_up_loop(self) -> bool:
         """Warn the model if it runs in a circle; fail the run if it will not leave it."""
         match judge_loop(self.transcript.streak, patience=LOOP_PATIENCE):
-            case Stuck(reason=reason):
+            case LoopStuck(reason=reason):
                 self._fail(reason)
                 return True
-            case Warn() as warn:
+            case LoopWarning() as warn:
                 seen = warn.record("the run fails", self.runtime.clock.now())
                 self.conversation.append(seen)
                 self.report(*circled(seen, self.transcript.place).told)
@@ -428,7 +440,7 @@ class CoordinatorActor:
 
     async def roster(self) -> dict[str, Address]:
         """Return the addresses of the team's workers by name and by id."""
-        team = self.office.board.team
+        team = self.board_service.board.team
         by_id = {str(worker.id): worker_address(self.agent, worker.id) for worker in team}
         return by_id | {worker.name: by_id[worker.id] for worker in team}
 
@@ -452,33 +464,33 @@ class CoordinatorActor:
         self.show("idle", self._cycles.told)
         if not self.inbox.has_followups():
             await self.patience.first_of(
-                self.office.changes.until(self._bulletin.has_news),
+                self.board_service.changes.until(self._notifications.has_news),
                 self.inbox.arrived.wait(),
                 at_once=self._cycles.is_asleep,
             )
 
     def has_alarm(self) -> bool:
         """Whether a deadlock was found that the mind has not been told of."""
-        return self._bulletin.has_alarm()
+        return self._notifications.has_alarm()
 
     def _may_park(self) -> bool:
         """Whether everything that came in is recorded and everything that follows is done."""
-        is_at_rest = self.office.is_at_rest and self._counter.is_at_rest
-        is_quiet = self._deadlocks.is_at_rest and not self._stage_clock.is_ticking
+        is_at_rest = self.board_service.is_at_rest and self._worker_requests.is_at_rest
+        is_quiet = self._deadlocks.is_at_rest and not self._stage_timeouts.is_ticking
         return is_at_rest and self.inbox.is_empty and is_quiet
 
     def _is_work_under_way(self) -> bool:
         return bool(self.transcript.pending) or any(
-            not node.has_ended for node in self.office.board.nodes.values()
+            not node.has_ended for node in self.board_service.board.nodes.values()
         )
 
     def _was_reminded(self) -> bool:
         last_heard = [turn for turn in self.transcript.turns if isinstance(turn, UserTurn)][-1:]
         return bool(last_heard) and last_heard[0].content in REMINDERS
 
-    async def _say_to_human(self, text: str, link: Link = NOTHING) -> None:
+    async def _say_to_human(self, text: str, link: ReplyReference = NOTHING) -> None:
         message = derived_message_id(self.runtime.address, f"say.{self.transcript.place}")
-        body = Text(
+        body = TextMessage(
             content=text,
             from_name=self.name,
             to_name="human",
@@ -492,4 +504,4 @@ class CoordinatorActor:
 
     def _tell(self, text: str) -> None:
         now = self.runtime.clock.now()
-        self.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
+        self.conversation.append(InputReceived(content=text, from_name=RUNTIME_NAME, ts=now))

@@ -12,32 +12,32 @@ leads to the same steps again and to none of them twice.
 from datetime import UTC, datetime
 from typing import Protocol
 
+from actors.coordinator.board_service import BoardService
 from actors.coordinator.files import AgentFiles
-from actors.coordinator.office import Office
-from actors.coordinator.upkeep import upkeep_turn
-from actors.runtime import Runtime
+from actors.coordinator.memory_maintenance import upkeep_turn
+from actors.runtime.runtime import Runtime
 from agiraph.agent.prompts import render
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.board.board import RunFacts
-from agiraph.clock import iso
-from agiraph.errors import IllegalTransition, InvalidInput, ModelFailure
-from agiraph.ids import CLOCK, COORDINATOR_NAME, AgentId, derived_message_id
+from agiraph.core.clock import iso
+from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
+from agiraph.core.ids import CLOCK, COORDINATOR_NAME, AgentId, derived_message_id
+from agiraph.core.models import Agent
+from agiraph.core.turns import JsonObject, ToolTurn
+from agiraph.llm.base import RETRYABLE
 from agiraph.memory.loading import daily_logs
 from agiraph.messages import CreateTrigger, TriggerFired
-from agiraph.models import Agent
-from agiraph.providers.base import RETRYABLE
 from agiraph.storage.files import read_shown, replace_file
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.triggers.parsing import LEAST_SECONDS, seconds_of
 from agiraph.triggers.records import trigger_id
-from agiraph.turns import JsonObject, ToolTurn
 
 NOTES_KEPT = 4000
 BROKEN_OFF = "broken-off."
 
 
-class Cycler(Protocol):
+class CyclesContext(Protocol):
     """The coordinator, as far as its cycles need to know it."""
 
     agent: AgentId
@@ -58,22 +58,22 @@ class Cycler(Protocol):
 class Cycles:
     """The cycles of one run. In a finite run there is nothing to them."""
 
-    def __init__(self, coordinator: Cycler, office: Office) -> None:
-        """Keep the cycles of the run of `office`."""
+    def __init__(self, coordinator: CyclesContext, board_service: BoardService) -> None:
+        """Keep the cycles of the run of `board_service`."""
         self._coordinator = coordinator
         self._runtime = coordinator.runtime
-        self._office = office
+        self._board_service = board_service
 
     @property
     def is_infinite(self) -> bool:
         """Whether the run goes on until it is stopped."""
-        run = self._office.board.run
+        run = self._board_service.board.run
         return run is not None and run.mode == "infinite" and run.status == "running"
 
     @property
     def is_asleep(self) -> bool:
         """Whether the run waits for its next cycle."""
-        run = self._office.board.run
+        run = self._board_service.board.run
         return run is not None and run.status == "running" and run.is_asleep
 
     @property
@@ -81,7 +81,7 @@ class Cycles:
         """Whether the mind has nothing to answer: all it did last was to end a cycle, or it could
         not be asked and the cycle was ended for it.
         """
-        run = self._office.board.run
+        run = self._board_service.board.run
         place = self._coordinator.transcript.place
         if self.is_asleep and run and run.cycle_cause.endswith(f"{BROKEN_OFF}{place}"):
             return True
@@ -95,14 +95,14 @@ class Cycles:
     @property
     def turns_used(self) -> int:
         """The model turns of this cycle, or of the whole run if it is finite."""
-        run = self._office.board.run
+        run = self._board_service.board.run
         before = run.cycle_turns if run is not None else 0
         return self._coordinator.transcript.model_turns - before
 
     @property
     def told(self) -> str:
         """How the run sleeps, in words; empty while it is awake."""
-        run = self._office.board.run
+        run = self._board_service.board.run
         if run is None or not self.is_asleep:
             return ""
         return f"cycle {run.cycle} done, the next at {iso(run.next_at or 0.0)}"
@@ -121,7 +121,7 @@ class Cycles:
         now = self._runtime.clock.now()
         self._write_notes(run, notes, now)
         turns = self._coordinator.transcript.model_turns
-        self._office.execute(c.EndCycle(cause, notes[:NOTES_KEPT], now + seconds, turns))
+        self._board_service.execute(c.EndCycle(cause, notes[:NOTES_KEPT], now + seconds, turns))
         slept = self._run()
         await self._set_alarm(slept, seconds)
         return {"cycle": slept.cycle, "next_cycle_at": iso(slept.next_at or now)}
@@ -148,7 +148,7 @@ class Cycles:
 
     async def set_alarm_again(self) -> None:
         """Ask again for the wake-up call that is slept for: a crash may have come before it."""
-        run = self._office.board.run
+        run = self._board_service.board.run
         if run is not None and self.is_asleep:
             left = (run.next_at or 0.0) - self._runtime.clock.now()
             await self._set_alarm(run, max(left, LEAST_SECONDS))
@@ -186,7 +186,7 @@ class Cycles:
 
         None: it is another trigger. Empty: nothing is to be done, the run has ended meanwhile.
         """
-        run = self._office.board.run
+        run = self._board_service.board.run
         if run is None or not run.cycle_cause:
             return None
         if fired.trigger_id != trigger_id(self._alarm_message(run.cycle_cause)):
@@ -194,7 +194,7 @@ class Cycles:
         if run.status != "running":
             return ""
         if run.is_asleep:
-            self._office.execute(c.StartCycle(run.cycle_cause))
+            self._board_service.execute(c.StartCycle(run.cycle_cause))
         return self._turn(self._run())
 
     def _turn(self, run: RunFacts) -> str:
@@ -210,7 +210,7 @@ class Cycles:
         return f"{turn}\n\n{upkeep_turn(self._runtime, home, agent, run.id, run.cycle)}".rstrip()
 
     def _run(self) -> RunFacts:
-        run = self._office.board.run
+        run = self._board_service.board.run
         if run is None or run.mode != "infinite":
             raise IllegalTransition("this run is finite: call `finish` when its goal is reached")
         if run.status != "running":

@@ -6,7 +6,7 @@ counts once it has stood for a second.
 
 import asyncio
 
-from actors.coordinator.office import Office
+from actors.coordinator.board_service import BoardService
 from agiraph.board import commands as c
 from agiraph.board.deadlock import Deadlock, find_deadlocks
 
@@ -16,9 +16,9 @@ SETTLE_SECONDS = 1.0
 class DeadlockWatch:
     """The watch over one run's board."""
 
-    def __init__(self, office: Office) -> None:
-        """Watch the board of `office`."""
-        self._office = office
+    def __init__(self, board_service: BoardService) -> None:
+        """Watch the board of `board_service`."""
+        self._board_service = board_service
 
     @property
     def is_at_rest(self) -> bool:
@@ -28,13 +28,13 @@ class DeadlockWatch:
     async def run(self) -> None:
         """Watch for as long as the process lives."""
         while True:
-            await self._office.changes.until(lambda: bool(self._fresh()))
+            await self._board_service.changes.until(lambda: bool(self._fresh()))
             before = self._fresh()
             await asyncio.sleep(SETTLE_SECONDS)
             for found in self._fresh():
                 if found in before:
-                    self._office.execute(c.NoteDeadlock(found.ring, found.text))
+                    self._board_service.execute(c.NoteDeadlock(found.ring, found.text))
 
     def _fresh(self) -> tuple[Deadlock, ...]:
-        board = self._office.board
+        board = self._board_service.board
         return tuple(found for found in find_deadlocks(board) if found.ring not in board.deadlocks)

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 from agiraph.agent.prompts import render
 from agiraph.board.board import Board
-from agiraph.board.plan_page import plan_page
+from agiraph.board.plans.plan_page import plan_page
 from agiraph.board.view import node_row
-from agiraph.clock import iso
-from agiraph.ids import RunId
+from agiraph.core.clock import iso
+from agiraph.core.ids import RunId
+from agiraph.core.models import Agent, WorkNode
 from agiraph.memory.loading import memory_text
 from agiraph.messages import ChildFailed
-from agiraph.models import Agent, WorkNode
 from agiraph.storage.files import (
     is_file,
     make_folder,

@@ -4,11 +4,11 @@ import os
 
 from actors.coordinator.coordinator import CoordinatorActor
 from actors.entity.args import CoordinatorArgs
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
-from agiraph.agent.inbox import Inbox
-from agiraph.agent.own_prompts import check_own_prompts
-from agiraph.prompt_folder import lay_over
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.agent.custom_prompts import check_own_prompts
+from agiraph.agent.inbox import EntityInbox
+from agiraph.core.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
@@ -19,7 +19,7 @@ async def serve(runtime: Runtime) -> None:
     check_own_prompts(runtime.home.prompts)
     lay_over(runtime.home.prompts)
     args = CoordinatorArgs.model_validate(runtime.launch.args)
-    inbox = Inbox()
+    inbox = EntityInbox()
     while True:
         coordinator = CoordinatorActor(runtime, args, dict(os.environ), inbox)
         try:
@@ -28,6 +28,6 @@ async def serve(runtime: Runtime) -> None:
             coordinator.close()
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Run one coordinator; return the process's exit code."""
     return run_actor(launch, serve)

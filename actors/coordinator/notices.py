@@ -4,12 +4,12 @@ from collections.abc import Collection
 
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.family import is_coordinators, open_below
 from agiraph.board.handoff import suggestion
 from agiraph.board.stage_rules import over_in_words
+from agiraph.board.sub_nodes import is_coordinators, open_below
 from agiraph.board.view import node_row
-from agiraph.ids import NodeId
-from agiraph.models import WorkNode
+from agiraph.core.ids import NodeId
+from agiraph.core.models import WorkNode
 
 SHOWN_CHARACTERS = 1500
 

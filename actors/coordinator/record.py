@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 from actors.coordinator.files import AgentFiles
 from actors.entity.args import CoordinatorArgs
-from actors.runtime import Runtime
+from actors.runtime.runtime import Runtime
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.models import Agent, AgentStatus, Event
+from agiraph.core.models import Agent, AgentStatus, Event
 
 
 class AgentRecord:

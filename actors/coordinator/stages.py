@@ -2,23 +2,23 @@
 
 import os
 
-from actors.coordinator.office import Office
-from actors.entity.asking import ask_until_answered
-from actors.entity.clearance import tool_names
-from actors.entity.outfit import require_tools
-from actors.runtime import Runtime
-from agiraph.approvals.policy import Who
-from agiraph.approvals.reading import Policies
+from actors.coordinator.board_service import BoardService
+from actors.entity.approval_gate import tool_names
+from actors.entity.mcp_tools import require_tools
+from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.runtime import Runtime
 from agiraph.board import commands as c
 from agiraph.board.board import Board
 from agiraph.board.view import node_row
-from agiraph.errors import Refused
-from agiraph.ids import BROKER
+from agiraph.core.errors import Refused
+from agiraph.core.ids import BROKER
+from agiraph.core.turns import JsonObject
 from agiraph.messages import CheckModel
-from agiraph.sandbox.wall import standing_wall
+from agiraph.tools.approvals.policy import ActingEntity
+from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.ports import NewStage
+from agiraph.tools.sandbox.sandbox import standing_wall
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import JsonObject
 
 
 async def require_worker(
@@ -42,8 +42,8 @@ def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | Non
     """
     if not agent_command:
         return []
-    from agiraph.outside.holding import warnings_about  # few teams need it
-    from agiraph.outside.preset import load_agents, meant_by
+    from agiraph.external.holding import warnings_about  # few teams need it
+    from agiraph.external.preset import load_agents, meant_by
 
     home = runtime.home.path
     try:
@@ -51,23 +51,23 @@ def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | Non
     except Refused:
         return []
     is_sandboxed = standing_wall(runtime.config.sandbox).is_up
-    policy = Policies(home, tool_names()).current()
-    return warnings_about(agent, policy, Who(name, role, is_sandboxed=is_sandboxed))
+    policy = ApprovalPolicyFile(home, tool_names()).current()
+    return warnings_about(agent, policy, ActingEntity(name, role, is_sandboxed=is_sandboxed))
 
 
 async def launch_roles(
-    runtime: Runtime, office: Office, cause: str, stage: NewStage, trigger: str
+    runtime: Runtime, board_service: BoardService, cause: str, stage: NewStage, trigger: str
 ) -> JsonObject:
     """Open a stage and return what it is; asked again after a crash it returns the same.
 
     Every model and tool is looked at before anything is changed. `trigger` is the one whose firing
     led to it, '' if none has.
     """
-    is_open = any(known.cause == cause for known in office.board.stages)
+    is_open = any(known.cause == cause for known in board_service.board.stages)
     for role in () if is_open else stage.roles:
         await require_worker(runtime, role.model, role.tools, role.name, role.name)
-    office.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire, trigger))
-    launched = launched_stage(office.board, cause)
+    board_service.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire, trigger))
+    launched = launched_stage(board_service.board, cause)
     warnings = [
         f"{role.name}: {text}"
         for role in stage.roles

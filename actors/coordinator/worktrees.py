@@ -1,4 +1,4 @@
-"""Worktrees: the run's repository in its coordinator's process, the only one that merges.
+"""RunWorktrees: the run's repository in its coordinator's process, the only one that merges.
 
 Nodes are merged one after the other. A merge that stands although its node's completion was not
 journaled (the process died between the two) is found when the node is published again.
@@ -8,23 +8,23 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from actors.runtime import Runtime
+from actors.runtime.runtime import Runtime
 from agiraph.board.board import Board
-from agiraph.errors import Refused
-from agiraph.ids import COORDINATOR_NAME, RunId
-from agiraph.models import Agent, Event, Worker, WorkNode, WorktreeOrder
+from agiraph.core.errors import Refused
+from agiraph.core.ids import COORDINATOR_NAME, RunId
+from agiraph.core.models import Agent, Event, Worker, WorkNode, WorktreeOrder
+from agiraph.core.turns import JsonObject
 from agiraph.storage.home import AgentHome
-from agiraph.turns import JsonObject
-from agiraph.worktrees.git import GitFailed
-from agiraph.worktrees.merging import MergeConflict
-from agiraph.worktrees.message import merge_message, unfinished_message
-from agiraph.worktrees.names import node_branch
-from agiraph.worktrees.repository import RunRepository
-from agiraph.worktrees.source import NotUsable, Source, looks_like_one
-from agiraph.worktrees.worktree import Worktree
+from agiraph.tools.worktrees.git import GitFailed
+from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.message import merge_message, unfinished_message
+from agiraph.tools.worktrees.names import node_branch
+from agiraph.tools.worktrees.repository import RunRepository
+from agiraph.tools.worktrees.source import RepositoryNotUsable, SourceRepository, looks_like_one
+from agiraph.tools.worktrees.worktree import Worktree
 
 
-class Worktrees:
+class RunWorktrees:
     """The git side of one run: what nodes begin from, and where what they make ends."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Worktrees:
 
     def _opened(self) -> RunRepository:
         seconds = self._settings.git_seconds
-        source = Source(Path(self._agent.input_dir or "/"), seconds, self._environ)
+        source = SourceRepository(Path(self._agent.input_dir or "/"), seconds, self._environ)
         path = self._home.repository(self._run)
         return RunRepository(path, self._run, source, seconds, self._environ)
 
@@ -72,7 +72,7 @@ class Worktrees:
             return False
         try:
             await self._repository.make()
-        except (NotUsable, GitFailed, OSError) as error:
+        except (RepositoryNotUsable, GitFailed, OSError) as error:
             self._turn_off(str(error))
         return not self._is_off
 
@@ -119,7 +119,7 @@ class Worktrees:
         assert self._repository is not None
         try:
             await self._repository.hand_over(branch)
-        except (NotUsable, GitFailed, OSError) as error:
+        except (RepositoryNotUsable, GitFailed, OSError) as error:
             self._runtime.log.warning("a branch was not handed over", branch=branch, why=str(error))
             return str(error)
         return ""
@@ -158,7 +158,7 @@ class Worktrees:
             return [f"{told} {take}"]
         try:
             await repository.advance()
-        except NotUsable as error:
+        except RepositoryNotUsable as error:
             return [f"{told} Its checkout was left as it is: {error}. {take}"]
         return [f"{told} The branch {about.branch}, checked out there, was moved forward to it."]
 

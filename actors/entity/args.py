@@ -1,11 +1,11 @@
 """What coordinators and workers are launched with (ChildSpec.args)."""
 
 from agiraph.agent.records import RunBegan
-from agiraph.ids import AgentId, RunId
-from agiraph.models import Agent, Worker
-from agiraph.money import RunTerms
-from agiraph.record import Record
-from agiraph.turns import JsonObject
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent, Worker
+from agiraph.core.money import RunTerms
+from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject
 
 
 class CoordinatorArgs(Record):

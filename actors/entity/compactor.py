@@ -1,22 +1,22 @@
 """Compactor: keeps an entity's conversation within its model's window.
 
-What is to be done, `agiraph.agent.context` decides; what the new conversation holds, `compaction`.
-A crash at any point loses nothing: the telling to save things and the new conversation are each one
-record of the entity's journal, above which the old conversation stands for ever. The summary is
-asked for under an id that follows from the place in the conversation, so nobody pays for it twice;
-if it cannot be had, what needs no model to be known serves alone.
+What is to be done, `agiraph.agent.context_window` decides; what the new conversation holds,
+`compaction`. A crash at any point loses nothing: the telling to save things and the new
+conversation are each one record of the entity's journal, above which the old conversation stands
+for ever. The summary is asked for under an id that follows from the place in the conversation, so
+nobody pays for it twice; if it cannot be had, what needs no model to be known serves alone.
 """
 
 from typing import Protocol
 
-from actors.entity.mind import BrokerMind
-from actors.entity.talk import Speaker
-from agiraph.agent import retelling
-from agiraph.agent.compaction import SMALLEST_BUDGET, Belongings, shorten, tokens_of
-from agiraph.agent.context import (
-    Compact,
-    Fill,
-    Flush,
+from actors.entity.messenger import EntityContext
+from actors.entity.model_client import BrokerModelClient
+from agiraph.agent import event_replay
+from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten, tokens_of
+from agiraph.agent.context_window import (
+    CompactNow,
+    FlushMemory,
+    WindowUsage,
     decide,
     estimate_fixed,
     estimate_turns,
@@ -25,26 +25,26 @@ from agiraph.agent.context import (
     scale_of,
     window_of,
 )
-from agiraph.agent.loop import TOO_LONG, Partial
+from agiraph.agent.loop import TOO_LONG, PartialAnswer
 from agiraph.agent.prompts import render
-from agiraph.agent.records import Compacted, FlushBegan
-from agiraph.errors import ModelFailure
+from agiraph.agent.records import ConversationCompacted, MemoryFlushStarted
+from agiraph.core.errors import ModelFailure
+from agiraph.core.turns import ModelRequest, Usage, UserTurn
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import ModelRequest, Usage, UserTurn
 
 SUMMARY_TOKENS = 4096
 BELOW_REFUSED = 0.85
 SAVING_TOOLS = ("memory_write", "write_file")
 
 
-class Owner(Speaker, Protocol):
+class CompactorContext(EntityContext, Protocol):
     """The entity whose conversation it is."""
 
     def request(self) -> ModelRequest:
         """Return what would be asked of the model now."""
         ...
 
-    def belongings(self) -> Belongings:
+    def belongings(self) -> CompactionContext:
         """Return its task and its files, as a new conversation is to tell of them."""
         ...
 
@@ -52,10 +52,12 @@ class Owner(Speaker, Protocol):
 class Compactor:
     """Makes room in one entity's conversation."""
 
-    def __init__(self, owner: Owner, mind: BrokerMind, toolbox: Toolbox) -> None:
-        """Serve `owner`, whose summaries come from `mind`."""
+    def __init__(
+        self, owner: CompactorContext, model_client: BrokerModelClient, toolbox: Toolbox
+    ) -> None:
+        """Serve `owner`, whose summaries come from `model_client`."""
         self._owner = owner
-        self._mind = mind
+        self._model_client = model_client
         self._models = owner.runtime.config.models
         self._saving = next((name for name in SAVING_TOOLS if name in toolbox.names), None)
         self._fixed: int | None = None
@@ -76,7 +78,7 @@ class Compactor:
         if was_refused:
             used = fill_of(self._owner.transcript, self._fixed_tokens(), 0)
             learned = _as_refused(fill, used, self._models.compact_at)
-            await self._compact(learned, Compact("refused"))
+            await self._compact(learned, CompactNow("refused"))
             return True
         if fill is None:
             return False
@@ -87,18 +89,18 @@ class Compactor:
             can_flush=self._saving is not None,
         )
         match step:
-            case Flush():
+            case FlushMemory():
                 text = render("flush", tools=f"`{self._saving}`", is_worker=self._is_worker)
                 now = self._owner.runtime.clock.now()
-                self._owner.conversation.append(FlushBegan(content=text, ts=now))
+                self._owner.conversation.append(MemoryFlushStarted(content=text, ts=now))
                 return True
-            case Compact():
+            case CompactNow():
                 await self._compact(fill, step)
                 return True
             case _:
                 return False
 
-    def _fill(self) -> Fill | None:
+    def _fill(self) -> WindowUsage | None:
         window = window_of(self._owner.transcript, self._models.context_tokens)
         if window is None:
             return None
@@ -111,7 +113,7 @@ class Compactor:
             self._fixed = estimate_fixed(request.system, request.tools)
         return self._fixed
 
-    async def _compact(self, fill: Fill, step: Compact) -> None:
+    async def _compact(self, fill: WindowUsage, step: CompactNow) -> None:
         transcript, request = self._owner.transcript, self._owner.request()
         self._owner.show("busy", "compacting")
         scale = scale_of(transcript, self._fixed_tokens())
@@ -130,7 +132,7 @@ class Compactor:
             summary=summary,
             budget=budget,
         )
-        compacted = Compacted(
+        compacted = ConversationCompacted(
             turns=shortened.turns,
             summary=summary,
             digest=shortened.digest,
@@ -145,7 +147,7 @@ class Compactor:
         turns_before = len(transcript.turns)
         self._owner.conversation.append(compacted)
         more = {"window": fill.window, "turns_before": turns_before}
-        self._owner.report(*retelling.compacted(compacted, transcript.place, more).told)
+        self._owner.report(*event_replay.compacted(compacted, transcript.place, more).told)
 
     async def _summary(self, request: ModelRequest) -> tuple[str, Usage]:
         """Return the model's summary and what it cost; "" if it cannot be had."""
@@ -156,20 +158,20 @@ class Compactor:
             }
         )
         try:
-            response = await self._mind.think(asked, Partial(), about="summarize")
+            response = await self._model_client.think(asked, PartialAnswer(), about="summarize")
         except ModelFailure as failure:
             self._owner.runtime.log.warning("no summary", kind=failure.kind, reason=str(failure))
             return "", Usage()
         return (response.text or "").strip(), response.usage
 
 
-def _as_refused(fill: Fill | None, used: Fill, share: float) -> Fill:
+def _as_refused(fill: WindowUsage | None, used: WindowUsage, share: float) -> WindowUsage:
     """Return the fill with a window whose share is well below what was just refused."""
     learned = int(BELOW_REFUSED * used.used / share)
-    return Fill(used.used, used.fixed, min(fill.window, learned) if fill else learned)
+    return WindowUsage(used.used, used.fixed, min(fill.window, learned) if fill else learned)
 
 
-def _too_small(request: ModelRequest, fill: Fill) -> str:
+def _too_small(request: ModelRequest, fill: WindowUsage) -> str:
     return (
         f"{request.model}: its window of {fill.window} tokens is too small: system prompt and "
         f"tools alone take about {fill.fixed} (possible: another model, fewer tools, "

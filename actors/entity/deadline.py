@@ -1,4 +1,4 @@
-"""Deadline: a node's time limit, which stands still while others are waited for."""
+"""NodeDeadline: a node's time limit, which stands still while others are waited for."""
 
 import asyncio
 import math
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.records import Noted
+from agiraph.agent.records import StateNoted
 from agiraph.agent.worktime import AWAY_SECONDS
 
 
-class Deadline:
+class NodeDeadline:
     """A limit in seconds; put `timer` round the work, `standing_still` round the waits.
 
     `was_told`: whether the one who works under it was told that it is near.
     """
 
     @classmethod
-    def of_node(cls, conversation: Conversation, seconds: float, now: float) -> "Deadline":
+    def of_node(cls, conversation: Conversation, seconds: float, now: float) -> "NodeDeadline":
         """Return what is left of a node's `seconds`: a restart of its worker gives it no more.
 
         A long absence is noted in the conversation first, because it must not count again later.
@@ -25,7 +25,7 @@ class Deadline:
         transcript = conversation.transcript
         seen_at = transcript.work.seen_at
         if seen_at and not transcript.is_waiting and now - seen_at > AWAY_SECONDS:
-            conversation.append(Noted(what="away", ts=now))
+            conversation.append(StateNoted(what="away", ts=now))
         work = transcript.work.at(now, is_waiting=transcript.is_waiting)
         return cls(seconds - work.seconds)
 

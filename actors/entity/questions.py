@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from actors.runtime import Runtime
-from agiraph.ids import (
+from actors.runtime.runtime import Runtime
+from agiraph.core.ids import (
     HUMAN,
     QuestionId,
     derived_id,
@@ -15,8 +15,8 @@ from agiraph.ids import (
     is_of_old,
     short_derived_id,
 )
+from agiraph.core.turns import ToolCall
 from agiraph.messages import AskQuestion, QuestionAnswered, WithdrawQuestion
-from agiraph.turns import ToolCall
 
 ASK_HUMAN = "ask_human"
 
@@ -48,7 +48,7 @@ def is_about(answered: QuestionAnswered, digest: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class ArrivedAnswer:
     """What became of a question, and the message that told it; `done` says that it is recorded."""
 
     answered: QuestionAnswered
@@ -56,17 +56,17 @@ class Arrived:
     done: Callable[[], None]
 
 
-class Answers:
+class ArrivedAnswers:
     """Answers that have arrived, until the one who asked takes them."""
 
     def __init__(self) -> None:
         """Make an empty store."""
-        self._arrived: dict[QuestionId, Arrived] = {}
+        self._arrived: dict[QuestionId, ArrivedAnswer] = {}
         self._awaited: dict[QuestionId, str] = {}
         self._left: set[QuestionId] = set()
         self._changed = asyncio.Event()
 
-    def put(self, arrived: Arrived) -> None:
+    def put(self, arrived: ArrivedAnswer) -> None:
         """Keep an answer; of two to the same question (it was asked twice) the last."""
         before = self._arrived.get(arrived.answered.question_id)
         if before is not None and before.message != arrived.message:
@@ -95,7 +95,7 @@ class Answers:
         """Whether somebody waited for the answer to `question` and no longer does."""
         return question in self._left
 
-    async def take(self, question: QuestionId, digest: str = "") -> Arrived:
+    async def take(self, question: QuestionId, digest: str = "") -> ArrivedAnswer:
         """Wait for the answer to `question` about the deed of this digest.
 
         One about another deed is passed over: it allows nothing.
@@ -124,8 +124,8 @@ async def ask(runtime: Runtime, body: AskQuestion, key: str) -> None:
 
     Other words, or another deed, are another message: the router must not take it for known.
     """
-    deed = body.about.digest if body.about else ""
-    asked = derived_id(body.question, *body.options, deed)
+    act = body.about.digest if body.about else ""
+    asked = derived_id(body.question, *body.options, act)
     await runtime.send(HUMAN, body, id=derived_message_id(runtime.address, f"{key}.{asked}"))
 
 

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.supervisor.restarts import EXIT_NO_SPACE, Exit
-from agiraph.messages import Cause, CauseKind
-from agiraph.redaction import redact
+from actors.supervisor.restarts import EXIT_NO_SPACE, ProcessExit
+from agiraph.core.redaction import redact
+from agiraph.messages import CauseKind, ExitCause
 from agiraph.storage.files import read_part, status_of
 
 SIGKILL = 9
@@ -33,7 +33,7 @@ NO_MEMORY = "out of memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class KillReason:
     """Why the supervisor itself killed a process."""
 
     kind: CauseKind
@@ -41,16 +41,21 @@ class Trouble:
 
 
 def cause_of(
-    ended: Exit, *, trouble: Trouble | None, oom_kills: int, step: str, tail: Sequence[str]
-) -> Cause:
+    ended: ProcessExit,
+    *,
+    trouble: KillReason | None,
+    oom_kills: int,
+    step: str,
+    tail: Sequence[str],
+) -> ExitCause:
     """Return the typed cause of an end.
 
     `oom_kills` says how many processes the kernel killed for memory meanwhile, `step` what this one
     was doing last, `tail` is the end of what it said on stderr.
     """
     kind, hint = _kind_and_hint(ended, trouble, oom_kills, tail[-1] if tail else "")
-    text = Exit(ended.code, ended.signal, hint).describe()
-    return Cause(
+    text = ProcessExit(ended.code, ended.signal, hint).describe()
+    return ExitCause(
         kind=kind,
         text=f"{text} (while: {step})" if step and not ended.is_clean else text,
         exit_code=ended.code,
@@ -61,7 +66,7 @@ def cause_of(
 
 
 def _kind_and_hint(
-    ended: Exit, trouble: Trouble | None, oom_kills: int, last_line: str
+    ended: ProcessExit, trouble: KillReason | None, oom_kills: int, last_line: str
 ) -> tuple[CauseKind, str]:
     if trouble is not None:
         return trouble.kind, trouble.text
@@ -73,12 +78,12 @@ def _kind_and_hint(
     return ("exit" if ended.signal is None else "signal"), hint
 
 
-def is_from_outside(why: Cause) -> bool:
+def is_from_outside(why: ExitCause) -> bool:
     """Whether somebody else ended a process: the supervisor by order, or a signal from outside."""
     return why.kind == "ordered" or (why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE)
 
 
-def own_fault(why: Cause | None) -> str:
+def own_fault(why: ExitCause | None) -> str:
     """Return the cause in words if a process died of what it did, '' if not.
 
     A kill from outside blames neither the step nor the message that it fell on.

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from actors.child import log_file, open_log
+from actors.runtime.child import log_file, open_log
 from actors.supervisor.causes import size_of, tail_of
-from actors.supervisor.house import make_folders
-from agiraph.client.door import is_held
-from agiraph.errors import Unavailable
-from agiraph.ids import SUPERVISOR
+from actors.supervisor.paths import make_folders
+from agiraph.core.errors import Unavailable
+from agiraph.core.ids import SUPERVISOR
+from agiraph.http.client.discovery import is_held
 from agiraph.storage.files import read_text
 from agiraph.storage.home import Home
 

@@ -11,7 +11,7 @@ ready. A group shares one restart budget, and is given up as a whole.
 from collections.abc import Iterable, Mapping
 from typing import Literal, assert_never
 
-from agiraph.ids import agent_of
+from agiraph.core.ids import agent_of
 from agiraph.messages import ChildSpec
 
 Strategy = Literal["one_for_one", "rest_for_one", "one_for_all"]

@@ -15,16 +15,21 @@ from typing import Any, Protocol
 
 import msgpack
 
-from actors.child import framed_launch, log_file
-from actors.environment import environment_for, naming_settings
-from actors.launch import Launch
+from actors.runtime.child import framed_launch, log_file
+from actors.runtime.environment import environment_for, naming_settings
+from actors.runtime.launch import ActorLaunch
 from actors.supervisor.causes import cause_of, is_from_outside, oom_kills, size_of, tail_of
-from actors.supervisor.inner import SpawnerProcess, Unborn, start_actor, start_spawner
+from actors.supervisor.interpreters import (
+    PrestartedProcess,
+    SpawnerProcess,
+    start_actor,
+    start_spawner,
+)
 from actors.supervisor.reaper import Reaper
-from actors.supervisor.restarts import Exit, History, Policy, Restart, decide
-from agiraph.errors import Unavailable
+from actors.supervisor.restarts import ProcessExit, Restart, RestartHistory, RestartPolicy, decide
+from agiraph.core.errors import Unavailable
 from agiraph.messages import ChildState
-from agiraph.storage.room import is_full_disk
+from agiraph.storage.disk_space import is_full_disk
 
 # A spawner that is started again at once is back in about a second. Fresh interpreters in its
 # stead, many at once, would only keep it from that.
@@ -44,20 +49,20 @@ class SpawnFailed(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Spawned:
+class SpawnedProcess:
     """A process that exists and is watched."""
 
     pid: int
-    ended: "asyncio.Future[Exit]"
+    ended: "asyncio.Future[ProcessExit]"
 
 
-def environment_of(launch: Launch, environ: Mapping[str, str]) -> dict[str, str]:
+def environment_of(launch: ActorLaunch, environ: Mapping[str, str]) -> dict[str, str]:
     """Return what of `environ` the process of a launch may see."""
     naming = naming_settings(launch.kind, launch.address, launch.config)
     return environment_for(launch.kind, environ, naming)
 
 
-def further_variables(launch: Launch, environ: Mapping[str, str]) -> frozenset[str]:
+def further_variables(launch: ActorLaunch, environ: Mapping[str, str]) -> frozenset[str]:
     """Return the names of what the process of a launch may see and the spawner may not."""
     return frozenset(environment_of(launch, environ)) - frozenset(
         environment_for(SPAWNER_KIND, environ)
@@ -67,7 +72,7 @@ def further_variables(launch: Launch, environ: Mapping[str, str]) -> frozenset[s
 class Launcher(Protocol):
     """Brings processes to life."""
 
-    async def spawn(self, launch: Launch) -> Spawned:
+    async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
         """Start the process of a launch; raises SpawnFailed."""
         ...
 
@@ -80,41 +85,43 @@ class ExecLauncher:
         self._reaper = reaper
         self._environ = environ
         self._lifelines: dict[int, asyncio.WriteTransport] = {}
-        self._ahead: dict[str, tuple[Unborn, Spawned]] = {}
+        self._prestarted: dict[str, tuple[PrestartedProcess, SpawnedProcess]] = {}
 
-    def adopt(self, ahead: Mapping[str, Unborn]) -> None:
+    def adopt(self, ahead: Mapping[str, PrestartedProcess]) -> None:
         """Take over interpreters that wait already; each serves the first launch of its kind."""
-        for kind, unborn in ahead.items():
-            self._ahead[kind] = (unborn, self._watched(unborn.pid))
+        for kind, prestarted in ahead.items():
+            self._prestarted[kind] = (prestarted, self._watched(prestarted.pid))
 
     def is_ahead(self, kind: str) -> bool:
         """Whether an interpreter waits for the launch of an actor of this kind."""
-        return kind in self._ahead
+        return kind in self._prestarted
 
-    async def spawn(self, launch: Launch) -> Spawned:
+    async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
         """Start the process; its launch goes through a pipe that stays open as its lifeline."""
         kind = launch.kind
-        unborn, spawned = self._ahead.pop(kind) if self.is_ahead(kind) else self._fresh(launch)
+        prestarted, spawned = (
+            self._prestarted.pop(kind) if self.is_ahead(kind) else self._fresh(launch)
+        )
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(
-            asyncio.Protocol, os.fdopen(unborn.pipe, "wb", 0)
+            asyncio.Protocol, os.fdopen(prestarted.pipe, "wb", 0)
         )
         transport.write(framed_launch(launch, os.getpid()))
         self._lifelines[spawned.pid] = transport
         spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
 
-    def _fresh(self, launch: Launch) -> tuple[Unborn, Spawned]:
+    def _fresh(self, launch: ActorLaunch) -> tuple[PrestartedProcess, SpawnedProcess]:
         environ = environment_of(launch, self._environ)
         try:
-            unborn = start_actor((), environ, log_file(launch.home, launch.address))
+            prestarted = start_actor((), environ, log_file(launch.home, launch.address))
         except OSError as error:
             failed = SpawnFailed(f"{launch.address}: {error}")
             failed.is_full = is_full_disk(error)
             raise failed from None
-        return unborn, self._watched(unborn.pid)
+        return prestarted, self._watched(prestarted.pid)
 
-    def _watched(self, pid: int) -> Spawned:
-        return Spawned(pid, self._reaper.watch(pid))
+    def _watched(self, pid: int) -> SpawnedProcess:
+        return SpawnedProcess(pid, self._reaper.watch(pid))
 
 
 class ForkLauncher:
@@ -127,7 +134,7 @@ class ForkLauncher:
         fallback: ExecLauncher,
         home: Path,
         sweep: Callable[[], None],
-        policy: Policy,
+        policy: RestartPolicy,
         log: Any,
     ) -> None:
         """`sweep` is called when the spawner died and may have left a process of unknown pid.
@@ -144,11 +151,11 @@ class ForkLauncher:
         self.on_start: Callable[[int], None] = lambda _pid: None
         self.on_change: Callable[[ChildState], None] = lambda _state: None
         self._writer: asyncio.StreamWriter | None = None
-        self._waiting: dict[int, asyncio.Future[Spawned]] = {}
+        self._waiting: dict[int, asyncio.Future[SpawnedProcess]] = {}
         self._count = 0
         self._keeping: asyncio.Task[None] | None = None
         self._is_followed_at_once = False
-        self._ahead: tuple[SpawnerProcess, asyncio.Future[Exit]] | None = None
+        self._prestarted: tuple[SpawnerProcess, asyncio.Future[ProcessExit]] | None = None
         self.ready = asyncio.Event()
         self.pid: int | None = None
         self.state: ChildState = "starting"
@@ -158,7 +165,7 @@ class ForkLauncher:
 
     def adopt(self, ahead: SpawnerProcess) -> None:
         """Take over a spawner that imports already; call it before `start`."""
-        self._ahead = (ahead, self._reaper.watch(ahead.pid))
+        self._prestarted = (ahead, self._reaper.watch(ahead.pid))
 
     def start(self) -> None:
         """Start the spawner and keep it alive until `stop`."""
@@ -170,7 +177,7 @@ class ForkLauncher:
             self._keeping.cancel()
             await asyncio.wait([self._keeping])
 
-    async def spawn(self, launch: Launch) -> Spawned:
+    async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
         """Fork the process, or start it afresh if the spawner cannot."""
         deadline = asyncio.get_running_loop().time() + NEXT_SPAWNER_SECONDS
         while await self._is_at_hand(deadline):
@@ -189,9 +196,9 @@ class ForkLauncher:
                     await self.ready.wait()
         return self.ready.is_set()
 
-    async def _ask(self, writer: asyncio.StreamWriter, launch: Launch) -> Spawned:
+    async def _ask(self, writer: asyncio.StreamWriter, launch: ActorLaunch) -> SpawnedProcess:
         self._count += 1
-        answer: asyncio.Future[Spawned] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[SpawnedProcess] = asyncio.get_running_loop().create_future()
         self._waiting[self._count] = answer
         self._reaper.expect()
         request = {
@@ -204,7 +211,7 @@ class ForkLauncher:
         return await answer
 
     async def _keep(self) -> None:
-        history = History()
+        history = RestartHistory()
         while True:
             self._become("starting")
             ended, was_ready = await self._one_spawner()
@@ -230,16 +237,16 @@ class ForkLauncher:
             self.state = state
             self.on_change(state)
 
-    async def _one_spawner(self) -> tuple[Exit, bool]:
+    async def _one_spawner(self) -> tuple[ProcessExit, bool]:
         """Start one spawner and serve its link; return how it ended, and whether it was ready."""
-        ahead, self._ahead = self._ahead, None
+        ahead, self._prestarted = self._prestarted, None
         log = log_file(self._home, SPAWNER_KIND)
         offset, killed = size_of(log), oom_kills()
         try:
             spawner, ended = ahead or self._fresh()
         except OSError as error:
             self._log.error("the spawner cannot be started", reason=str(error))
-            return Exit(code=EXIT_NOT_MADE, told=f"it cannot be started: {error}"), False
+            return ProcessExit(code=EXIT_NOT_MADE, told=f"it cannot be started: {error}"), False
         self.pid = spawner.pid
         self.on_start(spawner.pid)
         reader, self._writer = await asyncio.open_unix_connection(sock=spawner.link)
@@ -255,7 +262,7 @@ class ForkLauncher:
         told = replace(how, told=why.text, is_from_outside=is_from_outside(why))
         return told, was_ready
 
-    def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[Exit]"]:
+    def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[ProcessExit]"]:
         environ = environment_for(SPAWNER_KIND, self._environ)
         spawner = start_spawner(environ, log_file(self._home, SPAWNER_KIND))
         return spawner, self._reaper.watch(spawner.pid)
@@ -275,7 +282,7 @@ class ForkLauncher:
     def _settle(self, answer: dict[str, Any]) -> None:
         waiting = self._waiting.pop(answer["id"], None)
         if "pid" in answer:
-            spawned = Spawned(answer["pid"], self._reaper.watch(answer["pid"]))
+            spawned = SpawnedProcess(answer["pid"], self._reaper.watch(answer["pid"]))
             if waiting is not None and not waiting.done():
                 waiting.set_result(spawned)
         elif waiting is not None and not waiting.done():

@@ -4,11 +4,11 @@ import fcntl
 import os
 from pathlib import Path
 
-from agiraph.errors import Refused
+from agiraph.core.errors import Refused
 from agiraph.storage.files import open_file
 
 
-class HomeIsHeld(Refused):
+class HomeLocked(Refused):
     """Another supervisor lives on this home."""
 
 
@@ -22,14 +22,14 @@ class HomeLock:
         self._fd: int | None = None
 
     def take(self) -> None:
-        """Take the lock and write our pid into it; raises HomeIsHeld naming the holder."""
+        """Take the lock and write our pid into it; raises HomeLocked naming the holder."""
         fd = open_file(self._file, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(fd, 32, 0).decode(errors="replace").strip() or "unknown"
             os.close(fd)
-            raise HomeIsHeld(f"home {self._home} is held by supervisor pid {holder}") from None
+            raise HomeLocked(f"home {self._home} is held by supervisor pid {holder}") from None
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         self._fd = fd

@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 import setproctitle
 
-from actors.child import title_of
-from actors.kinds import KINDS
-from actors.runtime import run_loop
-from actors.supervisor.ahead import Ahead
-from actors.supervisor.options import Options
+from actors.runtime.child import title_of
+from actors.runtime.kinds import KINDS
+from actors.runtime.runtime import run_loop
+from actors.supervisor.options import SupervisorOptions
+from actors.supervisor.prestart import PrestartedProcesses
 from actors.supervisor.supervisor import Supervisor
-from agiraph.config import Config, load_config
-from agiraph.errors import AgiraphError, InvalidInput
-from agiraph.ids import SUPERVISOR
-from agiraph.log import set_up_logging
-from agiraph.log_file import LogFile
+from agiraph.core.config import Config, load_config
+from agiraph.core.errors import AgiraphError, InvalidInput
+from agiraph.core.ids import SUPERVISOR
+from agiraph.logs.log import set_up_logging
+from agiraph.logs.log_file import LogFile
 from agiraph.storage.home import Home, default_home
 
 EXIT_FAILED = 1
@@ -41,12 +41,12 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
-def main(kinds: Mapping[str, str] = KINDS, ahead: Ahead | None = None) -> None:
+def main(kinds: Mapping[str, str] = KINDS, ahead: PrestartedProcesses | None = None) -> None:
     """Run the command; `kinds` says which function runs each kind of process.
 
     `ahead` holds processes of the house that were started already.
     """
-    command(obj=(kinds, ahead or Ahead()))
+    command(obj=(kinds, ahead or PrestartedProcesses()))
 
 
 @click.command(name="agiraph-supervisor")
@@ -63,7 +63,7 @@ def main(kinds: Mapping[str, str] = KINDS, ahead: Ahead | None = None) -> None:
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
-    given: tuple[Mapping[str, str], Ahead],
+    given: tuple[Mapping[str, str], PrestartedProcesses],
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
@@ -88,7 +88,7 @@ def command(
     if daemon:
         sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
     kinds, ahead = given
-    sys.exit(live(Options(folder, settings, until_eof, kinds, dict(os.environ), ahead)))
+    sys.exit(live(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ), ahead)))
 
 
 def options_again(
@@ -148,7 +148,7 @@ def check_listening(config: Config) -> None:
         raise InvalidInput(refusal)
 
 
-def live(options: Options) -> int:
+def live(options: SupervisorOptions) -> int:
     """Run the supervisor; return its exit code, and say on stderr why it could not start."""
     gc.freeze()
     gc.enable()

@@ -1,13 +1,13 @@
-"""Options: what a supervisor is started with, and the services that every house has."""
+"""SupervisorOptions: what a supervisor is started with, and the services that every house has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from actors.kinds import KINDS
-from actors.supervisor.ahead import Ahead
-from agiraph.config import Config
-from agiraph.ids import (
+from actors.runtime.kinds import KINDS
+from actors.supervisor.prestart import PrestartedProcesses
+from agiraph.core.config import Config
+from agiraph.core.ids import (
     BROKER,
     CLOCK,
     HUMAN,
@@ -43,7 +43,7 @@ def on_demand(config: Config) -> dict[Address, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SupervisorOptions:
     """What a supervisor is started with."""
 
     home: Path
@@ -51,4 +51,4 @@ class Options:
     until_eof: bool = False
     kinds: Mapping[str, str] = field(default_factory=lambda: KINDS)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    ahead: Ahead = field(default_factory=Ahead)
+    ahead: PrestartedProcesses = field(default_factory=PrestartedProcesses)

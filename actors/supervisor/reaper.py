@@ -13,7 +13,7 @@ import os
 import signal
 from collections.abc import Callable
 
-from actors.supervisor.restarts import Exit
+from actors.supervisor.restarts import ProcessExit
 
 
 class Reaper:
@@ -21,8 +21,8 @@ class Reaper:
 
     def __init__(self, on_death: Callable[[], None] = lambda: None) -> None:
         """Begin with no children; `on_death` is called after every round that found a death."""
-        self._owners: dict[int, asyncio.Future[Exit]] = {}
-        self._unclaimed: dict[int, Exit] = {}
+        self._owners: dict[int, asyncio.Future[ProcessExit]] = {}
+        self._unclaimed: dict[int, ProcessExit] = {}
         self._expected = 0
         self._on_death = on_death
 
@@ -50,9 +50,9 @@ class Reaper:
         if self._expected == 0:
             self._unclaimed.clear()
 
-    def watch(self, pid: int) -> "asyncio.Future[Exit]":
+    def watch(self, pid: int) -> "asyncio.Future[ProcessExit]":
         """Return the future end of a child; it may have come already."""
-        ended: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
+        ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
         early = self._unclaimed.pop(pid, None)
         if early is not None:
             ended.set_result(early)
@@ -69,7 +69,7 @@ class Reaper:
         if found:
             self._on_death()
 
-    def _collect(self) -> tuple[int, Exit] | None:
+    def _collect(self) -> tuple[int, ProcessExit] | None:
         """Let one zombie go, after what is left of its group has been killed."""
         try:
             if hasattr(os, "waitid"):
@@ -85,7 +85,7 @@ class Reaper:
             return None
         return (pid, _exit_of(status)) if pid else None
 
-    def _hand_over(self, pid: int, ended: Exit) -> None:
+    def _hand_over(self, pid: int, ended: ProcessExit) -> None:
         owner = self._owners.pop(pid, None)
         if owner is None:
             if self._expected:
@@ -102,6 +102,6 @@ def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
         pass  # macOS says EPERM for a group of zombies
 
 
-def _exit_of(status: int) -> Exit:
+def _exit_of(status: int) -> ProcessExit:
     code = os.waitstatus_to_exitcode(status)
-    return Exit(code=code) if code >= 0 else Exit(signal=-code)
+    return ProcessExit(code=code) if code >= 0 else ProcessExit(signal=-code)

@@ -5,13 +5,13 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from actors.supervisor.keeper import Keeper
-from agiraph.authorization import refusal
-from agiraph.errors import AgiraphError, InvalidInput, Refused, unknown
-from agiraph.ids import agent_of
+from actors.supervisor.child_monitor import ChildMonitor
+from agiraph.core.errors import AgiraphError, InvalidInput, Refused, unknown
+from agiraph.core.ids import agent_of
 from agiraph.messages import (
-    Attach,
-    ChildBeat,
+    AttachConsole,
+    AttachTicket,
+    ChildHeartbeat,
     ChildReady,
     ChildSpec,
     ChildStarted,
@@ -22,19 +22,19 @@ from agiraph.messages import (
     RefusedReply,
     StartChild,
     StopChild,
-    Ticket,
-    Wake,
+    WakeChild,
 )
+from agiraph.messages.authorization import refusal
 from transport.endpoint import Received
 from transport.envelope import Flag
 
 ADDRESS_LIMIT = 128
 
 
-class Desk(Protocol):
+class SupervisorCommands(Protocol):
     """What the supervisor does when it is asked."""
 
-    def find(self, address: str) -> Keeper | None:
+    def find(self, address: str) -> ChildMonitor | None:
         """Return the keeper of an address."""
         ...
 
@@ -46,7 +46,7 @@ class Desk(Protocol):
         """Return the kinds that may be started by message."""
         ...
 
-    def beat(self, sender: str, incarnation: int, body: ChildBeat) -> None:
+    def beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
         """Note what a child that turns its loop is doing."""
         ...
 
@@ -54,11 +54,11 @@ class Desk(Protocol):
         """Start or confirm a child."""
         ...
 
-    def stop_child(self, keeper: Keeper, body: StopChild) -> Awaitable[ChildStopped]:
+    def stop_child(self, monitor: ChildMonitor, body: StopChild) -> Awaitable[ChildStopped]:
         """Stop, kill, restart or forget a child."""
         ...
 
-    def wake(self, keeper: Keeper) -> Awaitable[None]:
+    def wake(self, monitor: ChildMonitor) -> Awaitable[None]:
         """Have a parked child run again."""
         ...
 
@@ -66,7 +66,7 @@ class Desk(Protocol):
         """Return all processes."""
         ...
 
-    def attach(self) -> Ticket:
+    def attach(self) -> AttachTicket:
         """Return the ticket of a new console."""
         ...
 
@@ -75,19 +75,19 @@ class Desk(Protocol):
         ...
 
 
-async def answer(desk: Desk, received: Received) -> BaseModel | None:
+async def answer(desk: SupervisorCommands, received: Received) -> BaseModel | None:
     """Do what a message asks and return the reply; None for what is no request."""
     sender, body = received.header.sender, received.body
     if (reason := refusal(sender, received.header.to, body)) is not None:
         return RefusedReply(reason=reason) if received.header.flags & Flag.ASK else None
     try:
         match body:
-            case ChildBeat():
+            case ChildHeartbeat():
                 desk.beat(sender, received.header.incarnation, body)
                 return None
             case ChildReady():
                 return _ready(desk, sender, received.header.incarnation)
-            case Wake(address=address):
+            case WakeChild(address=address):
                 await _wake(desk, address)
                 return None
             case ListChildren():
@@ -97,7 +97,7 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
                 return await desk.start_child(spec)
             case StopChild():
                 return await desk.stop_child(check_stop(desk, body), body)
-            case Attach():
+            case AttachConsole():
                 return desk.attach()
             case _:
                 return None
@@ -108,7 +108,7 @@ async def answer(desk: Desk, received: Received) -> BaseModel | None:
         return RefusedReply(reason=reason, kind=type(error).__name__)
 
 
-def check_start(desk: Desk, spec: ChildSpec) -> None:
+def check_start(desk: SupervisorCommands, spec: ChildSpec) -> None:
     """Raise InvalidInput unless this child can be started by message."""
     if spec.kind not in desk.startable():
         raise unknown("kind of process to start", spec.kind, desk.startable())
@@ -117,27 +117,27 @@ def check_start(desk: Desk, spec: ChildSpec) -> None:
         raise InvalidInput(f"'{spec.address}' is no address of an agent's child")
 
 
-def check_stop(desk: Desk, body: StopChild) -> Keeper:
+def check_stop(desk: SupervisorCommands, body: StopChild) -> ChildMonitor:
     """Return the keeper to stop; raises Refused if there is none, or it can be restarted only."""
-    keeper = desk.find(body.address)
-    if keeper is None:
+    monitor = desk.find(body.address)
+    if monitor is None:
         raise unknown("process", body.address, desk.addresses())
     if agent_of(body.address) is None and body.how in ("stop", "forget"):
         raise Refused(f"{body.address} is a service of the house: it can be restarted, not stopped")
-    return keeper
+    return monitor
 
 
-def _ready(desk: Desk, sender: str, incarnation: int) -> Ok:
-    keeper = desk.find(sender)
-    if keeper is not None:
-        keeper.ready(incarnation)
+def _ready(desk: SupervisorCommands, sender: str, incarnation: int) -> Ok:
+    monitor = desk.find(sender)
+    if monitor is not None:
+        monitor.ready(incarnation)
     return Ok()
 
 
-async def _wake(desk: Desk, address: str) -> None:
-    keeper = desk.find(address)
-    if keeper is not None:
-        await desk.wake(keeper)
+async def _wake(desk: SupervisorCommands, address: str) -> None:
+    monitor = desk.find(address)
+    if monitor is not None:
+        await desk.wake(monitor)
 
 
 def _is_plain(address: str) -> bool:

@@ -30,7 +30,7 @@ RestartKind = Literal["permanent", "transient", "temporary"]
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RestartPolicy:
     """How often a child may be restarted. An `endless` one is never given up."""
 
     restart: RestartKind
@@ -43,7 +43,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RestartHistory:
     """What a child has been through: when it was restarted, and how often it did not even start.
 
     `faults` counts the ends of an endless child by its own fault that followed each other closely;
@@ -60,7 +60,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class ProcessExit:
     """How a process ended: a code, or a signal's number, and a hint of what it last said.
 
     `told` is the whole cause in words, once somebody has looked at all the evidence;
@@ -95,7 +95,7 @@ class Restart:
     """Begin again after `delay_seconds`."""
 
     delay_seconds: float
-    history: History
+    history: RestartHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedInOrder:
     """It is over and that is in order."""
 
 
@@ -115,17 +115,22 @@ class Parked:
     """It has nothing to do and begins again when a message for it comes."""
 
 
-Verdict = Restart | GiveUp | Ended | Parked
+Verdict = Restart | GiveUp | EndedInOrder | Parked
 
 
 def decide(
-    policy: Policy, history: History, ended: Exit, was_ready: bool, now: float, chance: float
+    policy: RestartPolicy,
+    history: RestartHistory,
+    ended: ProcessExit,
+    was_ready: bool,
+    now: float,
+    chance: float,
 ) -> Verdict:
     """Return what to do about an end at `now`; `chance` in 0..1 spreads the delays."""
     if ended.code == EXIT_PARKED and was_ready:
         return Parked()
     if policy.restart == "temporary" or (policy.restart == "transient" and ended.is_clean):
-        return Ended()
+        return EndedInOrder()
     if ended.is_from_outside:
         return _after_kill(policy, history, now)
     if ended.code == EXIT_NO_SPACE:
@@ -142,7 +147,7 @@ def decide(
     return _after_crash(policy, history, ended, now, chance)
 
 
-def _after_kill(policy: Policy, history: History, now: float) -> Verdict:
+def _after_kill(policy: RestartPolicy, history: RestartHistory, now: float) -> Verdict:
     """Begin again at once, or after a moment if the kill before was no longer ago than that.
 
     So a kill that follows each start makes no busy loop, and one every half second starves nobody.
@@ -152,15 +157,19 @@ def _after_kill(policy: Policy, history: History, now: float) -> Verdict:
     return Restart(delay, replace(history, killed_at=now))
 
 
-def _after_fault(policy: Policy, history: History, now: float, chance: float) -> Verdict:
+def _after_fault(
+    policy: RestartPolicy, history: RestartHistory, now: float, chance: float
+) -> Verdict:
     """Begin an endless child again, after a pause that grows while its faults follow closely."""
     was_calm = now >= history.back_at + policy.period_seconds
     before = 0 if was_calm else history.faults
     delay = _delay(policy, before, chance)
-    return Restart(delay, History(faults=before + 1, back_at=now + delay))
+    return Restart(delay, RestartHistory(faults=before + 1, back_at=now + delay))
 
 
-def _after_failed_start(policy: Policy, history: History, ended: Exit, chance: float) -> Verdict:
+def _after_failed_start(
+    policy: RestartPolicy, history: RestartHistory, ended: ProcessExit, chance: float
+) -> Verdict:
     failures = history.start_failures + 1
     if failures >= policy.start_attempts:
         return GiveUp(f"it did not start {failures} times ({ended.describe()})")
@@ -168,7 +177,7 @@ def _after_failed_start(policy: Policy, history: History, ended: Exit, chance: f
 
 
 def _after_crash(
-    policy: Policy, history: History, ended: Exit, now: float, chance: float
+    policy: RestartPolicy, history: RestartHistory, ended: ProcessExit, now: float, chance: float
 ) -> Verdict:
     recent = tuple(at for at in history.restarts if at > now - policy.period_seconds)
     if len(recent) >= policy.intensity and not ended.is_again:
@@ -177,10 +186,10 @@ def _after_crash(
             f"(last: {ended.describe()})"
         )
     known = recent if ended.is_again else (*recent, now)
-    return Restart(_delay(policy, len(recent), chance), History(restarts=known))
+    return Restart(_delay(policy, len(recent), chance), RestartHistory(restarts=known))
 
 
-def _delay(policy: Policy, failures: int, chance: float) -> float:
+def _delay(policy: RestartPolicy, failures: int, chance: float) -> float:
     """Return 0 for the first failure's restart, then a doubling back-off, spread by +-20 %."""
     if failures == 0:
         return 0.0

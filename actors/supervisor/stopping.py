@@ -11,12 +11,14 @@ from collections.abc import Callable
 
 import psutil
 
-from actors.processes import descendants, kill_all
-from actors.supervisor.launcher import Spawned
+from actors.runtime.processes import descendants, kill_all
+from actors.supervisor.launcher import SpawnedProcess
 from actors.supervisor.reaper import kill_group
 
 
-async def end_process(spawned: Spawned, ask: Callable[[], None], grace_seconds: float) -> None:
+async def end_process(
+    spawned: SpawnedProcess, ask: Callable[[], None], grace_seconds: float
+) -> None:
     """End a process: `ask` it, wait the grace, then signal its group harder and harder."""
     followers: list[psutil.Process] = []
     for act in (
@@ -32,7 +34,7 @@ async def end_process(spawned: Spawned, ask: Callable[[], None], grace_seconds: 
     kill_all(followers)
 
 
-async def kill_process(spawned: Spawned) -> None:
+async def kill_process(spawned: SpawnedProcess) -> None:
     """Kill a process and its group now, as a crash would, and wait until it is gone.
 
     What it leaves becomes a stray of ours; where orphans do not come to us it is killed here.

@@ -15,19 +15,19 @@ from typing import Any
 
 import psutil
 
-from actors.linux import hide_environment
-from actors.processes import kill_all
-from actors.supervisor.bus_side import BusSide
-from actors.supervisor.desk import FrontDesk
-from actors.supervisor.house import make_folders, remove_socket_folder
-from actors.supervisor.keeper import Keeper
+from actors.runtime.linux import hide_environment
+from actors.runtime.processes import kill_all
+from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.children import Children
 from actors.supervisor.launcher import ForkLauncher
 from actors.supervisor.lock import HomeLock
-from actors.supervisor.nursery import Nursery
-from actors.supervisor.options import OPTIONAL, SERVICES, Options, on_demand
+from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
+from actors.supervisor.paths import make_folders, remove_socket_folder
 from actors.supervisor.reaper import kill_group
-from agiraph.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
-from agiraph.log import logger
+from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
+from actors.supervisor.supervisor_service import SupervisorService
+from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, TRACER, Address
+from agiraph.logs.log import logger
 from agiraph.storage.files import read_bytes
 from agiraph.storage.home import Home
 from transport.errors import TransportError
@@ -41,21 +41,23 @@ STAGE_SHARE = 0.5
 SWEEP_SECONDS = 2.0
 
 
-class GaveUp(Exception):
+class ServiceGivenUp(Exception):
     """A service without which nothing works cannot be kept alive."""
 
 
 class Supervisor:
     """Owner of every process of one home. `run` lives it from lock to last sweep."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SupervisorOptions) -> None:
         """Take the options; nothing is touched before `run`."""
         self.home = options.home
         self.log = logger(address=SUPERVISOR)
         self._options = options
         self._house = Home(options.home)
-        self._nursery = Nursery(options, self.log, self._give_up)
-        self._bus = BusSide(FrontDesk(self._nursery), self.log, self._welcomed)
+        self._all_children = Children(options, self.log, self._give_up)
+        self._bus = SupervisorEndpoint(
+            SupervisorService(self._all_children), self.log, self._welcomed
+        )
         self._end = asyncio.Event()
         self._failure: str | None = None
         self._stop_by: float | None = None
@@ -65,20 +67,20 @@ class Supervisor:
     async def run(self) -> int:
         """Start the house, serve until told to stop, take it down; return the exit code.
 
-        Raises HomeIsHeld, Refused, Corrupt, OSError before anything was started.
+        Raises HomeLocked, Refused, Corrupt, OSError before anything was started.
         """
         make_folders(self._house)
         lock = HomeLock(self.home, self._house.system.lock)
         lock.take()
         try:
-            self._nursery.open(self._house, self._bus)
+            self._all_children.open(self._house, self._bus)
             hide_environment()
             self._listen_to_signals()
             try:
                 await self._serve()
             finally:
                 await self._take_down()
-                remove_socket_folder(self._house, self._nursery.url)
+                remove_socket_folder(self._house, self._all_children.url)
         finally:
             lock.release()
         if self._failure is not None:
@@ -98,7 +100,7 @@ class Supervisor:
                 await asyncio.wait([watching, ending], return_when=asyncio.FIRST_COMPLETED)
             if watching.done():
                 watching.result()
-        except GaveUp as error:
+        except ServiceGivenUp as error:
             self._failure = str(error)
         finally:
             for task in (starting, watching, ending):
@@ -109,58 +111,58 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
-            self._nursery.look_for_hung(loop.time())
+            self._all_children.look_for_hung(loop.time())
 
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.
 
         Only the router is waited for: everybody else outlives the absence of any other.
         """
-        nursery = self._nursery
-        if nursery.fork is not None:
-            nursery.fork.start()
+        all_children = self._all_children
+        if all_children.fork is not None:
+            all_children.fork.start()
         for address, kind in on_demand(self._options.config).items():
-            nursery.service(address, kind, "parked")
-        nursery.announce()
+            all_children.service(address, kind, "parked")
+        all_children.announce()
         await self._start_service(ROUTER)
-        if nursery.fork is not None:
-            await self._await_spawner(nursery.fork)
+        if all_children.fork is not None:
+            await self._await_spawner(all_children.fork)
         services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
         await asyncio.sleep(0)  # so that they begin before the agents
-        for row in nursery.register.table.rows.values():
-            keeper = nursery.keeper(row.spec, row.desired)
+        for row in all_children.register.table.rows.values():
+            monitor = all_children.monitor(row.spec, row.desired)
             if row.desired == "running":
-                self._bus.do(_forget_result(keeper.start()))
-        nursery.announce()
+                self._bus.do(_forget_result(monitor.start()))
+        all_children.announce()
         await asyncio.gather(*services)
         if self._options.config.telemetry.otlp_endpoint:
-            self._bus.do(_forget_result(nursery.service(TRACER).start()))
+            self._bus.do(_forget_result(all_children.service(TRACER).start()))
         self._say_ready()
 
     async def _start_service(self, address: Address) -> None:
-        keeper = self._nursery.service(address)
-        await keeper.start()
+        monitor = self._all_children.service(address)
+        await monitor.start()
         if address == ROUTER:
-            await self._join_bus(keeper)
-        if not await keeper.wait_ready():
-            raise GaveUp(f"{address} does not start: {keeper.cause}")
+            await self._join_bus(monitor)
+        if not await monitor.wait_ready():
+            raise ServiceGivenUp(f"{address} does not start: {monitor.cause}")
 
-    async def _join_bus(self, router: Keeper) -> None:
+    async def _join_bus(self, router: ChildMonitor) -> None:
         """Say hello to the router; its welcome is also what makes the router ready."""
-        number = self._nursery.allot(SUPERVISOR)
-        ticket = self._nursery.ticket(SUPERVISOR, number)
+        number = self._all_children.allot(SUPERVISOR)
+        ticket = self._all_children.ticket(SUPERVISOR, number)
         settings = self._options.config.supervisor
         limit = settings.ready_within_seconds * settings.start_attempts
-        hello = asyncio.create_task(self._bus.join(self._nursery.url, number, ticket, limit))
+        hello = asyncio.create_task(self._bus.join(self._all_children.url, number, ticket, limit))
         router_settles = asyncio.create_task(router.wait_ready())
         await asyncio.wait([hello, router_settles], return_when=asyncio.FIRST_COMPLETED)
         if router_settles.done() and not router_settles.result():
             hello.cancel()
-            raise GaveUp(f"the router does not start: {router.cause}")
+            raise ServiceGivenUp(f"the router does not start: {router.cause}")
         try:
             await hello
         except TransportError as error:
-            raise GaveUp(f"the router does not answer: {error}") from None
+            raise ServiceGivenUp(f"the router does not answer: {error}") from None
         finally:
             router_settles.cancel()
 
@@ -178,7 +180,7 @@ class Supervisor:
         self.log.info("ready", home=str(self.home), api=self._api_url())
 
     def _api_url(self) -> str:
-        process = self._nursery.keepers[HUMAN].process
+        process = self._all_children.monitors[HUMAN].process
         try:
             told = json.loads(read_bytes(self._house.human.address))
             if process is not None and told["pid"] == process.spawned.pid:
@@ -193,36 +195,36 @@ class Supervisor:
         Whatever hangs, it is over within STOP_SECONDS: each stage may use half of what is left, an
         ask and a SIGTERM of equal length, before it is killed.
         """
-        nursery = self._nursery
-        nursery.is_stopping = True
-        keepers = nursery.keepers
+        all_children = self._all_children
+        all_children.is_stopping = True
+        monitors = all_children.monitors
         services = {*SERVICES, *OPTIONAL}
-        agents = [keeper for address, keeper in keepers.items() if address not in services]
-        await self._stop_all([keeper for keeper in agents if keeper.spec.kind != "coordinator"])
-        await self._stop_all([keeper for keeper in agents if keeper.spec.kind == "coordinator"])
+        agents = [monitor for address, monitor in monitors.items() if address not in services]
+        await self._stop_all([monitor for monitor in agents if monitor.spec.kind != "coordinator"])
+        await self._stop_all([monitor for monitor in agents if monitor.spec.kind == "coordinator"])
         for address in reversed((*SERVICES, *OPTIONAL)):
             if address == ROUTER:
                 await self._bus.leave()
-            if address in keepers:
-                await self._stop_all([keepers[address]])
-        if nursery.fork is not None:
-            await nursery.fork.stop()
+            if address in monitors:
+                await self._stop_all([monitors[address]])
+        if all_children.fork is not None:
+            await all_children.fork.stop()
         await self._sweep_to_the_end()
-        nursery.register.close()
+        all_children.register.close()
 
-    async def _stop_all(self, keepers: list[Keeper]) -> None:
+    async def _stop_all(self, monitors: list[ChildMonitor]) -> None:
         now = asyncio.get_running_loop().time()
         if self._stop_by is None:
             self._stop_by = now + STOP_SECONDS
         grace = max(0.0, self._stop_by - now) * STAGE_SHARE / 2
-        await asyncio.gather(*(keeper.stop(grace) for keeper in keepers))
+        await asyncio.gather(*(monitor.stop(grace) for monitor in monitors))
 
     async def _sweep_to_the_end(self) -> None:
         deadline = asyncio.get_running_loop().time() + SWEEP_SECONDS
         me = psutil.Process()
         while children := me.children(recursive=True):
             kill_all(children)
-            self._nursery.reaper.reap()
+            self._all_children.reaper.reap()
             if asyncio.get_running_loop().time() > deadline:
                 self.log.error("could not end", pids=[child.pid for child in children])
                 return
@@ -239,9 +241,9 @@ class Supervisor:
     def stop(self) -> None:
         """Begin to stop; the second call does not wait for anybody's grace."""
         if self._end.is_set():
-            for keeper in self._nursery.keepers.values():
-                if keeper.process is not None and not keeper.process.spawned.ended.done():
-                    kill_group(keeper.process.spawned.pid)
+            for monitor in self._all_children.monitors.values():
+                if monitor.process is not None and not monitor.process.spawned.ended.done():
+                    kill_group(monitor.process.spawned.pid)
         self._end.set()
 
     def _give_up(self, reason: str) -> None:
@@ -250,9 +252,9 @@ class Supervisor:
 
     def _welcomed(self) -> None:
         """The router lets us in: that is how it is known to be ready."""
-        keeper = self._nursery.keepers[ROUTER]
-        if keeper.process is not None:
-            keeper.ready(keeper.process.incarnation)
+        monitor = self._all_children.monitors[ROUTER]
+        if monitor.process is not None:
+            monitor.ready(monitor.process.incarnation)
 
 
 async def _forget_result(work: Coroutine[Any, Any, Any]) -> None:

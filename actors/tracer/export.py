@@ -1,6 +1,6 @@
 """Spans over HTTP to a collector (OTLP, protobuf), by OpenTelemetry's own exporter.
 
-OpenTelemetry is an extra: it is imported by who makes an Exporter, and by nobody else.
+OpenTelemetry is an extra: it is imported by who makes an SpanExporter, and by nobody else.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ PATH = "/v1/traces"
 NANOSECONDS = 1_000_000_000
 
 
-class Exporter:
+class SpanExporter:
     """Sends spans to one collector; `send` blocks, so call it in a thread."""
 
     def __init__(self, endpoint: str, service: str, timeout_seconds: float) -> None:

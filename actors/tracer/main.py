@@ -5,18 +5,18 @@ import os
 
 import psutil
 
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
-from actors.side_work import first_to_end
-from actors.tracer.export import Exporter
+from actors.runtime.background_tasks import first_to_end
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from actors.tracer.export import SpanExporter
 from actors.tracer.tracer import Tracer
-from agiraph.errors import Refused
+from agiraph.core.errors import Refused
 from agiraph.messages import EventsGrew
 
 LAST_SECONDS = 1.0
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Run the tracer; return its exit code."""
     return run_actor(launch, serve)
 
@@ -25,7 +25,7 @@ async def serve(runtime: Runtime) -> None:
     """Trace until cancelled, then send what is there still."""
     telemetry = runtime.config.telemetry
     try:
-        exporter = Exporter(
+        exporter = SpanExporter(
             telemetry.otlp_endpoint, telemetry.service_name, telemetry.timeout_seconds
         )
     except ImportError as error:

@@ -13,15 +13,15 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from actors.agent_folders import AgentFolders
-from actors.event_log import EventLog
-from agiraph.errors import Corrupt
-from agiraph.models import Agent, Event
+from actors.recorder.event_log import EventLog
+from actors.runtime.agent_folders import AgentFolders
+from agiraph.core.errors import Corrupt
+from agiraph.core.models import Agent, Event
 from agiraph.storage.files import UnsafeFile, read_bytes, replace_file
 from agiraph.storage.home import Home
 from agiraph.storage.versions import FIELD, TooNew, kind_of, read_object
+from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState, past
 from agiraph.tracing.spans import Span
-from agiraph.tracing.weaving import State, Weaver, past
 
 PAGE = 500
 GATHER_SECONDS = 1.0
@@ -54,7 +54,9 @@ class Tracer:
         self._states = _load(self._file)
         if self._states is None:
             cursors = {agent: past(self._events(agent), since) for agent in self._agents()}
-            self._states = {agent: State(cursor=cursor) for agent, cursor in cursors.items()}
+            self._states = {
+                agent: SpanBuilderState(cursor=cursor) for agent, cursor in cursors.items()
+            }
             self._save()
 
     def ring(self) -> None:
@@ -91,14 +93,14 @@ class Tracer:
     async def _page(self, agent: str) -> bool | None:
         """Weave and send one page of an agent's events; None if there is none."""
         assert self._states is not None
-        state = self._states.get(agent) or State()
+        state = self._states.get(agent) or SpanBuilderState()
         events = self._page_of(agent, state.cursor)
         if not events:
             return None
         after = deepcopy(state)
         after.name = after.name or self._name_of(agent)
-        weaver = Weaver(agent, after, with_content=self._with_content)
-        spans = [span for event in events for span in weaver.weave(event)]
+        builder = SpanBuilder(agent, after, with_content=self._with_content)
+        spans = [span for event in events for span in builder.build_spans(event)]
         if spans and not await asyncio.to_thread(self._send, spans):
             return False
         self._states[agent] = after
@@ -143,11 +145,11 @@ class Tracer:
         replace_file(self._file, json.dumps({FIELD: kind_of(self._file).version, **states}))
 
 
-def _load(file: Path) -> dict[str, State] | None:
+def _load(file: Path) -> dict[str, SpanBuilderState] | None:
     """Return what was kept, None if nothing was; Corrupt."""
     try:
         kept = read_object(file, read_bytes(file))
-        return {agent: State(**state) for agent, state in kept.items() if agent != FIELD}
+        return {agent: SpanBuilderState(**state) for agent, state in kept.items() if agent != FIELD}
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError) as error:

@@ -6,19 +6,19 @@ failed stays until the run ends, when the coordinator saves what stands in it.
 
 from typing import Protocol
 
-from actors.runtime import Runtime
-from actors.worker.giving_up import GiveUp
-from agiraph.errors import Refused
-from agiraph.models import Assignment, WorkNode
+from actors.runtime.runtime import Runtime
+from actors.worker.node_limit import NodeLimitReached
+from agiraph.core.errors import Refused
+from agiraph.core.models import Assignment, WorkNode
+from agiraph.core.turns import JsonObject
 from agiraph.storage.home import NodeHome
-from agiraph.turns import JsonObject
-from agiraph.worktrees.git import GitFailed
-from agiraph.worktrees.message import commit_message
-from agiraph.worktrees.names import FOLDER
-from agiraph.worktrees.worktree import Worktree, told_of_conflict
+from agiraph.tools.worktrees.git import GitFailed
+from agiraph.tools.worktrees.message import commit_message
+from agiraph.tools.worktrees.names import FOLDER
+from agiraph.tools.worktrees.worktree import Worktree, told_of_conflict
 
 
-class Holder(Protocol):
+class CheckoutContext(Protocol):
     """The worker, as far as its worktree needs to know it."""
 
     runtime: Runtime
@@ -36,7 +36,7 @@ class Holder(Protocol):
 class Checkout:
     """The worktree of whichever node its worker holds."""
 
-    def __init__(self, worker: Holder, search: str) -> None:
+    def __init__(self, worker: CheckoutContext, search: str) -> None:
         """Serve `worker`; git is looked for in `search`."""
         self._worker = worker
         self._search = search
@@ -53,14 +53,14 @@ class Checkout:
         return (FOLDER,) if assignment.worktree else ()
 
     async def make(self, assignment: Assignment) -> None:
-        """Make the worktree, unless it is there; GiveUp if it cannot be made."""
+        """Make the worktree, unless it is there; NodeLimitReached if it cannot be made."""
         tree = self._of(assignment)
         if tree is None:
             return
         try:
             is_new = await tree.make()
         except (GitFailed, OSError) as error:
-            raise GiveUp(f"its git worktree cannot be made: {error}") from None
+            raise NodeLimitReached(f"its git worktree cannot be made: {error}") from None
         if is_new:
             node, order = assignment.node, tree.order
             told = {"name": node.name, "branch": order.branch, "base": order.base}

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from agiraph.agent.transcript import Transcript
-from agiraph.errors import Refused
-from agiraph.evidence import CheckResult, Evidence
-from agiraph.models import Assignment
-from agiraph.record import Record
-from agiraph.scopes.publishing import files_left
+from agiraph.core.errors import Refused
+from agiraph.core.evidence import CheckResult, Evidence
+from agiraph.core.models import Assignment
+from agiraph.core.record import Record
 from agiraph.storage.files import read_bytes, replace_file
 from agiraph.storage.home import NodeHome
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
-from agiraph.worktrees.names import FOLDER
+from agiraph.tools.scopes.publishing import files_left
+from agiraph.tools.worktrees.names import FOLDER
 
 
 def answer_key(assignment: Assignment) -> str:
@@ -41,7 +41,7 @@ def open_publishes(transcript: Transcript) -> frozenset[str]:
     return frozenset({answer_key(assignment), outside_key(assignment, transcript.outside.began_at)})
 
 
-class KeptEvidence(Record):
+class StoredEvidence(Record):
     """What `_evidence.json` holds: the evidence of one attempt."""
 
     attempt: int
@@ -99,14 +99,14 @@ def _report(context: ToolContext, results: tuple[CheckResult, ...]) -> None:
 
 
 def _keep(home: NodeHome, attempt: int, evidence: Evidence) -> None:
-    kept = KeptEvidence(attempt=attempt, evidence=evidence)
+    kept = StoredEvidence(attempt=attempt, evidence=evidence)
     replace_file(home.evidence, kept.model_dump_json(indent=2) + "\n")
 
 
 def _kept(home: NodeHome, attempt: int) -> Evidence | None:
     """Return the evidence of an attempt, None if there is none."""
     try:
-        kept = KeptEvidence.model_validate_json(read_bytes(home.evidence))
+        kept = StoredEvidence.model_validate_json(read_bytes(home.evidence))
     except (OSError, ValidationError):
         return None
     return kept.evidence if kept.attempt == attempt else None

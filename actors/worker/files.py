@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from agiraph.clock import iso
-from agiraph.models import Event, Worker, WorkNode
+from agiraph.core.clock import iso
+from agiraph.core.models import Event, Worker, WorkNode
 from agiraph.storage.files import open_file, read_bytes, read_shown, replace_file, status_of
 from agiraph.storage.home import NodeHome, WorkerHome
 

@@ -1,20 +1,20 @@
-"""Limits: what bounds a worker on one node: its turns, its time, going round in a circle."""
+"""WorkerLimits: what bounds a worker on one node: its turns, its time, going round in a circle."""
 
 from typing import Protocol
 
 from actors.entity.compactor import Compactor
-from actors.entity.deadline import Deadline
-from actors.worker.bench import Holder
-from actors.worker.giving_up import GiveUp
-from agiraph.agent.bounds import TIME_NEAR, LastTurn, Stop, is_time_near, judge
-from agiraph.agent.loops import Stuck, Warn, judge_loop
-from agiraph.agent.records import Heard
-from agiraph.agent.retelling import circled
+from actors.entity.deadline import NodeDeadline
+from actors.worker.node_limit import NodeLimitReached
+from actors.worker.worker_tools import WorkerToolsContext
+from agiraph.agent.event_replay import circled
+from agiraph.agent.loop_detection import LoopStuck, LoopWarning, judge_loop
+from agiraph.agent.node_limits import TIME_NEAR, LastTurn, MustStop, is_time_near, judge
+from agiraph.agent.records import InputReceived
 from agiraph.agent.transcript import RUNTIME_NAME
-from agiraph.models import Assignment
+from agiraph.core.models import Assignment
 
 
-class Bounded(Holder, Protocol):
+class WorkerLimitsContext(WorkerToolsContext, Protocol):
     """The worker, as far as its bounds need to know it."""
 
     @property
@@ -23,14 +23,14 @@ class Bounded(Holder, Protocol):
         ...
 
 
-class Limits:
+class WorkerLimits:
     """The bounds of one worker, looked at before each of its model calls."""
 
-    def __init__(self, worker: Bounded, compactor: Compactor) -> None:
+    def __init__(self, worker: WorkerLimitsContext, compactor: Compactor) -> None:
         """Look at `worker`."""
         self._worker = worker
         self._compactor = compactor
-        self.deadline: Deadline | None = None
+        self.deadline: NodeDeadline | None = None
 
     def is_context_used_up(self) -> bool:
         """Whether the conversation is full and may not be compacted once more on this node."""
@@ -39,12 +39,12 @@ class Limits:
         return not is_allowed and self._compactor.is_full()
 
     def look(self) -> None:
-        """Warn the model of a loop and before its last turn; GiveUp after that."""
+        """Warn the model of a loop and before its last turn; NodeLimitReached after that."""
         worker, now = self._worker, self._worker.runtime.clock.now
         match judge_loop(worker.transcript.streak):
-            case Stuck(reason=reason):
-                raise GiveUp(reason)
-            case Warn() as warn:
+            case LoopStuck(reason=reason):
+                raise NodeLimitReached(reason)
+            case LoopWarning() as warn:
                 seen = warn.record("your node fails", now())
                 worker.conversation.append(seen)
                 worker.report(*circled(seen, worker.transcript.place).told)
@@ -52,8 +52,8 @@ class Limits:
         is_used_up = self.is_context_used_up()
         contract = worker.assignment.contract
         match judge(worker.transcript, contract, is_context_used_up=is_used_up):
-            case Stop(reason=reason):
-                raise GiveUp(reason)
+            case MustStop(reason=reason):
+                raise NodeLimitReached(reason)
             case LastTurn() as last:
                 worker.conversation.append(last.record(now()))
 
@@ -73,6 +73,6 @@ class Limits:
         text = words.format(left=max(0.0, left), all=seconds)
         now = worker.runtime.clock.now()
         worker.conversation.append(
-            Heard(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="time")
+            InputReceived(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="time")
         )
         return True

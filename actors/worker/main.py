@@ -3,11 +3,11 @@
 import os
 
 from actors.entity.args import WorkerArgs
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
 from actors.worker.worker import WorkerActor
-from agiraph.agent.own_prompts import check_own_prompts
-from agiraph.prompt_folder import lay_over
+from agiraph.agent.custom_prompts import check_own_prompts
+from agiraph.core.prompt_folder import lay_over
 
 
 async def serve(runtime: Runtime) -> None:
@@ -26,6 +26,6 @@ async def serve(runtime: Runtime) -> None:
         worker.files.close()
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Run one worker; return the process's exit code."""
     return run_actor(launch, serve)

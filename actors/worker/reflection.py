@@ -3,20 +3,20 @@
 import asyncio
 import json
 
-from actors.entity.mind import BrokerMind
-from agiraph.agent.loop import Partial
+from actors.entity.model_client import BrokerModelClient
+from agiraph.agent.loop import PartialAnswer
 from agiraph.agent.prompts import render
-from agiraph.errors import ModelFailure
+from agiraph.core.errors import ModelFailure
+from agiraph.core.turns import ModelRequest, UserTurn
 from agiraph.storage.files import read_bytes, read_shown
 from agiraph.storage.home import WorkerHome
-from agiraph.turns import ModelRequest, UserTurn
 
 REFLECTION_TOKENS = 600
 REFLECTION_SECONDS = 120.0
 LONGEST = 4000
 
 
-async def reflect(mind: BrokerMind, request: ModelRequest) -> str:
+async def reflect(model_client: BrokerModelClient, request: ModelRequest) -> str:
     """Ask the model in one turn what it has learned; return "" if it cannot say.
 
     Asked again after a crash, it is the same question, and is answered without a second call.
@@ -30,7 +30,7 @@ async def reflect(mind: BrokerMind, request: ModelRequest) -> str:
     )
     try:
         async with asyncio.timeout(REFLECTION_SECONDS):
-            answer = await mind.think(asked, Partial(), about="reflect")
+            answer = await model_client.think(asked, PartialAnswer(), about="reflect")
     except (ModelFailure, TimeoutError):
         return ""
     return (answer.text or "").strip()[:LONGEST]

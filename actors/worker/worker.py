@@ -9,69 +9,69 @@ import asyncio
 from contextlib import AbstractContextManager, nullcontext
 
 from actors.entity.args import WorkerArgs, billing
-from actors.entity.asking import ask_until_answered
+from actors.entity.budget_approval import BudgetApproval
 from actors.entity.compactor import Compactor
-from actors.entity.deadline import Deadline
-from actors.entity.elsewhere import ToolProcesses
-from actors.entity.fatal import answer_open_calls, fatal_step
-from actors.entity.mind import BrokerMind
-from actors.entity.patience import Patience
-from actors.entity.questions import Answers
-from actors.entity.reception import Reception
-from actors.entity.retelling import tell_again
-from actors.entity.talk import Talk
-from actors.entity.treasurer import Treasurer
-from actors.entity.wall import guidance_of
-from actors.runtime import Runtime
-from actors.side_work import first_to_end
-from actors.worker.approving import worker_clearance
-from actors.worker.belongings import worker_belongings
-from actors.worker.bench import WorkerBench
+from actors.entity.crash_loop import answer_open_calls, fatal_step
+from actors.entity.deadline import NodeDeadline
+from actors.entity.event_replay import tell_again
+from actors.entity.idle_parking import IdleParking
+from actors.entity.message_dispatcher import MessageDispatcher
+from actors.entity.messenger import Messenger
+from actors.entity.model_client import BrokerModelClient
+from actors.entity.questions import ArrivedAnswers
+from actors.entity.remote_tools import RemoteToolProcesses
+from actors.entity.sandbox_report import guidance_of
+from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.background_tasks import first_to_end
+from actors.runtime.runtime import Runtime
+from actors.worker.approval_rules import worker_approval_gate
 from actors.worker.checkout import Checkout
-from actors.worker.equipment import worker_outfit
+from actors.worker.compaction_context import worker_belongings
 from actors.worker.evidence import open_publishes
-from actors.worker.family import hear_of_sub_node
 from actors.worker.files import WorkerFiles
-from actors.worker.giving_up import GiveUp
-from actors.worker.limits import Limits
-from actors.worker.one_shot import OneShot
-from actors.worker.reach import Reach
+from actors.worker.limits import WorkerLimits
+from actors.worker.mcp_tools import worker_grants
+from actors.worker.node_limit import NodeLimitReached
+from actors.worker.node_reports import tell_failed, tell_started
 from actors.worker.reflection import known_before, reflect
-from actors.worker.word import tell_failed, tell_started
-from agiraph.agent.compaction import Belongings
-from agiraph.agent.context import answer_tokens
+from actors.worker.scope_cache import ScopeCache
+from actors.worker.single_inference import SingleInference
+from actors.worker.sub_nodes import hear_of_sub_node
+from actors.worker.worker_tools import WorkerTools
+from agiraph.agent.compaction import CompactionContext
+from agiraph.agent.context_window import answer_tokens
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import Inbox
-from agiraph.agent.loop import AgentLoop, Effects, Gate
+from agiraph.agent.inbox import EntityInbox
+from agiraph.agent.loop import AgentLoop, CallEffects, PauseSwitch
 from agiraph.agent.prompts import WORKER_REMINDER, assignment_turn, single_system, worker_system
-from agiraph.agent.records import Assigned, Heard, NodeClosed, Noted
+from agiraph.agent.records import AssignmentTaken, InputReceived, NodeClosed, StateNoted
 from agiraph.agent.transcript import RUNTIME_NAME, Transcript
-from agiraph.errors import ModelFailure
-from agiraph.ids import (
+from agiraph.core.errors import ModelFailure
+from agiraph.core.ids import (
     Address,
     AgentId,
     coordinator_address,
     worker_address,
 )
+from agiraph.core.models import Assignment, Event, WorkNode
+from agiraph.core.money import Shortage
+from agiraph.core.turns import JsonObject, ModelRequest
 from agiraph.memory.skills import find_skills, listing
 from agiraph.messages import (
-    AssignNode,
+    AssignNodeMessage,
     BoardState,
-    CancelNode,
-    DoorFailed,
-    DoorLow,
+    CancelNodeMessage,
+    ProxyBudgetLow,
+    ProxyCallFailed,
     SubNodeEnded,
     ViewBoard,
 )
-from agiraph.models import Assignment, Event, WorkNode
-from agiraph.money import Shortage
-from agiraph.scopes.publishing import files_left
 from agiraph.storage.files import make_folder
 from agiraph.storage.home import NodeHome
 from agiraph.tools.command import forget_commands
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.scopes.publishing import files_left
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import JsonObject, ModelRequest
 from transport.endpoint import Received
 
 SILENCES_ALLOWED = 1
@@ -88,38 +88,40 @@ class WorkerActor:
         self.name = args.worker.name
         self.run_home = runtime.home.agent(args.agent).run(args.run)
         self.files = WorkerFiles(self.run_home.worker(args.worker.id), args.worker)
-        self.reach = Reach(runtime.home, args, runtime.config.sandbox)
+        self.reach = ScopeCache(runtime.home, args, runtime.config.sandbox)
         self.conversation = Conversation(self.files.home.conversation)
-        self.inbox = Inbox()
+        self.inbox = EntityInbox()
         self._environment = environment
-        self._answers = Answers()
-        self.gate = Gate()
+        self._answers = ArrivedAnswers()
+        self.gate = PauseSwitch()
         self._work_arrived = asyncio.Event()
-        self._waiting: list[tuple[Received, AssignNode]] = []
+        self._waiting: list[tuple[Received, AssignNodeMessage]] = []
         self._cancelled: asyncio.Event = asyncio.Event()
         self._cancel_reason = ""
         self._poison = ""
-        self.patience = Patience(runtime, self._may_park)
-        self._mind = BrokerMind(runtime, self.transcript)
-        self._talk = Talk(self, self._answers)
+        self.patience = IdleParking(runtime, self._may_park)
+        self._model_client = BrokerModelClient(runtime, self.transcript)
+        self._messenger = Messenger(self, self._answers)
         self.checkout = Checkout(self, environment.get("PATH", ""))
-        self._bench = WorkerBench(self, self._talk)
-        self._one_shot: OneShot | None = None
+        self._tools = WorkerTools(self, self._messenger)
+        self._one_shot: SingleInference | None = None
         self._is_outside = args.worker.type == "autonomous"
         self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
         if self._is_outside:
             self._toolbox = Toolbox(())
         elif args.worker.mode == "single_inference":
-            self._one_shot = OneShot(self, self._bench, runtime.config.files.read_limit)
+            self._one_shot = SingleInference(self, self._tools, runtime.config.files.read_limit)
             self._toolbox = Toolbox(())
-        self.clearance = worker_clearance(self, self._talk, self.gate).of
-        self.treasurer = Treasurer(self, self._talk, self.gate, nullcontext, args.terms)
-        self._mind.treasurer = self.treasurer
+        self.approval_gate = worker_approval_gate(self, self._messenger, self.gate).of
+        self.budget_approval = BudgetApproval(
+            self, self._messenger, self.gate, nullcontext, args.terms
+        )
+        self._model_client.budget_approval = self.budget_approval
         self.shortage: Shortage | None = None
         self.low: Shortage | None = None
         self.unpublished: tuple[str, ...] = ()
-        self._compactor = Compactor(self, self._mind, self._toolbox)
-        self.limits = Limits(self, self._compactor)
+        self._compactor = Compactor(self, self._model_client, self._toolbox)
+        self.limits = WorkerLimits(self, self._compactor)
         self._skills = find_skills(runtime.home.path, args.input_dir)
         self._system = self._system_prompt()
         if self.transcript.is_paused:
@@ -154,11 +156,13 @@ class WorkerActor:
         poison = fatal_step(self.runtime, self.transcript)
         self._poison = poison if self.transcript.assignment is not None else ""
         self.runtime.quarantine.on_set_aside = self._fail_unopened
-        reception = Reception(self, self.gate, self._mind, self._answers, self._take)
+        message_dispatcher = MessageDispatcher(
+            self, self.gate, self._model_client, self._answers, self._take
+        )
         self._forget_closed_calls(but=open_publishes(self.transcript))
         tell_again(self.runtime, self.conversation, self._event)
         await self.runtime.ready()
-        await first_to_end(reception.run(), self._work())
+        await first_to_end(message_dispatcher.run(), self._work())
 
     async def _work(self) -> None:
         while True:
@@ -168,19 +172,19 @@ class WorkerActor:
 
     async def _take(self, received: Received) -> None:
         match received.body:
-            case AssignNode() as assign:
+            case AssignNodeMessage() as assign:
                 self._waiting.append((received, assign))
                 self._work_arrived.set()
-            case CancelNode() as cancel:
+            case CancelNodeMessage() as cancel:
                 self._take_cancel(received, cancel)
             case SubNodeEnded() as ended:
                 hear_of_sub_node(self, received, ended)
-            case DoorFailed(shortage=shortage):
+            case ProxyCallFailed(shortage=shortage):
                 # A bound of the node is reached for good, whatever another call lacks.
                 if self.shortage is None or self.shortage.budget.scope != "node":
                     self.shortage = shortage
                 self.runtime.done(received)
-            case DoorLow(shortage=low):
+            case ProxyBudgetLow(shortage=low):
                 self.low = low
                 self.runtime.done(received)
             case _:
@@ -188,10 +192,10 @@ class WorkerActor:
 
     async def _fail_unopened(self, received: Received, reason: str) -> None:
         """Give up a node whose very assignment ends this process."""
-        if isinstance(received.body, AssignNode):
+        if isinstance(received.body, AssignNodeMessage):
             await self._tell_failed(received.body.assignment, reason)
 
-    def _take_cancel(self, received: Received, cancel: CancelNode) -> None:
+    def _take_cancel(self, received: Received, cancel: CancelNodeMessage) -> None:
         holds_it = (
             self.transcript.assignment is not None and self.assignment.node.id == cancel.node_id
         )
@@ -202,7 +206,7 @@ class WorkerActor:
             self._cancelled.set()
             return
         message, now = received.header.id.hex(), self.runtime.clock.now()
-        self.conversation.append(Noted(what="dropped", message=message, ts=now))
+        self.conversation.append(StateNoted(what="dropped", message=message, ts=now))
         self.runtime.done(received)
 
     async def _take_up(self) -> None:
@@ -216,7 +220,7 @@ class WorkerActor:
         self._cancelled.clear()
         self.conversation.when_recorded(lambda: self.runtime.done(received))
         now = self.runtime.clock.now()
-        assigned = Assigned(
+        assigned = AssignmentTaken(
             content=self._shown(assign.assignment),
             run=assign.run,
             assignment=assign.assignment,
@@ -226,7 +230,7 @@ class WorkerActor:
         )
         known = known_before(self.files.home, self.runtime.config.memory.worker_limit)
         reminder = (
-            (Heard(content=known, from_name="runtime", ts=now),)
+            (InputReceived(content=known, from_name="runtime", ts=now),)
             if known and not self._one_shot and not self._is_outside
             else ()
         )
@@ -255,7 +259,7 @@ class WorkerActor:
             reason = f"the node's time of {assignment.contract.node_timeout_seconds:g} s is over"
         except ModelFailure as failure:
             status, reason = "failed", f"the model cannot be asked ({failure.kind}): {failure}"
-        except GiveUp as giving_up:
+        except NodeLimitReached as giving_up:
             status, reason = "failed", str(giving_up)
         finally:
             self.limits.deadline = None
@@ -263,12 +267,12 @@ class WorkerActor:
             status, reason = "cancelled", self._cancel_reason
         await self._close(assignment, status, reason)
 
-    def _deadline_of(self, assignment: Assignment) -> Deadline:
+    def _deadline_of(self, assignment: Assignment) -> NodeDeadline:
         seconds, now = assignment.contract.node_timeout_seconds, self.runtime.clock.now()
-        return Deadline.of_node(self.conversation, seconds, now)
+        return NodeDeadline.of_node(self.conversation, seconds, now)
 
     async def _close(self, assignment: Assignment, status: str, reason: str) -> None:
-        await self._talk.withdraw_all(f"its node has {status}")
+        await self._messenger.withdraw_all(f"its node has {status}")
         now = self.runtime.clock.now()
         answer_open_calls(self.conversation, f"The node has {status} meanwhile.", now)
         self._forget_closed_calls()
@@ -293,13 +297,13 @@ class WorkerActor:
         has_mind = not (self._one_shot or self._is_outside)
         if not learned and has_mind and self.runtime.config.memory.reflection == "turn":
             self.show("busy", "reflecting")
-            learned = await reflect(self._mind, self.request())
+            learned = await reflect(self._model_client, self.request())
         self.files.note_completion(node, self.transcript.summary or "", learned)
 
     def _refuse_poison(self) -> None:
         poison, self._poison = self._poison, ""
         if poison:
-            raise GiveUp(poison)
+            raise NodeLimitReached(poison)
 
     async def _tell_failed(self, assignment: Assignment, reason: str) -> None:
         home = self.node_home(assignment.node)
@@ -314,9 +318,9 @@ class WorkerActor:
     async def _do(self) -> None:
         """Do the node's work to its end, in the way of this worker."""
         if self._is_outside:
-            from actors.worker.outside.outsider import OutsideWork  # few workers need it
+            from actors.worker.external.runner import ExternalAgentRunner  # few workers need it
 
-            await OutsideWork(self, self._talk, self._bench).run()
+            await ExternalAgentRunner(self, self._messenger, self._tools).run()
         else:
             await self._equip()
             await self._loop().run()
@@ -326,13 +330,13 @@ class WorkerActor:
         if not self.runtime.config.mcp.servers or self._one_shot:
             return
         about = (self.args.worker, self.files, self.assignment)
-        outfit = await worker_outfit(self.runtime, *about)
+        mcp_tool_grants = await worker_grants(self.runtime, *about)
         own = Toolbox.for_entity("worker", self.args.worker.tools)
-        self._toolbox = own.with_served(outfit.tools)
+        self._toolbox = own.with_served(mcp_tool_grants.tools)
         self._compactor.prompt_changed()
         self._system = self._system_prompt()
-        if outfit.told:
-            self._tell(outfit.told)
+        if mcp_tool_grants.told:
+            self._tell(mcp_tool_grants.told)
 
     def _loop(self) -> AgentLoop:
         return AgentLoop(
@@ -340,7 +344,7 @@ class WorkerActor:
             self.conversation,
             self.inbox,
             self.gate,
-            self._mind,
+            self._model_client,
             self._toolbox,
             self.runtime.clock,
         )
@@ -383,21 +387,21 @@ class WorkerActor:
             call_id=key,
             scope=self.reach.of(self.assignment.node),
             config=self.runtime.config,
-            team=self._bench,
+            team=self._tools,
             environment=self._environment | {"AGIRAPH_RUN": str(self.run_home.path)},
             calls=self.files.home.calls,
-            elsewhere=ToolProcesses(self.runtime),
+            elsewhere=RemoteToolProcesses(self.runtime),
             report=self.report,
             skills=self._skills,
         )
 
-    def notices(self) -> list[Heard]:
+    def notices(self) -> list[InputReceived]:
         """Return nothing: a worker is told what it must know by message."""
         return []
 
-    def take_effects(self) -> Effects:
+    def take_effects(self) -> CallEffects:
         """Return what the last call has shown."""
-        return self._talk.take_effects()
+        return self._messenger.take_effects()
 
     async def on_rest(self) -> None:
         """Remind a silent model once; give the node up if it stays silent."""
@@ -405,13 +409,13 @@ class WorkerActor:
             await self._one_shot.publish()
             return
         if self.transcript.pending:
-            await self._talk.until_message()
+            await self._messenger.until_message()
             return
         if self.transcript.silences > SILENCES_ALLOWED:
-            raise GiveUp("the model answered without a tool call, also after a reminder")
+            raise NodeLimitReached("the model answered without a tool call, also after a reminder")
         self._tell(WORKER_REMINDER)
 
-    def belongings(self) -> Belongings:
+    def belongings(self) -> CompactionContext:
         """Return the worker's assignment and files, for a conversation that begins anew."""
         assignment = self.assignment
         return worker_belongings(assignment, self.files.home, self.node_home(assignment.node))
@@ -429,7 +433,7 @@ class WorkerActor:
         self.limits.look()
         return True
 
-    async def _may_answer(self, one_shot: OneShot) -> bool:
+    async def _may_answer(self, one_shot: SingleInference) -> bool:
         """Whether the one answer is still to be given; else it is published."""
         if one_shot.has_answered:
             await one_shot.publish()
@@ -495,4 +499,4 @@ class WorkerActor:
 
     def _tell(self, text: str) -> None:
         now = self.runtime.clock.now()
-        self.conversation.append(Heard(content=text, from_name=RUNTIME_NAME, ts=now))
+        self.conversation.append(InputReceived(content=text, from_name=RUNTIME_NAME, ts=now))

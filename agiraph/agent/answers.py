@@ -5,8 +5,8 @@ Not answered is not refused: who asked is told which of the two it was, and what
 
 from typing import Literal
 
-from agiraph.clock import iso
-from agiraph.ids import HUMAN_NAME, abbreviated
+from agiraph.core.clock import iso
+from agiraph.core.ids import HUMAN_NAME, abbreviated
 from agiraph.messages import QuestionAnswered
 
 Unanswered = Literal["decide", "leave"]

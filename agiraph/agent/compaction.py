@@ -23,16 +23,16 @@ that would lose them is told in words instead, as something that was done.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agiraph.agent.context import (
+from agiraph.agent.context_window import (
     BYTES_PER_TOKEN,
     TOKENS_PER_TURN,
     estimate_text,
     estimate_turn,
     estimate_turns,
 )
-from agiraph.agent.digest import SAID, digest_of
+from agiraph.agent.summary import SAID, digest_of
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import (
+from agiraph.core.turns import (
     AssistantTurn,
     JsonObject,
     ToolCall,
@@ -56,7 +56,7 @@ Group = tuple[Turn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SummarySection:
     """A part of what is kept: a title, and its text in Markdown."""
 
     title: str
@@ -64,15 +64,15 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Belongings:
+class CompactionContext:
     """What an entity has besides its conversation: its task in full, its files in summary."""
 
     task: str
-    files: tuple[Section, ...] = ()
+    files: tuple[SummarySection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
+class CompactedConversation:
     """The turns of the new conversation, and the digest of all that is not among them."""
 
     turns: tuple[Turn, ...]
@@ -80,8 +80,8 @@ class Shortened:
 
 
 def shorten(
-    transcript: Transcript, belongings: Belongings, *, intro: str, summary: str, budget: int
-) -> Shortened:
+    transcript: Transcript, belongings: CompactionContext, *, intro: str, summary: str, budget: int
+) -> CompactedConversation:
     """Return the conversation in at most `budget` tokens (SMALLEST_BUDGET at least), as estimated.
 
     No call may be open. `summary` is the model's own, "" if there is none; then that of an earlier
@@ -102,7 +102,7 @@ def shorten(
         last.append(GO_ON)
     room = budget - estimate_turns(last) - TOKENS_PER_TURN
     head = _head(transcript, belongings, intro, summary, digest, last, room)
-    return Shortened(turns=(UserTurn(content=head), *last), digest=digest)
+    return CompactedConversation(turns=(UserTurn(content=head), *last), digest=digest)
 
 
 # --- the last turns ------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def _cut_call(call: ToolCall, limit: int) -> ToolCall:
 
 def _head(
     transcript: Transcript,
-    belongings: Belongings,
+    belongings: CompactionContext,
     intro: str,
     summary: str,
     digest: Sequence[str],
@@ -325,6 +325,6 @@ def cut(text: str, tokens: int) -> str:
     return f"{beginning}{note.decode()}{end}"
 
 
-def tokens_of(shortened: Shortened) -> int:
+def tokens_of(shortened: CompactedConversation) -> int:
     """Return how many tokens the new conversation's turns have, as estimated."""
     return sum(map(estimate_turn, shortened.turns))

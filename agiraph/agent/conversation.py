@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agiraph.agent.records import RECORD, ConversationRecord, EpochBegan, Noted
+from agiraph.agent.records import RECORD, ConversationEpochBegan, ConversationRecord, StateNoted
 from agiraph.agent.transcript import FOLD, TRANSCRIPT, Transcript
-from agiraph.ids import new_epoch, step_place
+from agiraph.core.ids import new_epoch, step_place
 from agiraph.storage.journal import Journal, read_tail
 from agiraph.storage.snapshot import Snapshots, beside
 
@@ -29,7 +29,7 @@ class Conversation:
         self._snapshots = Snapshots(beside(path), TRANSCRIPT, FOLD)
         self._when_recorded: list[Callable[[], None]] = []
         known = self._snapshots.load()
-        restored = RECORD.dump_python(Noted(what="restored", ts=time.time()), mode="json")
+        restored = RECORD.dump_python(StateNoted(what="restored", ts=time.time()), mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
         self.transcript = known[1] if known and self._journal.since else Transcript()
         for record in self._journal.records:
@@ -50,7 +50,7 @@ class Conversation:
         """Put records on disk in one piece, take them in, then let go what waited for that."""
         before = self.transcript.epoch
         if records and before != self._epoch:
-            began = EpochBegan(epoch=self._epoch, after=before, ts=records[0].ts)
+            began = ConversationEpochBegan(epoch=self._epoch, after=before, ts=records[0].ts)
             records = (began, *records)
         self._journal.append(*(RECORD.dump_python(record, mode="json") for record in records))
         for record in records:
@@ -66,9 +66,9 @@ class Conversation:
         steps: list[tuple[str, ConversationRecord]] = []
         for found in reversed(read_tail(self.path)[-most:]):
             record = RECORD.validate_python(found)
-            if isinstance(record, EpochBegan):
+            if isinstance(record, ConversationEpochBegan):
                 epoch = record.after
-            elif not isinstance(record, Noted) or record.is_step:
+            elif not isinstance(record, StateNoted) or record.is_step:
                 steps.append((step_place(epoch, position), record))
                 position -= 1
         return steps[::-1]

@@ -1,17 +1,17 @@
-"""Inbox: messages that have arrived and wait for the entity's next yield point."""
+"""EntityInbox: messages that have arrived and wait for the entity's next yield point."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agiraph.agent.replies import header
-from agiraph.ids import BOARD_NAME, HUMAN_NAME
-from agiraph.models import DeliveryMode
-from agiraph.turns import JsonObject
+from agiraph.core.ids import BOARD_NAME, HUMAN_NAME
+from agiraph.core.models import DeliveryMode
+from agiraph.core.turns import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingMessage:
     """A message on its way into a conversation; `done` tells the bus that it is recorded.
 
     `trigger` is the id of the trigger whose firing it is, and its content then says so itself;
@@ -39,7 +39,7 @@ class Incoming:
         return header(self.from_name, self.quoted) + self.content
 
 
-class Inbox:
+class EntityInbox:
     """What waits, in order of arrival.
 
     `arrived` is set while a steer or interrupt waits, `spoken` while one of the human's does.
@@ -48,20 +48,20 @@ class Inbox:
 
     def __init__(self) -> None:
         """Make an empty inbox; call from within a running event loop's process."""
-        self._waiting: list[Incoming] = []
+        self._waiting: list[IncomingMessage] = []
         self.arrived = asyncio.Event()
         self.spoken = asyncio.Event()
         self.urgent = asyncio.Event()
         self.take_up: Callable[[Sequence[str]], int] = len
 
-    def put(self, incoming: Incoming) -> None:
+    def put(self, incoming: IncomingMessage) -> None:
         """Let a message wait; a redelivered one that still waits is not taken twice."""
         if any(waiting.id == incoming.id for waiting in self._waiting):
             return
         self._waiting.append(incoming)
         self._ring(incoming)
 
-    def _ring(self, incoming: Incoming) -> None:
+    def _ring(self, incoming: IncomingMessage) -> None:
         if incoming.mode != "followup":
             self.arrived.set()
             if incoming.from_name == HUMAN_NAME:
@@ -69,7 +69,7 @@ class Inbox:
         if incoming.mode == "interrupt":
             self.urgent.set()
 
-    def take(self, *, with_followups: bool) -> list[Incoming]:
+    def take(self, *, with_followups: bool) -> list[IncomingMessage]:
         """Return what may enter the conversation now, in order, and keep the rest."""
         taken = [m for m in self._waiting if with_followups or m.mode != "followup"]
         taken = taken[: self.take_up([m.id for m in taken])]

@@ -13,19 +13,19 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from agiraph.agent.activity import step_of
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.doing import step_of
-from agiraph.agent.inbox import Inbox
-from agiraph.agent.records import CallFinished, CallStarted, Heard, Said
-from agiraph.agent.retelling import Telling, answered, called, returned
-from agiraph.agent.standing_in import stand_in_notice
+from agiraph.agent.event_replay import ReplayedEvent, answered, called, returned
+from agiraph.agent.fallback_notice import stand_in_notice
+from agiraph.agent.inbox import EntityInbox
+from agiraph.agent.records import CallFinished, CallStarted, InputReceived, ModelAnswered
 from agiraph.agent.transcript import OpenCall, Transcript, unique_calls
-from agiraph.clock import Clock
-from agiraph.errors import ModelFailure
-from agiraph.ids import NodeId
+from agiraph.core.clock import Clock
+from agiraph.core.errors import ModelFailure
+from agiraph.core.ids import NodeId
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall, ToolTurn
 
 T = TypeVar("T")
 
@@ -40,24 +40,24 @@ UNKNOWN_OUTCOME = (
 
 
 @dataclass(frozen=True, slots=True)
-class Think:
+class AskModel:
     """Ask the model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class HandleCall:
     """Run, or answer, this call."""
 
     opened: OpenCall
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class EndTurn:
     """The model has said all it wants to say for now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class CallEffects:
     """What a call's result has shown: nodes that ended, messages by their bus ids.
 
     `human` are those of the messages that the human wrote, as they are shown; `asked` is a question
@@ -71,7 +71,7 @@ class Effects:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleared:
+class Permission:
     """Whether an action may be done: `refusal` says why not, '' that it may.
 
     `message` is the bus id of the human's word on it.
@@ -81,25 +81,25 @@ class Cleared:
     message: str | None = None
 
 
-class Asking(Protocol):
+class ApprovalRequest(Protocol):
     """An action that may have to wait for the human's word."""
 
-    async def answer(self) -> Cleared:
+    async def answer(self) -> Permission:
         """Return whether it may be done, however long that takes to be known."""
         ...
 
-    async def withdrawn(self) -> Cleared:
+    async def withdrawn(self) -> Permission:
         """Ask no longer: a message came first."""
         ...
 
 
-def next_step(transcript: Transcript) -> Think | Act | Rest:
+def next_step(transcript: Transcript) -> AskModel | HandleCall | EndTurn:
     """Return what follows from the conversation as it stands."""
     if transcript.open_calls:
-        return Act(transcript.open_calls[0])
+        return HandleCall(transcript.open_calls[0])
     if transcript.has_news:
-        return Think()
-    return Rest()
+        return AskModel()
+    return EndTurn()
 
 
 def may_run(opened: OpenCall, toolbox: Toolbox) -> bool:
@@ -107,7 +107,7 @@ def may_run(opened: OpenCall, toolbox: Toolbox) -> bool:
     return not opened.was_started or toolbox.is_idempotent(opened.call.name)
 
 
-class Partial:
+class PartialAnswer:
     """What has streamed in of an answer so far."""
 
     def __init__(self) -> None:
@@ -128,10 +128,10 @@ class Partial:
         return "".join(self._pieces)
 
 
-class Mind(Protocol):
+class ModelClient(Protocol):
     """Whoever answers: the broker in a process, a fake in a test."""
 
-    async def think(self, request: ModelRequest, partial: Partial) -> ModelResponse:
+    async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
         """Answer a request, whatever it takes, filling `partial` as text streams in.
 
         Raises ModelFailure when that is hopeless.
@@ -158,15 +158,15 @@ class Entity(Protocol):
         """Return what a tool is handed when it runs as step `key`."""
         ...
 
-    def clearance(self, opened: OpenCall | None) -> "Asking | None":
+    def approval_gate(self, opened: OpenCall | None) -> "ApprovalRequest | None":
         """Return what to ask before a call, or (None) before a model call; None: nothing."""
         ...
 
-    def notices(self) -> list[Heard]:
+    def notices(self) -> list[InputReceived]:
         """Return what the runtime has to tell that is not in the conversation yet."""
         ...
 
-    def take_effects(self) -> "Effects":
+    def take_effects(self) -> "CallEffects":
         """Return what the tool that just ran has told the model besides its result."""
         ...
 
@@ -195,7 +195,7 @@ class Entity(Protocol):
         ...
 
 
-class Gate:
+class PauseSwitch:
     """Open while the entity may go on, shut while it is paused."""
 
     def __init__(self) -> None:
@@ -228,9 +228,9 @@ class AgentLoop:
         self,
         entity: Entity,
         conversation: Conversation,
-        inbox: Inbox,
-        gate: Gate,
-        mind: Mind,
+        inbox: EntityInbox,
+        gate: PauseSwitch,
+        mind: ModelClient,
         toolbox: Toolbox,
         clock: Clock,
     ) -> None:
@@ -254,11 +254,11 @@ class AgentLoop:
             if await self._made_room():
                 continue
             match next_step(self._transcript):
-                case Act(opened):
+                case HandleCall(opened):
                     await self._act(opened)
-                case Think():
+                case AskModel():
                     await self._think()
-                case Rest():
+                case EndTurn():
                     await self._entity.on_rest()
 
     async def _yield_point(self) -> None:
@@ -266,14 +266,14 @@ class AgentLoop:
         if self._gate.is_shut:
             self._entity.show("paused", "")
             await self._gate.passed()
-        heard: dict[str, Heard] = {}
+        heard: dict[str, InputReceived] = {}
         told: dict[str, JsonObject] = {}
         for incoming in self._inbox.take(with_followups=self._entity.is_between_works()):
             if self._transcript.has_seen(incoming.id):
                 incoming.done()
                 continue
             self._conversation.when_recorded(incoming.done)
-            heard[incoming.id] = Heard(
+            heard[incoming.id] = InputReceived(
                 content=incoming.shown,
                 from_name=incoming.from_name,
                 ts=self._clock.now(),
@@ -287,7 +287,7 @@ class AgentLoop:
         for message, facts in told.items():
             self._entity.report("message.received", facts, message)
 
-    def _notices(self) -> list[Heard]:
+    def _notices(self) -> list[InputReceived]:
         """Return what the runtime has to tell, but in the middle of a call nothing: it comes after.
 
         A `wait` that the next incarnation takes up again is not ended by what it waits for in part.
@@ -295,7 +295,7 @@ class AgentLoop:
         is_in_call = any(opened.was_started for opened in self._transcript.open_calls)
         return [] if is_in_call else self._entity.notices()
 
-    def _hear(self, *heard: Heard) -> None:
+    def _hear(self, *heard: InputReceived) -> None:
         """Take all that came in one append: they wait for the disk once."""
         if heard:
             self._conversation.append(*heard)
@@ -312,7 +312,7 @@ class AgentLoop:
     async def _think(self) -> None:
         if not await self._entity.on_step_limit():
             return
-        if (asking := self._entity.clearance(None)) is not None:
+        if (asking := self._entity.approval_gate(None)) is not None:
             cleared = await self._unless_interrupted(asking.answer())
             if cleared is None:
                 return
@@ -320,7 +320,7 @@ class AgentLoop:
                 raise ModelFailure(NOT_APPROVED, cleared.refusal)
         request = self._entity.request()
         self._entity.show("busy", f"thinking ({request.model})")
-        asked_at, partial = self._clock.now(), Partial()
+        asked_at, partial = self._clock.now(), PartialAnswer()
         try:
             response = await self._unless_interrupted(self._mind.think(request, partial))
         except ModelFailure as failure:
@@ -331,7 +331,7 @@ class AgentLoop:
         if response is None:
             self._record_partial(partial.text, request.model)
             return
-        said = Said(
+        said = ModelAnswered(
             text=response.text,
             tool_calls=response.tool_calls,
             stop_reason=response.stop_reason,
@@ -349,22 +349,22 @@ class AgentLoop:
         self._record(said, OpenCall(calls[0], f"{place}.0") if calls else None, told)
         self._tell(answered(said, place))
 
-    def _tell(self, telling: Telling) -> None:
+    def _tell(self, telling: ReplayedEvent) -> None:
         self._entity.report(*telling.told)
 
     def _record_partial(self, text: str, model: str) -> None:
         if text:
             self._conversation.append(
-                Said(text=text, model=model, interrupted=True, ts=self._clock.now())
+                ModelAnswered(text=text, model=model, interrupted=True, ts=self._clock.now())
             )
 
     # --- act -------------------------------------------------------------------------------------
 
     def _record(
         self,
-        record: Said | CallFinished,
+        record: ModelAnswered | CallFinished,
         following: OpenCall | None,
-        before: Sequence[Heard] = (),
+        before: Sequence[InputReceived] = (),
     ) -> None:
         """Append a record and, if nothing comes between them, the start of the call behind it.
 
@@ -379,15 +379,15 @@ class AgentLoop:
 
     def _may_begin(self, following: OpenCall) -> bool:
         is_free = not (self._gate.is_shut or self._inbox.arrived.is_set() or following.was_started)
-        return is_free and self._entity.clearance(following) is None
+        return is_free and self._entity.approval_gate(following) is None
 
     def _start_of(self, call: ToolCall, allowed_by: str | None = None) -> CallStarted:
         now = self._clock.now()
         return CallStarted(call_id=call.id, name=call.name, message=allowed_by, ts=now)
 
     async def _act(self, opened: OpenCall) -> None:
-        cleared = Cleared()
-        if not opened.was_started and (asking := self._entity.clearance(opened)) is not None:
+        cleared = Permission()
+        if not opened.was_started and (asking := self._entity.approval_gate(opened)) is not None:
             word = await self._unless_interrupted(asking.answer())
             cleared = word or await asking.withdrawn()
         if cleared.refusal:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from agiraph.models import Agent, Assignment, Worker
-from agiraph.prompt_folder import folders, shipped
+from agiraph.core.models import Agent, Assignment, Worker
+from agiraph.core.prompt_folder import folders, shipped
 
 WORKER_REMINDER = (
     "[Runtime]: You answered without calling a tool. Go on with the work, or call `publish` "

@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agiraph.ids import NodeId, RunId
-from agiraph.models import Assignment, Mode
-from agiraph.money import RunTerms
-from agiraph.record import Record
-from agiraph.turns import JsonObject, StopReason, ToolCall, Turn, Usage
+from agiraph.core.ids import NodeId, RunId
+from agiraph.core.models import Assignment, Mode
+from agiraph.core.money import RunTerms
+from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 
 
-class Heard(Record):
+class InputReceived(Record):
     """Text that entered the conversation: from a person, an entity or the runtime.
 
     `message` is the bus id of what brought it, `board_seq` the last board event it tells of,
@@ -32,7 +32,7 @@ class Heard(Record):
     warns_of: Literal["", "time", "bound"] = ""
 
 
-class Said(Record):
+class ModelAnswered(Record):
     """One answer of the model. `interrupted`: it was cut off and this is what had come.
 
     `window` is how many tokens the model that answered can take, `asked_at` when it was asked,
@@ -85,7 +85,7 @@ class CallFinished(Record):
     ts: float
 
 
-class Assigned(Record):
+class AssignmentTaken(Record):
     """A worker took up a node; `content` is the assignment as the model is shown it.
 
     `outside`: an outside agent works on it.
@@ -101,7 +101,7 @@ class Assigned(Record):
     ts: float
 
 
-class BoundReached(Record):
+class LimitReached(Record):
     """A worker was told that its next turn on the node is the last; `bound` says which one."""
 
     kind: Literal["bound.reached"] = "bound.reached"
@@ -112,7 +112,7 @@ class BoundReached(Record):
     ts: float
 
 
-class LoopSeen(Record):
+class LoopDetected(Record):
     """An entity was told that it makes the same `call` again and again: `count` times so far."""
 
     kind: Literal["loop.seen"] = "loop.seen"
@@ -123,7 +123,7 @@ class LoopSeen(Record):
     ts: float
 
 
-class FlushBegan(Record):
+class MemoryFlushStarted(Record):
     """The context is nearly full: the model was told to save what it must not forget."""
 
     kind: Literal["flush.began"] = "flush.began"
@@ -132,7 +132,7 @@ class FlushBegan(Record):
     ts: float
 
 
-class Compacted(Record):
+class ConversationCompacted(Record):
     """A new conversation begins: `turns` stand in the place of all that came before.
 
     What came before stays above this record in the journal. `summary` is the model's own, "" if it
@@ -155,7 +155,7 @@ class Compacted(Record):
     ts: float
 
 
-class Published(Record):
+class AnswerPublished(Record):
     """A worker without tools has published its answer, and its node is complete."""
 
     kind: Literal["published"] = "published"
@@ -163,7 +163,7 @@ class Published(Record):
     ts: float
 
 
-class OutsideBegan(Record):
+class ExternalAgentStarted(Record):
     """An outside agent is about to be started, for the `number`th time on this node.
 
     `session` is its conversation that is taken up again, '' if it begins a new one.
@@ -176,7 +176,7 @@ class OutsideBegan(Record):
     ts: float
 
 
-class OutsideSession(Record):
+class ExternalSessionKnown(Record):
     """The outside agent told under which id its conversation can be taken up again.
 
     `is_anew`: the one that it should have taken up is lost, and this is another one.
@@ -188,7 +188,7 @@ class OutsideSession(Record):
     ts: float
 
 
-class OutsideSent(Record):
+class ExternalMessageSent(Record):
     """A message of the outside agent was carried to others; `key` is `outbox.Outgoing.key`.
 
     `asked` is the question to the human that it was, `question` its words.
@@ -202,7 +202,7 @@ class OutsideSent(Record):
     ts: float
 
 
-class OutsideAsked(Record):
+class ExternalPermissionAsked(Record):
     """The outside agent waits for leave to do something; `key` names the question."""
 
     kind: Literal["outside.asked"] = "outside.asked"
@@ -210,7 +210,7 @@ class OutsideAsked(Record):
     ts: float
 
 
-class OutsideAllowed(Record):
+class ExternalPermissionDecided(Record):
     """What it waited for is decided; `message` is the bus id of the human's word, if they spoke."""
 
     kind: Literal["outside.allowed"] = "outside.allowed"
@@ -219,7 +219,7 @@ class OutsideAllowed(Record):
     ts: float
 
 
-class OutsideEnded(Record):
+class ExternalAgentEnded(Record):
     """The outside agent's process has ended. `problem` says why it failed, '' if it did not.
 
     `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
@@ -277,7 +277,7 @@ class RunBegan(Record):
     ts: float
 
 
-class StepSetAside(Record):
+class StepQuarantined(Record):
     """A coordinator's step that ended its process again and again is not tried once more."""
 
     kind: Literal["step.set_aside"] = "step.set_aside"
@@ -285,7 +285,7 @@ class StepSetAside(Record):
     ts: float
 
 
-class Noted(Record):
+class StateNoted(Record):
     """Something that changed the entity's state but is nothing to tell the model.
 
     `message` is the bus id of what brought it. `away`: the process was not there for long;
@@ -304,7 +304,7 @@ class Noted(Record):
         return self.what not in ("away", "restored")
 
 
-class EpochBegan(Record):
+class ConversationEpochBegan(Record):
     """The steps from here on are named with another `epoch`, `after` the one before; no step.
 
     The first record of a journal is one, and the first after its end was lost (`restored`): a
@@ -318,27 +318,27 @@ class EpochBegan(Record):
 
 
 ConversationRecord = Annotated[
-    Heard
-    | Said
+    InputReceived
+    | ModelAnswered
     | CallStarted
     | CallFinished
-    | Assigned
-    | BoundReached
-    | LoopSeen
-    | FlushBegan
-    | Compacted
-    | Published
-    | OutsideBegan
-    | OutsideSession
-    | OutsideSent
-    | OutsideAsked
-    | OutsideAllowed
-    | OutsideEnded
+    | AssignmentTaken
+    | LimitReached
+    | LoopDetected
+    | MemoryFlushStarted
+    | ConversationCompacted
+    | AnswerPublished
+    | ExternalAgentStarted
+    | ExternalSessionKnown
+    | ExternalMessageSent
+    | ExternalPermissionAsked
+    | ExternalPermissionDecided
+    | ExternalAgentEnded
     | NodeClosed
     | RunBegan
-    | StepSetAside
-    | Noted
-    | EpochBegan,
+    | StepQuarantined
+    | StateNoted
+    | ConversationEpochBegan,
     Field(discriminator="kind"),
 ]
 

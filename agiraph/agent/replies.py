@@ -6,7 +6,7 @@ people nor models have to handle ids, and both are shown which of their words an
 
 from dataclasses import dataclass
 
-from agiraph.ids import BOARD_NAME, TRIGGER_NAME
+from agiraph.core.ids import BOARD_NAME, TRIGGER_NAME
 
 NOBODY = frozenset({BOARD_NAME, TRIGGER_NAME, "runtime", "system", "supervisor"})
 QUOTED_CHARACTERS = 120
@@ -14,7 +14,7 @@ REPLYING = '(replying to your "'
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ReplyReference:
     """The message that is answered: its bus id in hexadecimal, and how it begins."""
 
     message: str = ""

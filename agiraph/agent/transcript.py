@@ -13,37 +13,37 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
-from agiraph.agent.loops import Streak
-from agiraph.agent.outsider import Outsider, OutsideRecord
+from agiraph.agent.external_agent import ExternalAgentState, OutsideRecord
+from agiraph.agent.loop_detection import RepeatedCalls
 from agiraph.agent.records import (
-    Assigned,
-    BoundReached,
+    AnswerPublished,
+    AssignmentTaken,
     CallFinished,
     CallStarted,
-    Compacted,
+    ConversationCompacted,
+    ConversationEpochBegan,
     ConversationRecord,
-    EpochBegan,
-    FlushBegan,
-    Heard,
-    LoopSeen,
+    ExternalAgentEnded,
+    ExternalAgentStarted,
+    ExternalMessageSent,
+    ExternalPermissionAsked,
+    ExternalPermissionDecided,
+    ExternalSessionKnown,
+    InputReceived,
+    LimitReached,
+    LoopDetected,
+    MemoryFlushStarted,
+    ModelAnswered,
     NodeClosed,
-    Noted,
-    OutsideAllowed,
-    OutsideAsked,
-    OutsideBegan,
-    OutsideEnded,
-    OutsideSent,
-    OutsideSession,
-    Published,
     RunBegan,
-    Said,
-    StepSetAside,
+    StateNoted,
+    StepQuarantined,
 )
-from agiraph.agent.replies import NOBODY, Link, body_of, key_of, quote
+from agiraph.agent.replies import NOBODY, ReplyReference, body_of, key_of, quote
 from agiraph.agent.worktime import WAITS, WorkTime
-from agiraph.ids import HUMAN_NAME, NodeId, RunId, step_place
-from agiraph.models import Assignment
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
+from agiraph.core.ids import HUMAN_NAME, NodeId, RunId, step_place
+from agiraph.core.models import Assignment
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 
 PUBLISH = "publish"
 RUNTIME_NAME = "runtime"
@@ -99,7 +99,7 @@ class Transcript:
     board_seq: int = 0
     model_turns: int = 0
     silences: int = 0
-    streak: Streak = field(default_factory=Streak)
+    streak: RepeatedCalls = field(default_factory=RepeatedCalls)
     is_set_aside: bool = False
     woken_by: str = ""
     is_paused: bool = False
@@ -110,10 +110,10 @@ class Transcript:
     epoch: str = ""
     is_restored: bool = False
     pending: dict[str, str] = field(default_factory=dict)
-    unanswered: dict[str, Link] = field(default_factory=dict)
-    spoke_to: Link = field(default_factory=Link)
+    unanswered: dict[str, ReplyReference] = field(default_factory=dict)
+    spoke_to: ReplyReference = field(default_factory=ReplyReference)
     work: WorkTime = field(default_factory=WorkTime)
-    outside: Outsider = field(default_factory=Outsider)
+    outside: ExternalAgentState = field(default_factory=ExternalAgentState)
     _held_back: list[UserTurn] = field(default_factory=list)
 
     @classmethod
@@ -156,19 +156,19 @@ class Transcript:
 
     def apply(self, record: ConversationRecord) -> None:
         """Take one record into the state."""
-        if isinstance(record, EpochBegan):
+        if isinstance(record, ConversationEpochBegan):
             self.epoch, self.is_restored = record.epoch, False
             return
-        if isinstance(record, Noted) and record.what == "restored":
+        if isinstance(record, StateNoted) and record.what == "restored":
             self.is_restored = True
             return
-        is_away = isinstance(record, Noted) and record.what == "away"
+        is_away = isinstance(record, StateNoted) and record.what == "away"
         self.work = self.work.at(record.ts, is_waiting=self.is_waiting, was_away=is_away)
         if is_away:
             return
         self.position += 1
         match record:
-            case Heard():
+            case InputReceived():
                 is_at_rest = not self.open_calls and not self.has_news
                 self._hear(record.content)
                 self._see(record.message)
@@ -186,33 +186,33 @@ class Transcript:
                 self.is_set_aside = self.is_set_aside and record.message is None
                 if record.from_name != RUNTIME_NAME:
                     self.streak = self.streak.heard()
-            case Said():
+            case ModelAnswered():
                 self._say(record)
             case CallStarted():
                 self._open(record.call_id).was_started = True
                 self._see(record.message)
             case CallFinished():
                 self._answer(record)
-            case Assigned():
+            case AssignmentTaken():
                 self.assignment = record.assignment
                 self.run = record.run
                 self.work = self.work.begun(record.ts)
                 self._begin_work()
-                self.outside = Outsider(is_here=record.outside)
+                self.outside = ExternalAgentState(is_here=record.outside)
                 if record.assignment.node.mode == "single_inference":
                     self._show_nothing_before()
                 self._hear(record.content)
                 self._see(record.message)
-            case BoundReached():
+            case LimitReached():
                 self.bound, self.bound_why = record.bound, record.why
                 self._hear(record.content)
-            case LoopSeen():
+            case LoopDetected():
                 self.streak = self.streak.warned(record.count)
                 self._hear(record.content)
-            case FlushBegan():
+            case MemoryFlushStarted():
                 self.flush_from, self.flush_turns = len(self.turns), 0
                 self._hear(record.content)
-            case Compacted():
+            case ConversationCompacted():
                 self._begin_anew(record)
             case RunBegan():
                 self.began = record
@@ -223,36 +223,36 @@ class Transcript:
                 self._begin_work()
                 self._hear(record.content)
                 self._see(record.message)
-            case Published():
+            case AnswerPublished():
                 self.summary = record.summary
             case (
-                OutsideBegan()
-                | OutsideSession()
-                | OutsideSent()
-                | OutsideAsked()
-                | OutsideAllowed()
-                | OutsideEnded()
+                ExternalAgentStarted()
+                | ExternalSessionKnown()
+                | ExternalMessageSent()
+                | ExternalPermissionAsked()
+                | ExternalPermissionDecided()
+                | ExternalAgentEnded()
             ):
                 self._see_outside(record)
             case NodeClosed():
                 self.assignment = None
                 self.pending.clear()
                 self._see(record.message)
-            case StepSetAside():
+            case StepQuarantined():
                 self.is_set_aside = True
-            case Noted():
+            case StateNoted():
                 self._note(record)
 
     def _see_outside(self, record: OutsideRecord) -> None:
         self.outside.apply(record)
         match record:
-            case OutsideBegan():
+            case ExternalAgentStarted():
                 self.outside.began_at = self.place if self.epoch else str(record.number)
-            case OutsideSent() if record.asked is not None:
+            case ExternalMessageSent() if record.asked is not None:
                 self.pending[record.asked] = record.question
-            case OutsideAllowed():
+            case ExternalPermissionDecided():
                 self._see(record.message)
-            case OutsideEnded():
+            case ExternalAgentEnded():
                 self.usage = self.usage + record.usage
                 self.node_usage = self.node_usage + record.usage
             case _:
@@ -269,9 +269,9 @@ class Transcript:
         self.summary = self.bound = self.flush_from = None
         self.bound_why = self.learned = ""
         self.is_last_turn_over = False
-        self.streak = Streak()
+        self.streak = RepeatedCalls()
         self.node_compactions = 0
-        self.outside = Outsider()
+        self.outside = ExternalAgentState()
 
     def _see(self, message: str | None) -> None:
         if message is not None:
@@ -286,7 +286,7 @@ class Transcript:
         self.turns = []
         self.counted_tokens = self.counted_turns = 0
 
-    def _say(self, record: Said) -> None:
+    def _say(self, record: ModelAnswered) -> None:
         calls = unique_calls(record.tool_calls)
         self.turns.append(
             AssistantTurn(
@@ -307,7 +307,7 @@ class Transcript:
         if record.usage.input_tokens:
             self.counted_tokens, self.counted_turns = record.usage.tokens, len(self.turns)
         if record.text and not calls and not record.interrupted:
-            self.spoke_to = self.unanswered.pop(HUMAN_NAME, Link())
+            self.spoke_to = self.unanswered.pop(HUMAN_NAME, ReplyReference())
         self.outside.has_spoken = True
         if self.is_flushing:  # a turn that only saves things is none of the node's
             self.flush_turns += 1
@@ -319,7 +319,7 @@ class Transcript:
             self.is_last_turn_over = self.bound is not None
             self.silences = 0 if calls else self.silences + 1
 
-    def _begin_anew(self, record: Compacted) -> None:
+    def _begin_anew(self, record: ConversationCompacted) -> None:
         """Let a shorter conversation stand in the place of this one; what is known of it stays."""
         self.turns = list(record.turns)
         self.counted_tokens = self.counted_turns = 0
@@ -370,9 +370,9 @@ class Transcript:
     def _note_writer(self, name: str, message: str, shown: str) -> None:
         """Remember the last thing that somebody wrote: what is written to them answers it."""
         if key_of(name) not in NOBODY:
-            self.unanswered[key_of(name)] = Link(message, quote(body_of(shown)))
+            self.unanswered[key_of(name)] = ReplyReference(message, quote(body_of(shown)))
 
-    def _note(self, record: Noted) -> None:
+    def _note(self, record: StateNoted) -> None:
         self._see(record.message)
         if record.what == "paused":
             self.is_paused = True

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from agiraph.board import events as e
-from agiraph.board.cohorts import cohort_of, is_enough
 from agiraph.board.events import BoardEvent
-from agiraph.ids import NodeId, RunId, WorkerId
-from agiraph.models import (
+from agiraph.board.plan_stages import cohort_of, is_enough
+from agiraph.core.ids import NodeId, RunId, WorkerId
+from agiraph.core.models import (
     Mode,
     NodeStatus,
     RunStatus,
@@ -198,7 +198,7 @@ def apply(board: Board, event: BoardEvent) -> Board:
         case e.NodeCancelled():
             ended = _end(board, event.node_id, event.ts)
             return _node(ended, event.node_id, status="cancelled", reason=event.reason)
-        case e.EpochBegan():
+        case e.BoardEpochBegan():
             return _begin_epoch(board, event.epoch)
         case _:
             assert_never(event)

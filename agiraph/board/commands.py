@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
-from agiraph.evidence import Evidence
-from agiraph.ids import NodeId, RunId
-from agiraph.models import CheckpointPolicy, Mode, StageContract, WorkerType, WorkMode
+from agiraph.core.evidence import Evidence
+from agiraph.core.ids import NodeId, RunId
+from agiraph.core.models import CheckpointPolicy, Mode, StageContract, WorkerType, WorkMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class SpawnWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class StageRole:
     """One worker of a stage that is launched, and the node it does there.
 
     Who is on the team under this name goes on, with its conversation; anyone else is hired.
@@ -188,7 +188,7 @@ class LaunchRoles:
 
     cause: str
     terms: StageTerms
-    roles: tuple[Role, ...]
+    roles: tuple[StageRole, ...]
     retire: tuple[str, ...] = ()
     trigger: str = ""
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from agiraph.board.board import Board
 from agiraph.board.scheduler import places_left
-from agiraph.ids import NodeId
-from agiraph.models import Worker, WorkNode
+from agiraph.core.ids import NodeId
+from agiraph.core.models import Worker, WorkNode
 
 
 @dataclass(frozen=True, slots=True)
-class HeldUp:
+class WaitingNode:
     """Why a node cannot go on: it waits for `by`; `why` in words, the names filled in."""
 
     by: NodeId
@@ -41,7 +41,7 @@ def find_deadlocks(board: Board) -> tuple[Deadlock, ...]:
     return tuple(Deadlock(ring, "; ".join(held_up[n].why for n in ring)) for ring in rings)
 
 
-def _ring_from(start: NodeId, held_up: Mapping[NodeId, HeldUp]) -> tuple[NodeId, ...]:
+def _ring_from(start: NodeId, held_up: Mapping[NodeId, WaitingNode]) -> tuple[NodeId, ...]:
     """Follow what holds a node up until it comes round; the ring begins at its smallest id."""
     path = [start]
     while held_up[path[-1]].by not in path:
@@ -51,7 +51,7 @@ def _ring_from(start: NodeId, held_up: Mapping[NodeId, HeldUp]) -> tuple[NodeId,
     return (*ring[first:], *ring[:first])
 
 
-def stuck(board: Board) -> Mapping[NodeId, HeldUp]:
+def stuck(board: Board) -> Mapping[NodeId, WaitingNode]:
     """Return every node that can never come to its end as things stand, and by what."""
     if not board.is_running or not board.waits:  # where nobody waits everybody is at work
         return {}
@@ -65,23 +65,23 @@ def stuck(board: Board) -> Mapping[NodeId, HeldUp]:
     return {node: why for node, why in found.items() if why is not None}
 
 
-def _held_up(board: Board, node: WorkNode, live: set[NodeId]) -> HeldUp | None:
+def _held_up(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingNode | None:
     """Return what holds a node up, given which others can come to their end; None: nothing."""
     waits = node.dependencies if node.status == "pending" else board.waits.get(node.id, ())
     for other in (board.nodes[one] for one in waits):
         if not other.has_ended and other.id not in live:
-            return HeldUp(other.id, f"'{node.name}' waits for '{other.name}'")
+            return WaitingNode(other.id, f"'{node.name}' waits for '{other.name}'")
     return _without_worker(board, node, live) if node.status == "pending" else None
 
 
-def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> HeldUp | None:
+def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> WaitingNode | None:
     if node.wanted_worker is not None:
         wanted = board.workers[node.wanted_worker]
         if wanted.node is None or wanted.node in live:
             return None
         held = board.nodes[wanted.node].name
         why = f"'{node.name}' is kept for {wanted.name}, who holds '{held}'"
-        return HeldUp(wanted.node, why)
+        return WaitingNode(wanted.node, why)
     if places_left(board) > 0:
         return None
     able = [worker for worker in board.team if worker.mode == node.mode]
@@ -93,7 +93,7 @@ def _without_worker(board: Board, node: WorkNode, live: set[NodeId]) -> HeldUp |
         f"'{node.name}' finds no worker: all {len(able)} are taken (run.max_workers), "
         f"such as the one for '{board.nodes[by].name}'"
     )
-    return HeldUp(by, why)
+    return WaitingNode(by, why)
 
 
 def _keeper(board: Board, worker: Worker, live: set[NodeId]) -> NodeId | None:

@@ -8,10 +8,10 @@ from typing import assert_never
 
 from agiraph.board import commands as c
 from agiraph.board import (
+    cycle_rules,
     launch_rules,
     node_rules,
     run_rules,
-    sleep_rules,
     stage_rules,
     worker_rules,
 )
@@ -65,8 +65,8 @@ def decide(board: Board, command: c.Command, now: float) -> tuple[BoardEvent, ..
         case c.LoseWorker():
             return worker_rules.lose(board, command, now)
         case c.EndCycle():
-            return sleep_rules.end_cycle(board, command, now)
+            return cycle_rules.end_cycle(board, command, now)
         case c.StartCycle():
-            return sleep_rules.start_cycle(board, command, now)
+            return cycle_rules.start_cycle(board, command, now)
         case _:
             assert_never(command)

@@ -8,23 +8,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agiraph.evidence import Evidence
-from agiraph.ids import NodeId, RunId, WorkerId
-from agiraph.models import KeptContract, Mode, StageContract, StageOver, Worker, WorkNode
-from agiraph.record import Record
+from agiraph.core.evidence import Evidence
+from agiraph.core.ids import NodeId, RunId, WorkerId
+from agiraph.core.models import KeptContract, Mode, StageContract, StageOver, Worker, WorkNode
+from agiraph.core.record import Record
 
 MAX_WORKERS = 64
 MAX_DEPTH = 4
 """The bounds of runs that were begun before they could be set."""
 
 
-class Happened(Record):
+class BoardEventBase(Record):
     """Base of all board events; `ts` is wall time in seconds since the epoch."""
 
     ts: float
 
 
-class RunStarted(Happened):
+class RunStarted(BoardEventBase):
     """A run toward a goal began."""
 
     type: Literal["run.started"] = "run.started"
@@ -40,7 +40,7 @@ class RunStarted(Happened):
     epoch: str = ""
 
 
-class StageStarted(Happened):
+class StageStarted(BoardEventBase):
     """A stage opened; nodes created from now on belong to it. `stage` counts from 0."""
 
     type: Literal["stage.started"] = "stage.started"
@@ -51,7 +51,7 @@ class StageStarted(Happened):
     cause: str = ""
 
 
-class StagePlanned(Happened):
+class StagePlanned(BoardEventBase):
     """The next stage, which the next node opens, was given its name, its goal and its contract."""
 
     type: Literal["stage.planned"] = "stage.planned"
@@ -61,14 +61,14 @@ class StagePlanned(Happened):
     goal: str = ""
 
 
-class StageLaunched(Happened):
+class StageLaunched(BoardEventBase):
     """The coordinator waits for the stage: from now on its policy is judged."""
 
     type: Literal["stage.launched"] = "stage.launched"
     stage: int
 
 
-class StageMet(Happened):
+class StageMet(BoardEventBase):
     """The stage is over: it goes on without its `stragglers`, which were cancelled with this.
 
     `completed` of its `of` nodes were completed; sub-nodes that workers created do not count.
@@ -82,14 +82,14 @@ class StageMet(Happened):
     stragglers: tuple[NodeId, ...] = ()
 
 
-class NodeCreated(Happened):
+class NodeCreated(BoardEventBase):
     """A node was put on the board."""
 
     type: Literal["node.created"] = "node.created"
     node: WorkNode
 
 
-class NodeReserved(Happened):
+class NodeReserved(BoardEventBase):
     """A pending node will go to this worker, and to no other, once both are free."""
 
     type: Literal["node.reserved"] = "node.reserved"
@@ -97,7 +97,7 @@ class NodeReserved(Happened):
     worker_id: WorkerId
 
 
-class NodeAssigned(Happened):
+class NodeAssigned(BoardEventBase):
     """A ready node was given to an idle worker."""
 
     type: Literal["node.assigned"] = "node.assigned"
@@ -106,14 +106,14 @@ class NodeAssigned(Happened):
     attempt: int
 
 
-class NodeStarted(Happened):
+class NodeStarted(BoardEventBase):
     """Its worker began."""
 
     type: Literal["node.started"] = "node.started"
     node_id: NodeId
 
 
-class NodeBlocked(Happened):
+class NodeBlocked(BoardEventBase):
     """Its worker waits for other nodes."""
 
     type: Literal["node.blocked"] = "node.blocked"
@@ -121,14 +121,14 @@ class NodeBlocked(Happened):
     waits_for: tuple[NodeId, ...] = ()
 
 
-class NodeUnblocked(Happened):
+class NodeUnblocked(BoardEventBase):
     """Its worker goes on."""
 
     type: Literal["node.unblocked"] = "node.unblocked"
     node_id: NodeId
 
 
-class NodeCompleted(Happened):
+class NodeCompleted(BoardEventBase):
     """Its files stand in `published/`; its worker is idle.
 
     A result in part names what is `missing`; `bound` is the bound that cut it short, if one did.
@@ -143,7 +143,7 @@ class NodeCompleted(Happened):
     evidence: Evidence | None = None
 
 
-class NodeFailed(Happened):
+class NodeFailed(BoardEventBase):
     """It cannot be done; its worker, if it had one, is idle and leaves `left` in `scratch/`."""
 
     type: Literal["node.failed"] = "node.failed"
@@ -152,7 +152,7 @@ class NodeFailed(Happened):
     left: tuple[str, ...] = ()
 
 
-class NodeCancelled(Happened):
+class NodeCancelled(BoardEventBase):
     """Its result is no longer wanted; its worker, if it had one, is idle."""
 
     type: Literal["node.cancelled"] = "node.cancelled"
@@ -160,14 +160,14 @@ class NodeCancelled(Happened):
     reason: str
 
 
-class WorkerSpawned(Happened):
+class WorkerSpawned(BoardEventBase):
     """A worker joined the team."""
 
     type: Literal["worker.spawned"] = "worker.spawned"
     worker: Worker
 
 
-class WorkerStopped(Happened):
+class WorkerStopped(BoardEventBase):
     """A worker left the team for good: retired, or lost."""
 
     type: Literal["worker.stopped"] = "worker.stopped"
@@ -175,7 +175,7 @@ class WorkerStopped(Happened):
     reason: str = ""
 
 
-class StageReconvened(Happened):
+class StageReconvened(BoardEventBase):
     """The stage was closed with an assessment; `stragglers` are its nodes that had not ended."""
 
     type: Literal["stage.reconvened"] = "stage.reconvened"
@@ -186,7 +186,7 @@ class StageReconvened(Happened):
     cause: str = ""
 
 
-class DeadlockFound(Happened):
+class DeadlockFound(BoardEventBase):
     """Nodes wait for each other in a ring; `is_refused`: the wait that closes it was refused."""
 
     type: Literal["deadlock.found"] = "deadlock.found"
@@ -195,14 +195,14 @@ class DeadlockFound(Happened):
     is_refused: bool = False
 
 
-class RunFinished(Happened):
+class RunFinished(BoardEventBase):
     """The goal was reached."""
 
     type: Literal["run.finished"] = "run.finished"
     summary: str
 
 
-class RunStopped(Happened):
+class RunStopped(BoardEventBase):
     """The run ended before its goal."""
 
     type: Literal["run.stopped"] = "run.stopped"
@@ -210,7 +210,7 @@ class RunStopped(Happened):
     reason: str
 
 
-class CycleEnded(Happened):
+class CycleEnded(BoardEventBase):
     """A cycle of an infinite run is over, and the run sleeps until `next_at`.
 
     `turns` are the model turns that its coordinator has had since the run began.
@@ -224,14 +224,14 @@ class CycleEnded(Happened):
     turns: int = 0
 
 
-class CycleStarted(Happened):
+class CycleStarted(BoardEventBase):
     """The next cycle of an infinite run began."""
 
     type: Literal["cycle.started"] = "cycle.started"
     cycle: int
 
 
-class EpochBegan(Happened):
+class BoardEpochBegan(BoardEventBase):
     """The journal lost its end, and goes on from here: nothing is to have an id of what was lost.
 
     It is the last record of what is laid down as whole when a damaged journal is set aside.
@@ -264,7 +264,7 @@ BoardEvent = Annotated[
     | RunStopped
     | CycleEnded
     | CycleStarted
-    | EpochBegan,
+    | BoardEpochBegan,
     Field(discriminator="type"),
 ]
 

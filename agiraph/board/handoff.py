@@ -4,7 +4,7 @@ A worker at a bound may publish what it has and name what is missing; one that e
 leaves its files in `scratch/`. Both come with a suggestion that can be followed as it stands.
 """
 
-from agiraph.models import WorkNode
+from agiraph.core.models import WorkNode
 
 SHOWN_FILES = 12
 

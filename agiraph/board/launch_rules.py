@@ -7,14 +7,14 @@ gets the new prompt as its next node. Any other role is hired. Who is to be let 
 from agiraph.board import commands as c
 from agiraph.board import node_rules, worker_rules
 from agiraph.board.board import Board, fold
-from agiraph.board.cycles import find_cycle
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import free_name, same
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import begin_wait, open_stage
-from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.ids import slug
-from agiraph.models import Worker
+from agiraph.board.wait_cycles import find_cycle
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.ids import slug
+from agiraph.core.models import Worker
 
 
 class _Draft:
@@ -55,7 +55,7 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
     return tuple(draft.events)
 
 
-def _refuse_twins(roles: tuple[c.Role, ...]) -> None:
+def _refuse_twins(roles: tuple[c.StageRole, ...]) -> None:
     if not roles:
         raise InvalidInput("a stage needs at least one role")
     for number, role in enumerate(roles):
@@ -65,7 +65,7 @@ def _refuse_twins(roles: tuple[c.Role, ...]) -> None:
             )
 
 
-def _persisting(board: Board, role: c.Role) -> Worker | None:
+def _persisting(board: Board, role: c.StageRole) -> Worker | None:
     """Return the worker of the team that goes on as this role; refused if it would change."""
     worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
     if worker is None:
@@ -81,7 +81,7 @@ def _persisting(board: Board, role: c.Role) -> Worker | None:
     return worker
 
 
-def _hire(cause: str, role: c.Role) -> c.SpawnWorker:
+def _hire(cause: str, role: c.StageRole) -> c.SpawnWorker:
     return c.SpawnWorker(
         cause=f"{cause}#worker:{role.name}",
         name=role.name,
@@ -107,7 +107,7 @@ def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
     return names
 
 
-def _node(command: c.LaunchRoles, role: c.Role, names: dict[str, str]) -> c.CreateNode:
+def _node(command: c.LaunchRoles, role: c.StageRole, names: dict[str, str]) -> c.CreateNode:
     """Return the node of a role; what it needs may be named by role."""
     return c.CreateNode(
         cause=f"{command.cause}#node:{role.name}",
@@ -128,7 +128,7 @@ def _by_role(value: str, names: dict[str, str]) -> str:
     return f"{names.get(head.casefold(), head)}{slash}{rest}"
 
 
-def _dependencies_first(roles: tuple[c.Role, ...]) -> list[c.Role]:
+def _dependencies_first(roles: tuple[c.StageRole, ...]) -> list[c.StageRole]:
     """Return the roles so that each stands after those it needs; InvalidInput names a ring."""
     by_name = {role.name.casefold(): role for role in roles}
     needs = {name: _roles_needed(role, by_name) for name, role in by_name.items()}
@@ -136,7 +136,7 @@ def _dependencies_first(roles: tuple[c.Role, ...]) -> list[c.Role]:
     if ring:
         names = " -> ".join(by_name[name].name for name in ring)
         raise InvalidInput(f"the roles wait for each other in a ring: {names}")
-    order: dict[str, c.Role] = {}
+    order: dict[str, c.StageRole] = {}
     while len(order) < len(by_name):
         for name, role in by_name.items():
             if name not in order and all(needed in order for needed in needs[name]):
@@ -144,6 +144,6 @@ def _dependencies_first(roles: tuple[c.Role, ...]) -> list[c.Role]:
     return list(order.values())
 
 
-def _roles_needed(role: c.Role, by_name: dict[str, c.Role]) -> tuple[str, ...]:
+def _roles_needed(role: c.StageRole, by_name: dict[str, c.StageRole]) -> tuple[str, ...]:
     heads = (value.strip().partition("/")[0] for value in (*role.dependencies, *role.refs.values()))
     return tuple(head.casefold() for head in heads if head.casefold() in by_name)

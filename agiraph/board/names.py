@@ -3,9 +3,9 @@
 from collections.abc import Collection
 
 from agiraph.board.board import Board
-from agiraph.errors import InvalidInput, unknown
-from agiraph.ids import RESERVED_NAMES, NodeId, RunId, WorkerId, short_derived_id, slug
-from agiraph.models import Worker, WorkNode
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.ids import RESERVED_NAMES, NodeId, RunId, WorkerId, short_derived_id, slug
+from agiraph.core.models import Worker, WorkNode
 
 NAME_WORDS = 5
 NAME_LIMIT = 40

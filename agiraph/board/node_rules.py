@@ -7,23 +7,23 @@ running or blocked -> completed; anything that has not ended -> failed | cancell
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
-from agiraph.board.cohorts import can_be_enough, cohort_of
-from agiraph.board.cycles import find_cycle
 from agiraph.board.events import BoardEvent
-from agiraph.board.family import refuse_family_ring, require_room_below, taken_along, waits_of
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
+from agiraph.board.plan_stages import can_be_enough, cohort_of
 from agiraph.board.refs import normal_refs
 from agiraph.board.run_rules import require_running
 from agiraph.board.stage_rules import open_stage
-from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.evidence import normal_checks
-from agiraph.ids import NodeId, slug
-from agiraph.models import Worker, WorkMode, WorkNode
+from agiraph.board.sub_nodes import refuse_family_ring, require_room_below, taken_along, waits_of
+from agiraph.board.wait_cycles import find_cycle
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.evidence import normal_checks
+from agiraph.core.ids import NodeId, slug
+from agiraph.core.models import Worker, WorkMode, WorkNode
 
 HELD = ("assigned", "running", "blocked")
 
 
-class WaitRing(IllegalTransition):
+class WaitCycle(IllegalTransition):
     """A wait would close a `ring`: each node in it waits for the next, the last for the first."""
 
     def __init__(self, message: str, ring: tuple[NodeId, ...]) -> None:
@@ -173,7 +173,7 @@ def _refuse_ring(board: Board, node: WorkNode, waits_for: tuple[NodeId, ...]) ->
     if ring:
         nodes = tuple(NodeId(node_id) for node_id in ring)
         names = " -> ".join(board.nodes[node_id].name for node_id in nodes)
-        raise WaitRing(f"node '{node.name}' would wait for itself: {names}", nodes[:-1])
+        raise WaitCycle(f"node '{node.name}' would wait for itself: {names}", nodes[:-1])
 
 
 def note_deadlock(board: Board, command: c.NoteDeadlock, now: float) -> tuple[BoardEvent, ...]:

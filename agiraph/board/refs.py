@@ -2,8 +2,8 @@
 
 from agiraph.board.board import Board
 from agiraph.board.names import find_node
-from agiraph.errors import InvalidInput
-from agiraph.models import WorkNode
+from agiraph.core.errors import InvalidInput
+from agiraph.core.models import WorkNode
 
 
 def normal_refs(board: Board, refs: dict[str, str]) -> tuple[dict[str, str], list[WorkNode]]:

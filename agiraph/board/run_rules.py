@@ -4,7 +4,7 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
-from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.core.errors import IllegalTransition, InvalidInput
 
 
 def require_running(board: Board) -> RunFacts:

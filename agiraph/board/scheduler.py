@@ -16,23 +16,23 @@ from dataclasses import dataclass
 from itertools import count
 
 from agiraph.board.board import Board
-from agiraph.board.cohorts import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.commands import AssignNode, CancelNode, FailNode, MeetStage, SpawnWorker
+from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.stage_rules import stage_to_meet
-from agiraph.ids import NodeId, slug
-from agiraph.models import Worker, WorkNode
+from agiraph.core.ids import NodeId, slug
+from agiraph.core.models import Worker, WorkNode
 
 Action = AssignNode | SpawnWorker | FailNode | CancelNode | MeetStage
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SchedulingLimits:
     """Bounds of scheduling: how many workers may be busy at once (those that wait do not count)."""
 
     max_concurrent: int
 
 
-def plan(board: Board, limits: Limits) -> tuple[Action, ...]:
+def plan(board: Board, limits: SchedulingLimits) -> tuple[Action, ...]:
     """Return the next actions, () if the board is at rest."""
     if not board.is_running:
         return ()

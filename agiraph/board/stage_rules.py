@@ -17,8 +17,8 @@ from agiraph.board import events as e
 from agiraph.board.board import Board, StagePlan
 from agiraph.board.events import BoardEvent
 from agiraph.board.run_rules import require_running
-from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.models import Stage, StageContract, StageOver, WorkNode
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.models import Stage, StageContract, StageOver, WorkNode
 
 
 def open_stage(

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from agiraph.board.board import Board, apply
 from agiraph.board.commands import Command
 from agiraph.board.decide import decide
-from agiraph.board.events import BOARD_EVENT, BoardEvent, EpochBegan
-from agiraph.errors import Corrupt
-from agiraph.ids import new_epoch
+from agiraph.board.events import BOARD_EVENT, BoardEpochBegan, BoardEvent
+from agiraph.core.errors import Corrupt
+from agiraph.core.ids import new_epoch
 from agiraph.storage.journal import Journal, read_journal
 from agiraph.storage.snapshot import Snapshots, beside
 
@@ -33,7 +33,7 @@ class BoardStore:
         self.path = path
         self._snapshots = Snapshots(snapshot or beside(path), BOARD, FOLD)
         known = self._snapshots.load()
-        restored = EpochBegan(ts=time.time(), epoch=new_epoch()).model_dump(mode="json")
+        restored = BoardEpochBegan(ts=time.time(), epoch=new_epoch()).model_dump(mode="json")
         self._journal = Journal(path, known[0] if known else None, if_damaged=restored)
         begin = known[1] if known and self._journal.since else Board()
         try:

@@ -5,8 +5,8 @@ from typing import Any
 
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.handoff import suggestion
-from agiraph.ids import NodeId, WorkerId
-from agiraph.models import Stage, Worker, WorkNode
+from agiraph.core.ids import NodeId, WorkerId
+from agiraph.core.models import Stage, Worker, WorkNode
 
 JsonObject = dict[str, Any]
 

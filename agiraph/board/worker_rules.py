@@ -4,12 +4,12 @@ from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board
 from agiraph.board.events import BoardEvent
-from agiraph.board.family import taken_along
 from agiraph.board.names import find_worker, new_id, new_worker_name
 from agiraph.board.run_rules import require_running
-from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.ids import WorkerId, slug
-from agiraph.models import Worker
+from agiraph.board.sub_nodes import taken_along
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.ids import WorkerId, slug
+from agiraph.core.models import Worker
 
 
 def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent, ...]:

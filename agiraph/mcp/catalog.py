@@ -1,4 +1,4 @@
-"""Catalog: what a server was found to offer, as its host tells it and keeps it in a file."""
+"""ToolCatalog: what a server was found to offer, as its host tells it and keeps it in a file."""
 
 import hashlib
 import json
@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.core.record import Record
 from agiraph.mcp.names import tool_names
 from agiraph.mcp.schemas import plain_schema
-from agiraph.mcp.settings import ServerConfig
-from agiraph.record import Record
 from agiraph.storage.files import read_bytes
 
 JsonObject = dict[str, Any]
@@ -37,7 +37,7 @@ class ServedTool(Record):
     is_repeatable: bool = False
 
 
-class Catalog(Record):
+class ToolCatalog(Record):
     """What one server offers. `problem` says why it could not be found out, '' if it was.
 
     `settings` is the fingerprint of the settings it was found under, `found_at` epoch seconds.
@@ -65,7 +65,7 @@ class Catalog(Record):
 
 def make_catalog(
     server: str,
-    settings: ServerConfig,
+    settings: McpServerConfig,
     tools: Iterable[Mapping[str, Any]],
     *,
     has_resources: bool,
@@ -88,7 +88,9 @@ def make_catalog(
     return tuple(sorted(found, key=lambda tool: tool.name)[:MOST_TOOLS])
 
 
-def _served(server: str, settings: ServerConfig, tool: Mapping[str, Any], name: str) -> ServedTool:
+def _served(
+    server: str, settings: McpServerConfig, tool: Mapping[str, Any], name: str
+) -> ServedTool:
     hints = tool.get("annotations") or {}
     said = str(tool.get("description") or tool.get("title") or hints.get("title") or "").strip()
     is_said = any(fnmatchcase(str(tool["name"]), pattern) for pattern in settings.repeatable)
@@ -135,9 +137,9 @@ def cut_instructions(text: str) -> str:
     return _cut(text.strip(), INSTRUCTIONS_LIMIT)
 
 
-def read_catalog(file: Path) -> Catalog | None:
+def read_catalog(file: Path) -> ToolCatalog | None:
     """Return what a host has kept of its server, None if there is nothing that can be read."""
     try:
-        return Catalog.model_validate_json(read_bytes(file))
+        return ToolCatalog.model_validate_json(read_bytes(file))
     except (OSError, ValueError):
         return None

@@ -3,14 +3,14 @@
 import shutil
 from collections.abc import Mapping
 
-from agiraph.errors import Refused
+from agiraph.core.errors import Refused
+from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.secrets import filled_in
-from agiraph.mcp.settings import ServerConfig
 
 DOCKER = "docker "
 
 
-def why_unusable(name: str, settings: ServerConfig, known: Mapping[str, str]) -> str:
+def why_unusable(name: str, settings: McpServerConfig, known: Mapping[str, str]) -> str:
     """Return why a server could not be started, '' if nothing speaks against it.
 
     `known` holds the values of variables, PATH among them.

@@ -8,13 +8,13 @@ coordinators do that.
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from agiraph.errors import InvalidInput, unknown
-from agiraph.mcp.catalog import Catalog, ServedTool
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.mcp_settings import EVERYONE, McpServerConfig
+from agiraph.mcp.catalog import ServedTool, ToolCatalog
 from agiraph.mcp.names import is_served, server_of
-from agiraph.mcp.settings import EVERYONE, ServerConfig
 
-Servers = Mapping[str, ServerConfig]
-Catalogs = Mapping[str, Catalog]
+Servers = Mapping[str, McpServerConfig]
+Catalogs = Mapping[str, ToolCatalog]
 
 
 def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
@@ -29,7 +29,7 @@ def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | Non
     return (own if own or not served else None), served
 
 
-def is_granted(settings: ServerConfig, *called: str) -> bool:
+def is_granted(settings: McpServerConfig, *called: str) -> bool:
     """Whether the settings grant a server's tools to who is called so (by name or role)."""
     names = {name.strip().casefold() for name in called if name}
     return any(one == EVERYONE or one.strip().casefold() in names for one in settings.grant)

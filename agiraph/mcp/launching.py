@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agiraph.mcp.settings import ServerConfig
+from agiraph.core.mcp_settings import McpServerConfig
 
 SEEN = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -11,7 +11,7 @@ CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ServerCommand:
     """What to run: words, environment, and folder (None: any)."""
 
     words: tuple[str, ...]
@@ -19,13 +19,13 @@ class Command:
     folder: str | None = None
 
 
-def environment_of(settings: ServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
+def environment_of(settings: McpServerConfig, environ: Mapping[str, str]) -> dict[str, str]:
     """Return what a server sees: where things are, how the network is reached, and its own."""
     wanted = (*SEEN, *PROXIES, *CERTIFICATES, *(name.lower() for name in PROXIES))
     return {name: environ[name] for name in wanted if environ.get(name)} | settings.env
 
 
-def in_docker(settings: ServerConfig, environment: Mapping[str, str]) -> Command:
+def in_docker(settings: McpServerConfig, environment: Mapping[str, str]) -> ServerCommand:
     """Return how a server with `wrap: docker IMAGE` is started.
 
     Its secrets are named in the command line, never said in it; of this machine it sees the
@@ -38,7 +38,7 @@ def in_docker(settings: ServerConfig, environment: Mapping[str, str]) -> Command
     words += _mounts(settings.writable, "")
     words += _mounts(settings.readable, ",readonly")
     words += ["--workdir", settings.cwd] if settings.cwd else []
-    return Command((*words, image, settings.command, *settings.args), dict(environment))
+    return ServerCommand((*words, image, settings.command, *settings.args), dict(environment))
 
 
 def _mounts(folders: Sequence[str], mode: str) -> list[str]:
@@ -49,6 +49,8 @@ def _mounts(folders: Sequence[str], mode: str) -> list[str]:
     ]
 
 
-def bare(settings: ServerConfig, environment: Mapping[str, str]) -> Command:
+def bare(settings: McpServerConfig, environment: Mapping[str, str]) -> ServerCommand:
     """Return how a server is started as it is."""
-    return Command((settings.command, *settings.args), dict(environment), settings.cwd or None)
+    return ServerCommand(
+        (settings.command, *settings.args), dict(environment), settings.cwd or None
+    )

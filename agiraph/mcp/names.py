@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from agiraph.mcp.settings import SEPARATOR
+from agiraph.core.mcp_settings import SEPARATOR
 
 LONGEST = 64
 ODD = re.compile(r"[^A-Za-z0-9_-]")

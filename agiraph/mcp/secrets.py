@@ -9,17 +9,17 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from agiraph.channels.variables import VARIABLE, variables_in
-from agiraph.errors import InvalidInput, Refused
-from agiraph.mcp.settings import ServerConfig
-from agiraph.redaction import BLOT, SECRET_NAME
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.core.redaction import BLOT, SECRET_NAME
+from agiraph.core.variables import VARIABLE, variables_in
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST_SECRET = 6
 """Shorter values are words that stand in harmless texts, too."""
 
 
-class MissingVariable(Refused):
+class MissingServerVariable(Refused):
     """A server names a variable that nobody has set."""
 
 
@@ -52,13 +52,13 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if is_quoted else value
 
 
-def filled_in(server: str, settings: ServerConfig, known: Mapping[str, str]) -> ServerConfig:
-    """Return the settings with every `${NAME}` replaced; raises MissingVariable."""
+def filled_in(server: str, settings: McpServerConfig, known: Mapping[str, str]) -> McpServerConfig:
+    """Return the settings with every `${NAME}` replaced; raises MissingServerVariable."""
 
     def value_of(match: "re.Match[str]") -> str:
         value = known.get(match.group(1), "")
         if not value:
-            raise MissingVariable(
+            raise MissingServerVariable(
                 f"server '{server}': the variable {match.group(1)} is not set, neither in the "
                 "environment that the supervisor was started with nor in system/secrets.env"
             )
@@ -80,7 +80,7 @@ def filled_in(server: str, settings: ServerConfig, known: Mapping[str, str]) -> 
 
 
 def secrets_of(
-    settings: ServerConfig, environ: Mapping[str, str], secrets: Mapping[str, str]
+    settings: McpServerConfig, environ: Mapping[str, str], secrets: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the values that must not be told on, the longest first.
 

@@ -7,8 +7,8 @@ delivered again after a crash changes nothing.
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.clock import iso
-from agiraph.memory.shelf import Shelf
+from agiraph.core.clock import iso
+from agiraph.memory.memory_files import MemoryFiles
 
 FILE = "knowledge/from-workers.md"
 HEAD = "# What workers have offered\n"
@@ -36,7 +36,7 @@ class Insight:
         return f"## {title}\n\n{text}\n\n{source}, {iso(self.offered_at)}, {self.mark})\n"
 
 
-def keep(shelf: Shelf, insight: Insight, root: Path) -> bool:
+def keep(shelf: MemoryFiles, insight: Insight, root: Path) -> bool:
     """Add an insight to the agent's memory at `root`; return False if it stands there already.
 
     Raises InvalidInput when a bound of the memory is reached.

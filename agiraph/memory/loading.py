@@ -7,8 +7,8 @@ whatever the coordinator writes meanwhile and however often it is restarted.
 
 import json
 
-from agiraph.ids import RunId
-from agiraph.memory.shelf import DAILY, MAIN
+from agiraph.core.ids import RunId
+from agiraph.memory.memory_files import DAILY, MAIN
 from agiraph.storage.files import entries, read_bytes, read_shown, replace_file
 from agiraph.storage.home import AgentHome
 

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agiraph.memory.sections import Section, split_sections
+from agiraph.memory.sections import MemorySection, split_sections
 
 WORD = re.compile(r"\w+")
 PATH_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 2.0, 4.0, 1.0
@@ -20,7 +20,7 @@ MOST_WORDS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class MemoryMatch:
     """Something found: a section, or a whole file with no heading. A higher score fits better."""
 
     path: str
@@ -30,32 +30,36 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MemorySearchResult:
     """The outcome: the hits, best first; `is_all`: the memory is small and these are all files."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[MemoryMatch, ...]
     is_all: bool = False
     left_out: int = 0
 
 
-def search(documents: Mapping[str, str], query: str, *, inline_limit: int, limit: int) -> Found:
+def search(
+    documents: Mapping[str, str], query: str, *, inline_limit: int, limit: int
+) -> MemorySearchResult:
     """Return every file if all have `inline_limit` characters at most, else up to `limit` sections.
 
     `documents` maps a file's path to its text.
     """
     if sum(map(len, documents.values())) <= inline_limit:
-        whole = (Hit(path, "", text) for path, text in sorted(documents.items()) if text.strip())
-        return Found(tuple(whole), is_all=True)
+        whole = (
+            MemoryMatch(path, "", text) for path, text in sorted(documents.items()) if text.strip()
+        )
+        return MemorySearchResult(tuple(whole), is_all=True)
     sections = [
         section
         for path, text in sorted(documents.items())
         for section in split_sections(path, text)
     ]
     hits = rank(sections, query)
-    return Found(tuple(hits[:limit]), left_out=max(0, len(hits) - limit))
+    return MemorySearchResult(tuple(hits[:limit]), left_out=max(0, len(hits) - limit))
 
 
-def rank(sections: Sequence[Section], query: str) -> list[Hit]:
+def rank(sections: Sequence[MemorySection], query: str) -> list[MemoryMatch]:
     """Return every section that holds a word of the query, the best first."""
     words = list(dict.fromkeys(word.casefold() for word in WORD.findall(query)))[:MOST_WORDS]
     if not words:
@@ -66,18 +70,18 @@ def rank(sections: Sequence[Section], query: str) -> list[Hit]:
             scores[number] = 0.0
     best = sorted(scores, key=lambda number: (-scores[number], number))
     return [
-        Hit(found.path, found.heading, found.text, round(scores[number], 4))
+        MemoryMatch(found.path, found.heading, found.text, round(scores[number], 4))
         for number in best
         if (found := sections[number])
     ]
 
 
-def _holds_any(section: Section, words: Sequence[str]) -> bool:
+def _holds_any(section: MemorySection, words: Sequence[str]) -> bool:
     whole = f"{section.path}\n{section.heading}\n{section.text}".casefold()
     return any(word in whole for word in words)
 
 
-def _scores(sections: Sequence[Section], words: Sequence[str]) -> dict[int, float]:
+def _scores(sections: Sequence[MemorySection], words: Sequence[str]) -> dict[int, float]:
     """Return the bm25 score of every section that the index finds, higher is better."""
     index = sqlite3.connect(":memory:")  # plain: no file
     try:
@@ -99,7 +103,7 @@ def _scores(sections: Sequence[Section], words: Sequence[str]) -> dict[int, floa
         index.close()
 
 
-def shown(found: Found) -> str:
+def shown(found: MemorySearchResult) -> str:
     """Return what was found as a model reads it."""
     if not found.hits:
         return "Nothing in your memory fits that."

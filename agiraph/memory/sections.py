@@ -12,7 +12,7 @@ FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MemorySection:
     """One piece of a file; `heading` is the way down to it, `Top > Part`, "" before the first."""
 
     path: str
@@ -20,9 +20,9 @@ class Section:
     text: str
 
 
-def split_sections(path: str, text: str) -> list[Section]:
+def split_sections(path: str, text: str) -> list[MemorySection]:
     """Return the sections of a text in order; none of an empty one."""
-    sections: list[Section] = []
+    sections: list[MemorySection] = []
     trail: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
@@ -30,7 +30,7 @@ def split_sections(path: str, text: str) -> list[Section]:
     def close() -> None:
         if any(line.strip() for line in lines):
             heading = " > ".join(title for _, title in trail)
-            sections.append(Section(path, heading, "".join(lines)))
+            sections.append(MemorySection(path, heading, "".join(lines)))
         lines.clear()
 
     for line in text.splitlines(keepends=True):

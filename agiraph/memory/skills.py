@@ -15,9 +15,9 @@ from typing import Literal
 
 import yaml
 
-from agiraph.errors import InvalidInput, OutOfScope, unknown
+from agiraph.core.errors import InvalidInput, OutOfScope, unknown
+from agiraph.core.yaml_text import read_yaml
 from agiraph.storage.files import UnsafeFile, entries, files_below, read_part
-from agiraph.yaml_text import read_yaml
 
 Source = Literal["home", "input"]
 

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from agiraph.ids import NodeId
+from agiraph.core.ids import NodeId
+from agiraph.core.models import WorkMode
+from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
-from agiraph.models import WorkMode
-from agiraph.turns import JsonObject
 
 
 class ViewBoard(Body):
@@ -26,7 +26,7 @@ class BoardState(Body):
     state: JsonObject
 
 
-class CreateNode(Body):
+class CreateNodeMessage(Body):
     """Put a node on the board. Worker to its coordinator; answered by `board.created`."""
 
     TYPE = "board.create"
@@ -62,7 +62,7 @@ class AwaitNodes(Body):
     waiter: NodeId
 
 
-class LeaveWait(Body):
+class CancelWait(Body):
     """I no longer wait: a message came first. Worker to its coordinator; `wait` is the id asked."""
 
     TYPE = "board.leave"
@@ -79,7 +79,7 @@ class NodesEnded(Body):
     nodes: tuple[JsonObject, ...]
 
 
-class Suggest(Body):
+class SuggestNode(Body):
     """A follow-up that a worker suggests. Worker to its coordinator, who decides."""
 
     TYPE = "board.suggest"

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from agiraph.record import Record
+from agiraph.core.record import Record
 
 
 class Body(Record):

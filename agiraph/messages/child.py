@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from agiraph.ids import Address
+from agiraph.core.ids import Address
+from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
-from agiraph.record import Record
-from agiraph.turns import JsonObject
 
 ChildState = Literal[
     "starting", "ready", "backing_off", "stopping", "stopped", "failed", "parked", "exited"
@@ -19,7 +19,7 @@ CauseKind = Literal[
 ]
 
 
-class Cause(Record):
+class ExitCause(Record):
     """Why a process ended: in words (`text`), and as what the kernel and its own log say.
 
     `step` is the last thing it said it was doing; `stderr` its last lines, secrets blotted out.
@@ -102,7 +102,7 @@ class ChildReady(Body):
     pid: int
 
 
-class ChildBeat(Body):
+class ChildHeartbeat(Body):
     """My event loop turns. Every actor to the supervisor, every few seconds and at steps that last.
 
     `lag` is by how many seconds the loop was late; `step` what it is doing.
@@ -132,7 +132,7 @@ class ChildStopped(Body):
     state: ChildState
 
 
-class Wake(Body):
+class WakeChild(Body):
     """Mail waits for somebody who is not there. Router to supervisor, who wakes it if it parked."""
 
     TYPE = "child.wake"
@@ -160,16 +160,16 @@ class ChildFailed(Body):
     address: Address
     incarnation: int
     cause: str
-    why: Cause | None = None
+    why: ExitCause | None = None
 
 
-class Attach(Body):
+class AttachConsole(Body):
     """A person wants a console. Human gateway to supervisor; answered by `child.ticket`."""
 
     TYPE = "child.attach"
 
 
-class Ticket(Body):
+class AttachTicket(Body):
     """What a console needs to say hello to the router."""
 
     TYPE = "child.ticket"

@@ -5,8 +5,8 @@ Values travel as JSON text: what a model writes may be larger than msgpack's num
 
 from typing import Literal
 
+from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
-from agiraph.turns import JsonObject
 
 
 class ReadContext(Body):

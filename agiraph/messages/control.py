@@ -40,20 +40,20 @@ class RefusedReply(Body):
     kind: str = "Refused"
 
 
-class Addresses(Body):
+class AddressTable(Body):
     """The addresses that exist. Supervisor to router, whenever its table of children changes."""
 
     TYPE = "control.addresses"
     known: tuple[str, ...]
 
 
-class AskDepths(Body):
+class AskMailboxDepths(Body):
     """How full are the mailboxes? Human gateway to router; answered by `control.depths`."""
 
     TYPE = "control.ask_depths"
 
 
-class Depths(Body):
+class MailboxDepths(Body):
     """Messages and bytes waiting per address. Router to the one who asked."""
 
     TYPE = "control.depths"

@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from agiraph.ids import AgentId, NodeId
+from agiraph.core.ids import AgentId, NodeId
+from agiraph.core.models import Event
 from agiraph.messages.body import Body
-from agiraph.models import Event
 
 
 class ReportEvents(Body):
@@ -36,7 +36,7 @@ class EventsGrew(Body):
     agents: tuple[AgentId, ...]
 
 
-class Status(Body):
+class EntityStatus(Body):
     """What an entity is doing now; the latest wins. Coordinator or worker to human gateway."""
 
     TYPE = "event.status"

@@ -2,16 +2,16 @@
 
 from pydantic import Field
 
-from agiraph.ids import AgentId
+from agiraph.core.ids import AgentId
+from agiraph.core.money import Budget, BudgetScope, BudgetState, Period, Shortage, Unit
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
 from agiraph.messages.body import Body
-from agiraph.money import Budget, BudgetScope, BudgetState, Period, Shortage, Unit
-from agiraph.turns import JsonObject, ModelRequest, ModelResponse, Usage, UsageBy, UsageRow
 
 
 class CallModel(Body):
     """Ask a model. Any entity to the broker; answered by `model.answer` or `model.failed`.
 
-    `turns` are packed turns (`agiraph.packing`) that follow those of `request`.
+    `turns` are packed turns (`agiraph.llm.packing`) that follow those of `request`.
     """
 
     TYPE = "model.call"
@@ -51,14 +51,14 @@ class ModelDelta(Body):
     restarted: bool = False
 
 
-class ListenIn(Body):
+class SubscribeToStream(Body):
     """Let me hear what this agent's models say, for some seconds. Console to the broker."""
 
     TYPE = "model.listen"
     agent: AgentId
 
 
-class Overheard(Body):
+class StreamDelta(Body):
     """A piece of text as it streams in for `entity`. Broker to the consoles that listen.
 
     A worker tells the broker what its outside agent says. `call` tells answers apart; `restarted`:
@@ -114,7 +114,7 @@ class RaiseBudget(Body):
     cause: str
 
 
-class SetBudget(Body):
+class SetBudgetMessage(Body):
     """Let this budget hold from now on. Human gateway to the broker; `model.budgets` as it stands.
 
     Of the units in `keep` it says nothing: they stay as they are. What was raised before is void in
@@ -128,7 +128,7 @@ class SetBudget(Body):
     models: tuple[str, ...] = ()
 
 
-class UnsetBudget(Body):
+class ResetBudget(Body):
     """Let the settings' budget hold again. Human gateway to the broker; `model.budgets`."""
 
     TYPE = "model.unset_budget"

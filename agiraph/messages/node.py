@@ -1,12 +1,12 @@
 """Node: the life of a piece of work."""
 
-from agiraph.evidence import Evidence
-from agiraph.ids import AgentId, NodeId, RunId
+from agiraph.core.evidence import Evidence
+from agiraph.core.ids import AgentId, NodeId, RunId
+from agiraph.core.models import Assignment
 from agiraph.messages.body import Body
-from agiraph.models import Assignment
 
 
-class AssignNode(Body):
+class AssignNodeMessage(Body):
     """Work on this. Coordinator to worker."""
 
     TYPE = "node.assign"
@@ -16,7 +16,7 @@ class AssignNode(Body):
     assignment: Assignment
 
 
-class NodeStarted(Body):
+class NodeStartedMessage(Body):
     """I have begun. Worker to coordinator."""
 
     TYPE = "node.started"
@@ -63,7 +63,7 @@ class OfferInsight(Body):
     insight: str
 
 
-class FailNode(Body):
+class FailNodeMessage(Body):
     """I cannot do this node. Worker to coordinator; `left` are the files in its `scratch/`."""
 
     TYPE = "node.fail"
@@ -74,7 +74,7 @@ class FailNode(Body):
     left: tuple[str, ...] = ()
 
 
-class CancelNode(Body):
+class CancelNodeMessage(Body):
     """Put this node down, its result is no longer wanted. Coordinator to worker."""
 
     TYPE = "node.cancel"

@@ -1,8 +1,8 @@
 """Question: the human is asked."""
 
-from agiraph.ids import AgentId, QuestionId
+from agiraph.core.ids import AgentId, QuestionId
+from agiraph.core.models import Outcome, ProposedAction, QuestionKind, Urgency
 from agiraph.messages.body import Body
-from agiraph.models import Deed, Outcome, QuestionKind, Urgency
 
 
 class AskQuestion(Body):
@@ -24,7 +24,7 @@ class AskQuestion(Body):
     default: str | None = None
     urgency: Urgency = "normal"
     kind: QuestionKind = "question"
-    about: Deed | None = None
+    about: ProposedAction | None = None
     shared: bool = False
 
 
@@ -49,7 +49,7 @@ class QuestionAnswered(Body):
     question: str = ""
     kind: QuestionKind = "question"
     away: str = ""
-    about: Deed | None = None
+    about: ProposedAction | None = None
 
 
 class WithdrawQuestion(Body):

@@ -1,9 +1,9 @@
 """Run: an agent that has come to its run's end is given another goal."""
 
-from agiraph.ids import RunId
+from agiraph.core.ids import RunId
+from agiraph.core.models import Mode
+from agiraph.core.money import RunTerms
 from agiraph.messages.body import Body
-from agiraph.models import Mode
-from agiraph.money import RunTerms
 
 
 class BeginRun(Body):

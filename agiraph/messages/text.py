@@ -1,10 +1,10 @@
 """Text: entities talk."""
 
+from agiraph.core.models import DeliveryMode
 from agiraph.messages.body import Body
-from agiraph.models import DeliveryMode
 
 
-class Text(Body):
+class TextMessage(Body):
     """Free text between entities. `from_name` is how the receiver shows the sender.
 
     A reply names the message that it answers (its id in hexadecimal) and quotes how that begins.

@@ -1,8 +1,8 @@
 """Tool: calls of tools that run in a process of their own."""
 
-from agiraph.mcp.catalog import Catalog
+from agiraph.core.turns import JsonObject
+from agiraph.mcp.catalog import ToolCatalog
 from agiraph.messages.body import Body
-from agiraph.turns import JsonObject
 
 
 class CallTool(Body):
@@ -50,7 +50,7 @@ class ToolsListed(Body):
     """What a server offers, or (in `catalog.problem`) why that cannot be known."""
 
     TYPE = "tool.listed"
-    catalog: Catalog
+    catalog: ToolCatalog
 
 
 class FetchResult(Body):

@@ -4,10 +4,10 @@ from typing import Any
 
 from pydantic import Field
 
-from agiraph.ids import AgentId
+from agiraph.core.ids import AgentId
+from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
 from agiraph.triggers.records import TriggerAct
-from agiraph.turns import JsonObject
 
 
 class CreateTrigger(Body):

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from agiraph.storage.room import patiently
+from agiraph.storage.disk_space import patiently
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_SHOWN: Final = 1024 * 1024
@@ -75,7 +75,7 @@ def is_about_place(error: OSError) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One name in a folder: what it is, its size in bytes and its time of change (Unix)."""
 
     name: str
@@ -84,7 +84,7 @@ class Entry:
     changed_at: float
 
     @classmethod
-    def of(cls, name: str, status: os.stat_result) -> "Entry":
+    def of(cls, name: str, status: os.stat_result) -> "FolderEntry":
         """Describe the thing called `name`, which is no followed link."""
         return cls(name, kind_of(status), status.st_size, status.st_mtime)
 
@@ -425,7 +425,7 @@ def _has_kind(path: Path, kind: Kind) -> bool:
     return status is not None and kind_of(status) == kind
 
 
-def entries(path: Path, most: int = MOST_ENTRIES) -> list[Entry]:
+def entries(path: Path, most: int = MOST_ENTRIES) -> list[FolderEntry]:
     """Return what stands in a folder, sorted by name; of more than `most` names, any `most`.
 
     Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
@@ -440,31 +440,31 @@ def open_folder(path: Path) -> int:
         return _listable(fd)
 
 
-def scan(fd: int, most: int) -> list[Entry]:
+def scan(fd: int, most: int) -> list[FolderEntry]:
     """Return what stands in an open folder, in no order; of more than `most` names, any `most`."""
-    found: list[Entry] = []
+    found: list[FolderEntry] = []
     with _closing(_listable(fd)) as listed, os.scandir(listed) as names:
         for name in names:
             if len(found) >= most:
                 break
             with suppress(FileNotFoundError):
-                found.append(Entry.of(name.name, name.stat(follow_symlinks=False)))
+                found.append(FolderEntry.of(name.name, name.stat(follow_symlinks=False)))
     return found
 
 
-def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, Entry]]:
+def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, FolderEntry]]:
     """Return every regular file below a folder with its path relative to it, sorted; no links.
 
     Files that are not whole yet are left out, and whatever stands behind the first `most` names or
     more than MOST_LEVELS folders deep.
     """
-    found: list[tuple[Path, Entry]] = []
+    found: list[tuple[Path, FolderEntry]] = []
     with _closing(_walk(path, make=False)) as fd:
         _gather(fd, Path(), most, found)
     return sorted(found, key=lambda one: one[0])
 
 
-def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, Entry]]) -> int:
+def _gather(fd: int, folder: Path, most: int, found: list[tuple[Path, FolderEntry]]) -> int:
     """Find what is below an open folder; return what is left of `most`."""
     here = scan(fd, most)
     most -= len(here)
@@ -528,7 +528,7 @@ def _open_to_empty(name: str, above: int) -> int:
         return _listable(fd)
 
 
-def _without_files(found: list[Entry], folder: int) -> list[str]:
+def _without_files(found: list[FolderEntry], folder: int) -> list[str]:
     """Remove the files that were found in a folder; return the folders' names."""
     for entry in found:
         if entry.kind != "folder":

@@ -21,7 +21,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.ids import AgentId, RunId, WorkerId
+from agiraph.core.ids import AgentId, RunId, WorkerId
 
 HOME_VARIABLE = "AGIRAPH_HOME"
 
@@ -135,7 +135,7 @@ class WorkerHome:
         return self.path / ".warden"
 
     @property
-    def outfit(self) -> Path:
+    def mcp_tool_grants(self) -> Path:
         """The tools of servers that I have on my current node."""
         return self.path / ".tools-at-start.json"
 
@@ -232,7 +232,7 @@ class AgentHome:
         return self.path / ".memory-at-start.json"
 
     @property
-    def outfit(self) -> Path:
+    def mcp_tool_grants(self) -> Path:
         """The servers' tools of the coordinator in its current run. Written by the coordinator."""
         return self.path / ".tools-at-start.json"
 

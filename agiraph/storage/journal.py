@@ -19,7 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
+from agiraph.storage.disk_space import patiently
 from agiraph.storage.files import (
     append_all,
     open_file,
@@ -29,8 +30,7 @@ from agiraph.storage.files import (
     sync_folder,
     write_all,
 )
-from agiraph.storage.room import patiently
-from agiraph.storage.versions import FIELD, LONGEST_HEAD, Kind, head_version, kind_of
+from agiraph.storage.versions import FIELD, LONGEST_HEAD, FileKind, head_version, kind_of
 
 JsonObject = dict[str, Any]
 
@@ -40,7 +40,7 @@ REFUSAL = "corrupt"
 TAIL_BYTES = 1 << 16
 
 
-class Damaged(Corrupt):
+class DamagedJournal(Corrupt):
     """A record in the middle of a journal is not what was written."""
 
     def __init__(self, name: str, offset: int) -> None:
@@ -50,7 +50,7 @@ class Damaged(Corrupt):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class JournalPosition:
     """A place in a journal: after `count` records, at byte `offset`, right after `last`."""
 
     count: int
@@ -86,7 +86,7 @@ def split_records(
         if record is None or (must_check and not is_checked):
             if end + 1 == len(data) and b"\0" in line:
                 return records, offset  # blocks of the last append that never reached the disk
-            raise Damaged(name, base + offset)
+            raise DamagedJournal(name, base + offset)
         must_check = is_checked
         records.append(record)
         offset = end + 1
@@ -120,7 +120,7 @@ def read_journal(path: Path) -> list[JsonObject]:
     return _read(path, data, kind_of(path))
 
 
-def _read(path: Path, data: bytes, kind: Kind) -> list[JsonObject]:
+def _read(path: Path, data: bytes, kind: FileKind) -> list[JsonObject]:
     """Return the records of a whole journal in today's form."""
     version, begin = head_version(path, data, kind)
     records = split_records(data[begin:], str(path), begin)[0]
@@ -130,7 +130,7 @@ def _read(path: Path, data: bytes, kind: Kind) -> list[JsonObject]:
     return records
 
 
-def _migrate(path: Path, kind: Kind) -> None:
+def _migrate(path: Path, kind: FileKind) -> None:
     """Rewrite a journal of an older version, in one step; TooNew if it is of a newer one."""
     try:
         head = read_part(path, 0, LONGEST_HEAD)[0]
@@ -145,7 +145,7 @@ def _migrate(path: Path, kind: Kind) -> None:
         replace_bytes(path, _head(kind) + b"".join(map(encode_record, records)), 0o600)
 
 
-def _head(kind: Kind) -> bytes:
+def _head(kind: FileKind) -> bytes:
     return encode_record({FIELD: kind.version})
 
 
@@ -173,9 +173,9 @@ class Journal:
     def __init__(
         self,
         path: Path,
-        since: Mark | None = None,
+        since: JournalPosition | None = None,
         *,
-        kind: Kind | None = None,
+        kind: FileKind | None = None,
         if_damaged: JsonObject | None = None,
     ) -> None:
         """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
@@ -197,25 +197,25 @@ class Journal:
             if is_new and kind.version > 1:
                 write_all(self._fd, _head(kind))
             _, begin = head_version(path, read_descriptor(self._fd, 0, LONGEST_HEAD), kind)
-            self._load(self.since or Mark(0, begin, ""))
+            self._load(self.since or JournalPosition(0, begin, ""))
             if is_new:
                 sync_folder(path.parent)
         except BaseException:
             os.close(self._fd)
             raise
 
-    def _has(self, mark: Mark) -> bool:
+    def _has(self, mark: JournalPosition) -> bool:
         last = mark.last.encode()
         if not 0 < len(last) <= mark.offset:
             return False
         return os.pread(self._fd, len(last), mark.offset - len(last)) == last
 
-    def _load(self, since: Mark) -> None:
+    def _load(self, since: JournalPosition) -> None:
         """Read what stands behind a mark and cut what is torn."""
         data = read_descriptor(self._fd, since.offset)
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
-        except Damaged as damage:
+        except DamagedJournal as damage:
             data = read_descriptor(self._fd)
             raise _set_aside(self.path, data, damage, self._if_damaged) from None
         if since.count == 0:
@@ -227,14 +227,14 @@ class Journal:
         self._last = _last_of(data[:whole]) or since.last
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> JournalPosition:
         """The place where the next record will stand."""
-        return Mark(self.count, self._offset, self._last)
+        return JournalPosition(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
         """Write records in one piece and wait until they are on disk; return how many now stand.
 
-        On a full disk this waits for room, or raises OSError (`agiraph.storage.room`).
+        On a full disk this waits for room, or raises OSError (`agiraph.storage.disk_space`).
         """
         self.sync()
         before = self.count, self._offset, self._last
@@ -323,7 +323,7 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
         raise Corrupt(str(records[0][REFUSAL]))
 
 
-def _set_aside(path: Path, data: bytes, damage: Damaged, closing: bytes) -> Corrupt:
+def _set_aside(path: Path, data: bytes, damage: DamagedJournal, closing: bytes) -> Corrupt:
     """Move a damaged journal aside and leave a note that refuses; return what to raise.
 
     `closing` is the line that ends what is whole before the damage.

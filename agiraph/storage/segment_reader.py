@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
 from agiraph.storage.files import UnsafeFile, open_file, status_of
 from agiraph.storage.segments import Segment, segments_of, seq_of
 from agiraph.storage.versions import head_version

@@ -18,17 +18,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
+from agiraph.storage.disk_space import patiently
 from agiraph.storage.files import entries, move, open_file, read_descriptor
 from agiraph.storage.journal import (
     Journal,
+    JournalPosition,
     JsonObject,
-    Mark,
     parse_line,
     read_tail,
     split_records,
 )
-from agiraph.storage.room import patiently
 
 SEGMENT_BYTES = 1 << 20
 OUTGROWN = 2
@@ -50,11 +50,11 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogPosition:
     """A place in a log: `mark` in the active file, before which stand `base` records in others."""
 
     base: int
-    mark: Mark
+    mark: JournalPosition
 
 
 def segment_path(log: Path, first: int, last: int) -> Path:
@@ -95,7 +95,7 @@ class SegmentedJournal:
     """
 
     def __init__(
-        self, path: Path, most_bytes: int = SEGMENT_BYTES, since: Place | None = None
+        self, path: Path, most_bytes: int = SEGMENT_BYTES, since: LogPosition | None = None
     ) -> None:
         """Open or create the log at `path`; Corrupt, OSError.
 
@@ -119,9 +119,9 @@ class SegmentedJournal:
         return self.base + (self._journal.count if self._journal else 0)
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> LogPosition | None:
         """Where the next record will stand, None if that begins a segment."""
-        return Place(self.base, self._journal.mark) if self._journal else None
+        return LogPosition(self.base, self._journal.mark) if self._journal else None
 
     def append(self, *records: JsonObject) -> int:
         """Write records that have their `seq` in one piece; return the last one's number.

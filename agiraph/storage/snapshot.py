@@ -13,10 +13,10 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
+from agiraph.storage.disk_space import waiting
 from agiraph.storage.files import read_bytes, replace_bytes
-from agiraph.storage.journal import JsonObject, Mark, encode_record, split_records
-from agiraph.storage.room import waiting
+from agiraph.storage.journal import JournalPosition, JsonObject, encode_record, split_records
 
 S = TypeVar("S")
 
@@ -52,12 +52,12 @@ class Snapshots(Generic[S]):
         self._fold = fold
         self._count = 0
 
-    def load(self) -> tuple[Mark, S] | None:
+    def load(self) -> tuple[JournalPosition, S] | None:
         """Return the last state kept and its place, None if there is none that can be trusted."""
         try:
             head, newline, state = read_bytes(self.path, MOST_STATE).partition(b"\n")
             (about,), _ = split_records(head + newline)
-            mark = Mark(about["count"], about["offset"], about["last"])
+            mark = JournalPosition(about["count"], about["offset"], about["last"])
             if about != self._about(mark, state):
                 return None
             loaded = self._adapter.validate_json(state)
@@ -66,7 +66,7 @@ class Snapshots(Generic[S]):
         self._count = mark.count
         return mark, loaded
 
-    def keep_if_due(self, mark: Mark, state: S) -> None:
+    def keep_if_due(self, mark: JournalPosition, state: S) -> None:
         """Write the state down if the journal has grown enough since the last time."""
         if not is_due(mark.count, self._count):
             return
@@ -76,7 +76,7 @@ class Snapshots(Generic[S]):
         with suppress(OSError), waiting(None):
             replace_bytes(self.path, encode_record(self._about(mark, data)) + data)
 
-    def _about(self, mark: Mark, state: bytes) -> JsonObject:
+    def _about(self, mark: JournalPosition, state: bytes) -> JsonObject:
         shape = json.dumps(self._adapter.json_schema(mode="serialization"), sort_keys=True)
         return {
             "count": mark.count,

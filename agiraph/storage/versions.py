@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
 from agiraph.storage.files import read_bytes, read_part
 
 JsonObject = dict[str, Any]
@@ -49,7 +49,7 @@ class TooNew(Corrupt):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """A kind of file: what its name is like, its form, and its steps from version 1 on.
 
     A step of a database is SQL.
@@ -67,7 +67,8 @@ class Kind:
 
 
 def _moved(record: JsonObject) -> JsonObject:
-    """Version 2 of a journal whose records stand in `book.db` (`actors/human/database.py`)."""
+    """Version 2 of a journal whose records stand in `book.db`
+    (`actors/gateway/state/database.py`)."""
     return record
 
 
@@ -77,33 +78,33 @@ def _without_calls(record: JsonObject) -> JsonObject:
 
 
 KINDS: Final = (
-    Kind("agent.json", "json"),
-    Kind("triggers.json", "json"),
-    Kind("doors.json", "json"),
-    Kind("tokens.json", "json"),
-    Kind("tracing.json", "json", steps=(_without_calls,)),
-    Kind("events.jsonl", "journal"),
-    Kind("conversation.jsonl", "journal"),
-    Kind("journal.jsonl", "journal"),
-    Kind("context.jsonl", "journal"),
-    Kind(".journal.jsonl", "journal"),
-    Kind("questions.jsonl", "journal", steps=(_moved,)),
-    Kind("inbox.jsonl", "journal", steps=(_moved,)),
-    Kind("repeats.jsonl", "journal"),
-    Kind("dead.jsonl", "journal", steps=(_moved,)),
-    Kind("channels.jsonl", "journal"),
-    Kind("children.journal", "journal"),
-    Kind("usage.db", "sqlite"),
-    Kind("book.db", "sqlite"),
+    FileKind("agent.json", "json"),
+    FileKind("triggers.json", "json"),
+    FileKind("doors.json", "json"),
+    FileKind("tokens.json", "json"),
+    FileKind("tracing.json", "json", steps=(_without_calls,)),
+    FileKind("events.jsonl", "journal"),
+    FileKind("conversation.jsonl", "journal"),
+    FileKind("journal.jsonl", "journal"),
+    FileKind("context.jsonl", "journal"),
+    FileKind(".journal.jsonl", "journal"),
+    FileKind("questions.jsonl", "journal", steps=(_moved,)),
+    FileKind("inbox.jsonl", "journal", steps=(_moved,)),
+    FileKind("repeats.jsonl", "journal"),
+    FileKind("dead.jsonl", "journal", steps=(_moved,)),
+    FileKind("channels.jsonl", "journal"),
+    FileKind("children.journal", "journal"),
+    FileKind("usage.db", "sqlite"),
+    FileKind("book.db", "sqlite"),
 )
 """Without two that have tables of their own where they are written: `mailboxes.db`
-(`transport/mailbox_file.py`) and the recordings (`agiraph/providers/recording.py`).
+(`transport/mailbox_file.py`) and the recordings (`agiraph/llm/recording/recording.py`).
 """
 
-UNKNOWN: Final = Kind("*", "journal")
+UNKNOWN: Final = FileKind("*", "journal")
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """Return the kind of a file; of one that no line names, one that has no steps."""
     return next((kind for kind in KINDS if kind.name == path.name), UNKNOWN)
 
@@ -114,7 +115,7 @@ def version_of(record: object) -> int:
     return said if isinstance(said, int) and not isinstance(said, bool) else 1
 
 
-def read_object(path: Path, data: bytes | str, kind: Kind | None = None) -> Any:
+def read_object(path: Path, data: bytes | str, kind: FileKind | None = None) -> Any:
     """Return what a JSON file holds, in today's form. Raises TooNew, ValueError."""
     kind = kind or kind_of(path)
     value = json.loads(data)
@@ -126,7 +127,7 @@ def read_object(path: Path, data: bytes | str, kind: Kind | None = None) -> Any:
     return value
 
 
-def head_version(path: Path, head: bytes, kind: Kind | None = None) -> tuple[int, int]:
+def head_version(path: Path, head: bytes, kind: FileKind | None = None) -> tuple[int, int]:
     """Return a journal's version and where its records begin, by its first bytes.
 
     Raises TooNew.
@@ -146,7 +147,7 @@ def head_version(path: Path, head: bytes, kind: Kind | None = None) -> tuple[int
     return version, len(line) + 1
 
 
-def migrate_database(db: sqlite3.Connection, path: Path, kind: Kind | None = None) -> None:
+def migrate_database(db: sqlite3.Connection, path: Path, kind: FileKind | None = None) -> None:
     """Bring an open database up to today's version, each step in one transaction.
 
     One that says 0 is of version 1, or new and empty. Raises TooNew, sqlite3.Error.
@@ -163,7 +164,7 @@ def migrate_database(db: sqlite3.Connection, path: Path, kind: Kind | None = Non
         db.executescript(f"BEGIN; {step}; PRAGMA user_version = {number}; COMMIT;")
 
 
-def refuse_newer(path: Path, kind: Kind | None = None) -> None:
+def refuse_newer(path: Path, kind: FileKind | None = None) -> None:
     """Raise TooNew if a newer version wrote this file; what else is wrong with it is not told.
 
     Raises OSError, but not for a file that is missing.

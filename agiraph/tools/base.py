@@ -8,26 +8,26 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agiraph.prompt_folder import read
+from agiraph.core.prompt_folder import read
+from agiraph.core.turns import JsonObject, ToolSchema
 from agiraph.tools.ports import EntityKind, ToolContext
-from agiraph.turns import JsonObject, ToolSchema
 
 EVERYONE: frozenset[EntityKind] = frozenset({"worker", "coordinator"})
 WORKERS: frozenset[EntityKind] = frozenset({"worker"})
 COORDINATORS: frozenset[EntityKind] = frozenset({"coordinator"})
 
 
-class Params(BaseModel):
+class ToolParams(BaseModel):
     """Base of the parameters of all tools; a parameter that does not exist is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class NoParams(Params):
+class NoParams(ToolParams):
     """The parameters of a tool that takes none."""
 
 
-P = TypeVar("P", bound=Params)
+P = TypeVar("P", bound=ToolParams)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from agiraph.board.commands import StageTerms
-from agiraph.models import WorkMode
-from agiraph.tools.base import WORKERS, Names, NoParams, Params, Tool, as_json
+from agiraph.core.models import WorkMode
+from agiraph.core.turns import JsonObject
+from agiraph.tools.base import WORKERS, Names, NoParams, Tool, ToolParams, as_json
 from agiraph.tools.ports import NewNode, ToolContext, WaitOutcome
-from agiraph.turns import JsonObject
 
 CHECKS = "shell commands that must succeed in scratch/ before its result is published"
 
 
-class CreateWorkNode(Params):
+class CreateWorkNodeParams(ToolParams):
     """Parameters of `create_work_node`."""
 
     task: str = Field(min_length=1, description="what to do, in full: the worker sees only this")
@@ -44,13 +44,13 @@ class CreateWorkNode(Params):
         return None
 
 
-class Wait(Params):
+class WaitParams(ToolParams):
     """Parameters of `wait`."""
 
     nodes: Names = Field(default=(), description="names or ids; left out: all that you created")
 
 
-async def create_work_node(context: ToolContext, params: CreateWorkNode) -> str:
+async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> str:
     """Create a node and return {"node_id", "name", "status"}; with `wait`, also how it ended."""
     node = NewNode(
         task=params.task,
@@ -70,7 +70,7 @@ async def create_work_node(context: ToolContext, params: CreateWorkNode) -> str:
     return as_json(created | _waited(outcome))
 
 
-async def wait(context: ToolContext, params: Wait) -> str:
+async def wait(context: ToolContext, params: WaitParams) -> str:
     """Return {"nodes", "interrupted_by_message"} once nodes have ended or a message is there."""
     return as_json(_waited(await context.team.wait(context.call_id, params.nodes)))
 
@@ -90,7 +90,7 @@ async def check_board(context: ToolContext, params: NoParams) -> str:
 CREATE_WORK_NODE = Tool(
     name="create_work_node",
     description="Put a piece of work on the board; a worker picks it up.",
-    params=CreateWorkNode,
+    params=CreateWorkNodeParams,
     run=create_work_node,
     idempotent=True,
     kinds=WORKERS,
@@ -98,7 +98,7 @@ CREATE_WORK_NODE = Tool(
 WAIT = Tool(
     name="wait",
     description="Wait until nodes have ended or a message arrives, whichever comes first.",
-    params=Wait,
+    params=WaitParams,
     run=wait,
     idempotent=True,
 )

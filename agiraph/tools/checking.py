@@ -15,13 +15,13 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agiraph.config import Config
-from agiraph.errors import InvalidInput, Refused
-from agiraph.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
-from agiraph.sandbox.wall import Wall, standing_wall
-from agiraph.scopes.scope import Scope
+from agiraph.core.config import Config
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
 from agiraph.storage.files import files_below, is_folder, open_file
-from agiraph.tools.command import Finished, Limits, recover_command, run_command
+from agiraph.tools.command import CommandLimits, CommandResult, recover_command, run_command
+from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
 KEPT_OUTPUT = 1500
@@ -61,9 +61,9 @@ async def run_checks(
     return tuple(results)
 
 
-def _limits(config: Config) -> Limits:
+def _limits(config: Config) -> CommandLimits:
     shell = config.shell
-    return Limits(shell.check_seconds, shell.output_limit, shell.memory_mb, shell.processes)
+    return CommandLimits(shell.check_seconds, shell.output_limit, shell.memory_mb, shell.processes)
 
 
 async def _run(
@@ -71,9 +71,9 @@ async def _run(
     place: Path,
     cwd: Path,
     variables: dict[str, str],
-    limits: Limits,
+    limits: CommandLimits,
     before: Sequence[str],
-) -> Finished | None:
+) -> CommandResult | None:
     try:
         return await run_command(
             check, folder=place, cwd=cwd, environment=variables, limits=limits, before=before
@@ -82,7 +82,7 @@ async def _run(
         raise InvalidInput(f"the check `{check[:200]}` cannot be run ({error})") from None
 
 
-def _result(check: str, finished: Finished | None, wall: Wall) -> CheckResult:
+def _result(check: str, finished: CommandResult | None, wall: Sandbox) -> CheckResult:
     if finished is None:
         raise Refused(f"the check `{check[:200]}` was killed; nobody knows how it would have ended")
     return CheckResult(

@@ -30,7 +30,7 @@ LOOK_AGAIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CommandLimits:
     """What a command may use. 0 means no limit, for `memory_mb` and `processes`."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CommandResult:
     """How a command ended. `exit_code` is None if its time ran out; negative for a signal."""
 
     output: str
@@ -53,12 +53,12 @@ async def run_command(
     folder: Path,
     cwd: Path,
     environment: dict[str, str],
-    limits: Limits,
+    limits: CommandLimits,
     before: Sequence[str] = (),
-) -> Finished | None:
+) -> CommandResult | None:
     """Run `command` in bash with nothing on stdin; OSError or ValueError if it cannot start.
 
-    `before` are words that run the shell behind a wall (`Wall.words_before`); the runner itself
+    `before` are words that run the shell behind a wall (`Sandbox.words_before`); the runner itself
     stays outside. `folder` is the call's own, made here; its outcome stands in it until
     `forget_command`. Returns None if the runner was killed before it could leave one. Cancelling
     the task kills the command before the cancellation goes on.
@@ -80,7 +80,7 @@ async def run_command(
     return read_outcome(folder)
 
 
-async def recover_command(folder: Path) -> Finished | None:
+async def recover_command(folder: Path) -> CommandResult | None:
     """Return how a command of a dead incarnation ended, None if nobody can know.
 
     A runner that still lives has lost its entity and so is about to end; it is waited for, and
@@ -112,12 +112,12 @@ def forget_commands(calls: Path, but: Collection[str] = ()) -> None:
                 forget_command(calls / entry.name)
 
 
-def read_outcome(folder: Path) -> Finished | None:
+def read_outcome(folder: Path) -> CommandResult | None:
     """Return the outcome that stands in a call's folder, None if there is none."""
     try:
         head, _, output = read_bytes(folder / runner.OUTCOME).partition(b"\n")
         about = json.loads(head)
-        return Finished(_text(output, about["head"], about["total"]), about["exit_code"])
+        return CommandResult(_text(output, about["head"], about["total"]), about["exit_code"])
     except (FileNotFoundError, ValueError, KeyError):
         return None
 
@@ -133,7 +133,7 @@ def _text(kept: bytes, head: int, total: int) -> str:
     return f"{begin}\n{note}\n{end}"
 
 
-def _arguments(command: str, folder: Path, limits: Limits) -> tuple[str, ...]:
+def _arguments(command: str, folder: Path, limits: CommandLimits) -> tuple[str, ...]:
     memory = limits.memory_mb * 1024 * 1024
     tasks = tasks_of_user() + limits.processes if limits.processes else 0
     numbers = (limits.seconds, limits.output, memory, tasks)

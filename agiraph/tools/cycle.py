@@ -4,11 +4,11 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agiraph.tools.base import COORDINATORS, Params, Tool, as_json
+from agiraph.tools.base import COORDINATORS, Tool, ToolParams, as_json
 from agiraph.tools.ports import ToolContext
 
 
-class EndCycle(Params):
+class EndCycleParams(ToolParams):
     """Parameters of `end_cycle`."""
 
     notes: str = Field(
@@ -26,7 +26,7 @@ class EndCycle(Params):
         return str(value) if is_number else value
 
 
-async def end_cycle(context: ToolContext, params: EndCycle) -> str:
+async def end_cycle(context: ToolContext, params: EndCycleParams) -> str:
     """End the cycle and sleep; return {"cycle", "next_cycle_at"}."""
     ended = await context.team.end_cycle(context.call_id, params.notes, params.next_in)
     return as_json(ended)
@@ -35,7 +35,7 @@ async def end_cycle(context: ToolContext, params: EndCycle) -> str:
 END_CYCLE = Tool(
     name="end_cycle",
     description="End this cycle: leave notes for the next one, and sleep until it begins.",
-    params=EndCycle,
+    params=EndCycleParams,
     run=end_cycle,
     idempotent=True,
     kinds=COORDINATORS,

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from agiraph.errors import InvalidInput, unknown
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.turns import JsonObject
 from agiraph.storage.files import (
-    Entry,
+    FolderEntry,
     UnsafeFile,
     entries,
     files_below,
@@ -20,9 +21,8 @@ from agiraph.storage.files import (
     replace_file,
     status_of,
 )
-from agiraph.tools.base import Params, Tool, as_json
+from agiraph.tools.base import Tool, ToolParams, as_json
 from agiraph.tools.ports import ToolContext
-from agiraph.turns import JsonObject
 
 LISTED_AT_ONCE = 500
 LOOKED_AT = 20_000
@@ -31,33 +31,33 @@ WRITTEN_AT_ONCE = 64 * 1024
 """Characters that are written without a thread, which would take longer than the writing."""
 
 
-class ReadFile(Params):
+class ReadFileParams(ToolParams):
     """Parameters of `read_file`."""
 
     path: str = Field(description="the file, for example scratch/notes.md or input/data.csv")
     offset: int = Field(default=0, ge=0, description="the first byte to show; 0 is the beginning")
 
 
-class WriteFile(Params):
+class WriteFileParams(ToolParams):
     """Parameters of `write_file`."""
 
     path: str = Field(description="the file; a bare name lands in scratch/ (worker) or the run")
     content: str = Field(description="the whole new content")
 
 
-class ListFiles(Params):
+class ListFilesParams(ToolParams):
     """Parameters of `list_files`."""
 
     path: str = Field(default=".", description="the folder")
 
 
-class ReadRef(Params):
+class ReadRefParams(ToolParams):
     """Parameters of `read_ref`."""
 
     ref_name: str = Field(description="a ref name of your assignment")
 
 
-async def read_file(context: ToolContext, params: ReadFile) -> str:
+async def read_file(context: ToolContext, params: ReadFileParams) -> str:
     """Return a file's text from `offset` on, at most `files.read_limit` bytes of it."""
     path = context.scope.to_read(params.path)
     limit = context.config.files.read_limit
@@ -100,7 +100,7 @@ def _whole_characters(data: bytes) -> bytes:
     return data
 
 
-async def write_file(context: ToolContext, params: WriteFile) -> str:
+async def write_file(context: ToolContext, params: WriteFileParams) -> str:
     """Replace a file whole: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
     if is_folder(path):
@@ -112,7 +112,7 @@ async def write_file(context: ToolContext, params: WriteFile) -> str:
     return f"Wrote {len(params.content.encode())} bytes to {context.scope.shown(path)}."
 
 
-async def list_files(context: ToolContext, params: ListFiles) -> str:
+async def list_files(context: ToolContext, params: ListFilesParams) -> str:
     """Return the names in a folder that this entity may see, sorted, with kinds and sizes."""
     folder = context.scope.to_list(params.path)
     if status_of(folder) is None:
@@ -136,11 +136,11 @@ def _listing(context: ToolContext, folder: Path) -> JsonObject:
     return listing
 
 
-def _row(entry: Entry, place: Path) -> JsonObject:
+def _row(entry: FolderEntry, place: Path) -> JsonObject:
     """Return what is shown of an entry; of a link, what it leads to (`place`)."""
     name = entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if entry.kind == "link" and (status := status_of(place)) is not None:
-        entry = Entry.of(entry.name, status)
+        entry = FolderEntry.of(entry.name, status)
     if entry.kind == "folder":
         return {"name": f"{name}/", "kind": "folder"}
     if entry.kind != "file":
@@ -148,7 +148,7 @@ def _row(entry: Entry, place: Path) -> JsonObject:
     return {"name": name, "kind": "file", "bytes": entry.size}
 
 
-async def read_ref(context: ToolContext, params: ReadRef) -> str:
+async def read_ref(context: ToolContext, params: ReadRefParams) -> str:
     """Return what a ref of the assignment points to: a file, or every file of a folder."""
     refs = _refs(context)
     if params.ref_name not in refs:
@@ -187,28 +187,28 @@ def _read_published(place: Path, named: str, limit: int) -> str:
 READ_FILE = Tool(
     name="read_file",
     description="Read a text file that your scope allows.",
-    params=ReadFile,
+    params=ReadFileParams,
     run=read_file,
     idempotent=True,
 )
 WRITE_FILE = Tool(
     name="write_file",
     description="Write a text file, replacing it whole.",
-    params=WriteFile,
+    params=WriteFileParams,
     run=write_file,
     idempotent=True,
 )
 LIST_FILES = Tool(
     name="list_files",
     description="List the files in a folder, with sizes.",
-    params=ListFiles,
+    params=ListFilesParams,
     run=list_files,
     idempotent=True,
 )
 READ_REF = Tool(
     name="read_ref",
     description="Read what another node published, by the ref name in your assignment.",
-    params=ReadRef,
+    params=ReadRefParams,
     run=read_ref,
     idempotent=True,
 )

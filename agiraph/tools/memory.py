@@ -7,18 +7,18 @@ import asyncio
 
 from pydantic import Field
 
-from agiraph.errors import InvalidInput
+from agiraph.core.errors import InvalidInput
+from agiraph.memory.memory_files import MemoryFiles
 from agiraph.memory.search import search, shown
-from agiraph.memory.shelf import Shelf
-from agiraph.scopes.rules import CoordinatorRules
 from agiraph.storage.home import AgentHome, WorkerHome
-from agiraph.tools.base import Params, Tool
+from agiraph.tools.base import Tool, ToolParams
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.scopes.rules import CoordinatorScopeRules
 
 SHOWN_IN_EVENTS = 200
 
 
-class MemoryWrite(Params):
+class MemoryWriteParams(ToolParams):
     """Parameters of `memory_write`."""
 
     path: str = Field(description="the file, for example MEMORY.md or knowledge/python-asyncio.md")
@@ -26,27 +26,27 @@ class MemoryWrite(Params):
     append: bool = Field(default=False, description="add to the end instead of replacing the file")
 
 
-class MemoryRead(Params):
+class MemoryReadParams(ToolParams):
     """Parameters of `memory_read`."""
 
     path: str = Field(description="the file, for example MEMORY.md or index.md")
 
 
-class MemorySearch(Params):
+class MemorySearchParams(ToolParams):
     """Parameters of `memory_search`."""
 
     query: str = Field(min_length=1, description="words that the note you look for may hold")
 
 
-def shelf_of(context: ToolContext) -> Shelf:
+def shelf_of(context: ToolContext) -> MemoryFiles:
     """Return the memory of the entity that runs the tool."""
     rules, bounds = context.scope.rules, context.config.memory
-    if isinstance(rules, CoordinatorRules):
-        return Shelf.of_agent(AgentHome(rules.agent), bounds)
-    return Shelf.of_worker(WorkerHome(rules.home), bounds)
+    if isinstance(rules, CoordinatorScopeRules):
+        return MemoryFiles.of_agent(AgentHome(rules.agent), bounds)
+    return MemoryFiles.of_worker(WorkerHome(rules.home), bounds)
 
 
-async def memory_write(context: ToolContext, params: MemoryWrite) -> str:
+async def memory_write(context: ToolContext, params: MemoryWriteParams) -> str:
     """Write a memory file and tell that it was."""
     written = await asyncio.to_thread(
         shelf_of(context).write,
@@ -60,12 +60,12 @@ async def memory_write(context: ToolContext, params: MemoryWrite) -> str:
     return f"{written.path}: {written.change} ({written.size} characters now)."
 
 
-async def memory_read(context: ToolContext, params: MemoryRead) -> str:
+async def memory_read(context: ToolContext, params: MemoryReadParams) -> str:
     """Return one memory file."""
     return await asyncio.to_thread(shelf_of(context).read, params.path, context.scope.to_read)
 
 
-async def memory_search(context: ToolContext, params: MemorySearch) -> str:
+async def memory_search(context: ToolContext, params: MemorySearchParams) -> str:
     """Return everything that is kept if it is little, else the sections that fit."""
     if not params.query.strip():
         raise InvalidInput("query is empty: name words that the note may hold")
@@ -84,21 +84,21 @@ async def memory_search(context: ToolContext, params: MemorySearch) -> str:
 MEMORY_READ = Tool(
     name="memory_read",
     description="Read a file of your long-term memory.",
-    params=MemoryRead,
+    params=MemoryReadParams,
     run=memory_read,
     idempotent=True,
 )
 MEMORY_WRITE = Tool(
     name="memory_write",
     description="Write a file of your long-term memory, which outlives your conversation.",
-    params=MemoryWrite,
+    params=MemoryWriteParams,
     run=memory_write,
     idempotent=True,
 )
 MEMORY_SEARCH = Tool(
     name="memory_search",
     description="Search your long-term memory: the notes that fit, the best first.",
-    params=MemorySearch,
+    params=MemorySearchParams,
     run=memory_search,
     idempotent=True,
 )

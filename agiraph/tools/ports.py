@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agiraph.board.commands import Role, StageTerms
-from agiraph.config import Config
-from agiraph.errors import Refused
-from agiraph.ids import Address
+from agiraph.board.commands import StageRole, StageTerms
+from agiraph.core.config import Config
+from agiraph.core.errors import Refused
+from agiraph.core.ids import Address
+from agiraph.core.models import DeliveryMode, Urgency, WorkerType, WorkMode
 from agiraph.memory.skills import Skill
-from agiraph.models import DeliveryMode, Urgency, WorkerType, WorkMode
-from agiraph.scopes.scope import Scope
+from agiraph.tools.scopes.scope import Scope
 
 EntityKind = Literal["worker", "coordinator"]
 JsonObject = dict[str, Any]
@@ -55,7 +55,7 @@ class NewStage:
     """What `launch_roles` asks for."""
 
     terms: StageTerms
-    roles: tuple[Role, ...]
+    roles: tuple[StageRole, ...]
     retire: tuple[str, ...] = ()
 
 
@@ -80,7 +80,7 @@ class WaitOutcome:
     interrupted_by_message: bool = False
 
 
-class Team(Protocol):
+class TeamPort(Protocol):
     """What every entity can do with the others. All raise Refused with a reason for the model."""
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
@@ -122,7 +122,7 @@ class Team(Protocol):
         ...
 
 
-class Timekeeper(Protocol):
+class TriggerPort(Protocol):
     """What every entity can have done later."""
 
     async def schedule(
@@ -140,7 +140,7 @@ class Timekeeper(Protocol):
         ...
 
 
-class Bench(Team, Timekeeper, Protocol):
+class WorkerPort(TeamPort, TriggerPort, Protocol):
     """What a worker can do with the node it holds."""
 
     async def publish(
@@ -161,7 +161,7 @@ class Bench(Team, Timekeeper, Protocol):
         ...
 
 
-class Lead(Team, Timekeeper, Protocol):
+class CoordinatorPort(TeamPort, TriggerPort, Protocol):
     """What the coordinator can do with the team."""
 
     async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
@@ -202,7 +202,7 @@ class Lead(Team, Timekeeper, Protocol):
         ...
 
 
-class Elsewhere(Protocol):
+class RemoteTools(Protocol):
     """The way to tools that run in a process of their own."""
 
     async def call(
@@ -226,7 +226,7 @@ class Elsewhere(Protocol):
         ...
 
 
-class Nowhere:
+class NoRemoteTools:
     """No way to any other process: what an entity has that was given none."""
 
     async def call(
@@ -252,7 +252,8 @@ def _to_nobody(event: str, data: JsonObject) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is handed besides its parameters. `team` is a Bench or a Lead, by `kind`.
+    """What a tool is handed besides its parameters. `team` is a WorkerPort or a CoordinatorPort, by
+    `kind`.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
     `report` tells the world of something that a tool has done. `skills` are those it was told of.
@@ -265,7 +266,7 @@ class ToolContext:
     team: Any
     environment: dict[str, str]
     calls: Path
-    elsewhere: Elsewhere = field(default_factory=Nowhere)
+    elsewhere: RemoteTools = field(default_factory=NoRemoteTools)
     report: Callable[[str, JsonObject], None] = _to_nobody
     skills: tuple[Skill, ...] = ()
 

@@ -39,11 +39,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 PAUSE_SECONDS = 0.2
 LIFELINE = 0
 OVERDUE, ORPHANED = "overdue", "orphaned"
-LANDLOCK = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sandbox", "landlock.py")
+LANDLOCK = os.path.join(os.path.dirname(__file__), "sandbox", "landlock.py")
 HAS_PROC = os.path.isdir("/proc/self")
 
 
-class Kept:
+class OutputExcerpt:
     """The beginning and the end of an output of any length, `limit` bytes in all."""
 
     def __init__(self, limit: int) -> None:
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> None:
     if select.select([LIFELINE], [], [], 0)[0]:
         return  # looked at after the identity stands: whoever finds none knows that nothing began
     os.write(gate_write, b"!")
-    kept = Kept(int(output))
+    kept = OutputExcerpt(int(output))
     ended = _see_through(pid, read_fd, kept, float(seconds))
     kill_session(pid)
     _drain(read_fd, kept)
@@ -149,7 +149,7 @@ def _environment() -> dict[bytes, bytes]:
     return given
 
 
-def _see_through(pid: int, read_fd: int, kept: Kept, seconds: float) -> str:
+def _see_through(pid: int, read_fd: int, kept: OutputExcerpt, seconds: float) -> str:
     """Wait for the command's end, reading on; return its exit code, or why it was killed."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -179,7 +179,7 @@ def _see_through(pid: int, read_fd: int, kept: Kept, seconds: float) -> str:
                 why, ends_at = ORPHANED, time.monotonic() + ORPHAN_SECONDS
 
 
-def _read(fd: int, kept: Kept) -> bool:
+def _read(fd: int, kept: OutputExcerpt) -> bool:
     """Keep what stands in the pipe; return whether more may come."""
     try:
         data = os.read(fd, PIPE_CHUNK)
@@ -189,7 +189,7 @@ def _read(fd: int, kept: Kept) -> bool:
     return bool(data)
 
 
-def _drain(fd: int, kept: Kept) -> None:
+def _drain(fd: int, kept: OutputExcerpt) -> None:
     for _ in range(DRAIN_READS):
         before = kept.total
         if not _read(fd, kept) or kept.total == before:
@@ -255,7 +255,7 @@ def _signal_to(pid: int, number: int) -> None:
 # --- what is left ---------------------------------------------------------------------------------
 
 
-def _leave_outcome(folder: str, kept: Kept, exit_code: str) -> None:
+def _leave_outcome(folder: str, kept: OutputExcerpt, exit_code: str) -> None:
     kept.cut()
     head = f'{{"exit_code":{exit_code},"total":{kept.total},"head":{len(kept.head)}}}\n'
     write(os.path.join(folder, OUTCOME), head.encode() + kept.head + kept.tail, is_durable=True)

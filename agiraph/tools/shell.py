@@ -5,24 +5,24 @@ import os
 
 from pydantic import Field
 
-from agiraph.config import ShellConfig
-from agiraph.errors import InvalidInput, Refused
-from agiraph.sandbox.wall import standing_wall
-from agiraph.tools.base import Params, Recovery, Tool
+from agiraph.core.config import ShellConfig
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.tools.base import Recovery, Tool, ToolParams
 from agiraph.tools.command import (
-    Finished,
-    Limits,
+    CommandLimits,
+    CommandResult,
     forget_command,
     recover_command,
     run_command,
 )
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.sandbox.sandbox import standing_wall
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
 RUN_VARIABLE = "AGIRAPH_RUN"
 
 
-class Bash(Params):
+class BashParams(ToolParams):
     """Parameters of `bash`."""
 
     command: str = Field(min_length=1, description="the command to run")
@@ -35,11 +35,11 @@ LOST = (
 )
 
 
-async def bash(context: ToolContext, params: Bash) -> str:
+async def bash(context: ToolContext, params: BashParams) -> str:
     """Run a command where the entity's shell starts; return its output and how it ended."""
     shell = context.config.shell
     seconds = _seconds(context, params)
-    limits = Limits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
+    limits = CommandLimits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
     environment = visible_environment(context.environment, shell)
     wall = standing_wall(context.config.sandbox)
     before = wall.words_before(context.scope, path=environment["PATH"])
@@ -63,7 +63,7 @@ async def bash(context: ToolContext, params: Bash) -> str:
     return _shown(finished, seconds)
 
 
-async def recover(context: ToolContext, params: Bash) -> str | None:
+async def recover(context: ToolContext, params: BashParams) -> str | None:
     """Return how a command that an earlier incarnation started has ended, None if unknown."""
     finished = await recover_command(context.call_folder)
     return _shown(finished, _seconds(context, params)) if finished else None
@@ -74,7 +74,7 @@ def forget(context: ToolContext) -> None:
     forget_command(context.call_folder)
 
 
-def _seconds(context: ToolContext, params: Bash) -> int:
+def _seconds(context: ToolContext, params: BashParams) -> int:
     """Return the command's time."""
     shell = context.config.shell
     seconds = params.timeout or shell.timeout_seconds
@@ -95,7 +95,7 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
     return {"PATH": os.defpath} | visible
 
 
-def _shown(finished: Finished, seconds: float) -> str:
+def _shown(finished: CommandResult, seconds: float) -> str:
     if finished.exit_code is None:
         end = f"[timed out after {seconds} seconds: the command and all it started were killed]"
     elif finished.exit_code < 0:
@@ -109,7 +109,7 @@ def _shown(finished: Finished, seconds: float) -> str:
 BASH = Tool(
     name="bash",
     description="Execute a shell command. Use for running code, git, or any command-line tool.",
-    params=Bash,
+    params=BashParams,
     run=bash,
     idempotent=False,
     recovery=Recovery(recover, forget),

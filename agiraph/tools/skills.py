@@ -5,18 +5,18 @@ import asyncio
 from pydantic import Field
 
 from agiraph.memory.skills import read_skill
-from agiraph.tools.base import Params, Tool
+from agiraph.tools.base import Tool, ToolParams
 from agiraph.tools.ports import ToolContext
 
 
-class ReadSkill(Params):
+class ReadSkillParams(ToolParams):
     """Parameters of `read_skill`."""
 
     name: str = Field(description="its name, as your prompt lists it")
     path: str = Field(default="", description="a file beside it; left out: the skill itself")
 
 
-async def read(context: ToolContext, params: ReadSkill) -> str:
+async def read(context: ToolContext, params: ReadSkillParams) -> str:
     """Return a skill, or one of the files that belong to it."""
     limit = context.config.files.read_limit
     return await asyncio.to_thread(read_skill, context.skills, params.name, params.path, limit)
@@ -25,7 +25,7 @@ async def read(context: ToolContext, params: ReadSkill) -> str:
 READ_SKILL = Tool(
     name="read_skill",
     description="Read a skill or guide of the home or the input folder.",
-    params=ReadSkill,
+    params=ReadSkillParams,
     run=read,
     idempotent=True,
 )

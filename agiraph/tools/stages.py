@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, model_validator
 
-from agiraph.board.commands import Role, StageTerms
-from agiraph.models import CheckpointPolicy, WorkMode
-from agiraph.tools.base import COORDINATORS, Names, Params, Tool, as_json
-from agiraph.tools.board import CHECKS, CREATE_WORK_NODE, CreateWorkNode, create_work_node
+from agiraph.board.commands import StageRole, StageTerms
+from agiraph.core.models import CheckpointPolicy, WorkMode
+from agiraph.tools.base import COORDINATORS, Names, Tool, ToolParams, as_json
+from agiraph.tools.board import CHECKS, CREATE_WORK_NODE, CreateWorkNodeParams, create_work_node
 from agiraph.tools.ports import NewStage, ToolContext
 
 MODE = (
@@ -40,7 +40,7 @@ REFLECT = (
 )
 
 
-class ContractParams(Params):
+class ContractParams(ToolParams):
     """What a stage promises; what is left out is as the run has it."""
 
     max_iterations_per_node: int | None = Field(
@@ -54,7 +54,7 @@ class ContractParams(Params):
     )
 
 
-class NextStage(ContractParams):
+class NextStageParams(ContractParams):
     """The terms of a stage that nodes will open."""
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
@@ -65,7 +65,7 @@ class NextStage(ContractParams):
         return StageTerms(**self.model_dump())
 
 
-class RoleParams(Params):
+class RoleParams(ToolParams):
     """One worker of a stage and what it does there."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -115,10 +115,10 @@ class RoleParams(Params):
         rest = {key: given for key, given in value.items() if key not in dropped}
         return rest if rest.get("name") or "id" not in value else {**rest, "name": value["id"]}
 
-    def role(self) -> Role:
+    def role(self) -> StageRole:
         """Return the role as the board takes it."""
         is_autonomous = self.type in ("autonomous", "agentic")
-        return Role(
+        return StageRole(
             name=" ".join(self.name.split()),
             task=self.prompt,
             title=self.title,
@@ -135,7 +135,7 @@ class RoleParams(Params):
         )
 
 
-class StageParams(Params):
+class StageParams(ToolParams):
     """A stage with all its roles."""
 
     name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
@@ -158,7 +158,7 @@ class StageParams(Params):
         )
 
 
-class LaunchRoles(Params):
+class LaunchRolesParams(ToolParams):
     """Parameters of `launch_roles`."""
 
     stage: Annotated[StageParams, BeforeValidator(_as_object)] = Field(
@@ -166,10 +166,10 @@ class LaunchRoles(Params):
     )
 
 
-class CreateStageNode(CreateWorkNode):
+class CreateStageNodeParams(CreateWorkNodeParams):
     """Parameters of the coordinator's `create_work_node`."""
 
-    stage: Annotated[NextStage | None, BeforeValidator(_as_object)] = Field(
+    stage: Annotated[NextStageParams | None, BeforeValidator(_as_object)] = Field(
         default=None, description="only with a stage's first node: its name, goal and contract"
     )
 
@@ -178,23 +178,23 @@ class CreateStageNode(CreateWorkNode):
         return self.stage.terms() if self.stage else None
 
 
-class Reconvene(Params):
+class ReconveneParams(ToolParams):
     """Parameters of `reconvene`."""
 
     assessment: str = Field(min_length=1, description="what is known now, and what is thin")
     decided: str = Field(default="", description="what you decided, and why")
-    next_stage: Annotated[NextStage | None, BeforeValidator(_as_object)] = Field(
+    next_stage: Annotated[NextStageParams | None, BeforeValidator(_as_object)] = Field(
         default=None, description="what comes next: name, goal and contract of the next stage"
     )
 
 
-async def launch_roles(context: ToolContext, params: LaunchRoles) -> str:
+async def launch_roles(context: ToolContext, params: LaunchRolesParams) -> str:
     """Open a stage; return {"stage", "contract", "nodes": [...], "workers": [...]}."""
     stage = params.stage.new_stage()
     return as_json(await context.team.launch_roles(context.call_id, stage))
 
 
-async def reconvene(context: ToolContext, params: Reconvene) -> str:
+async def reconvene(context: ToolContext, params: ReconveneParams) -> str:
     """Close the stage; return it: {"stage", "nodes", "went_on_without", "reflect"}."""
     terms = params.next_stage.terms() if params.next_stage else None
     closed = await context.team.reconvene(context.call_id, params.assessment, params.decided, terms)
@@ -204,7 +204,7 @@ async def reconvene(context: ToolContext, params: Reconvene) -> str:
 LAUNCH_ROLES = Tool(
     name="launch_roles",
     description="Open a stage: hire or keep its workers and give each its node, in one call.",
-    params=LaunchRoles,
+    params=LaunchRolesParams,
     run=launch_roles,
     idempotent=True,
     kinds=COORDINATORS,
@@ -212,7 +212,7 @@ LAUNCH_ROLES = Tool(
 CREATE_STAGE_NODE = Tool(
     name=CREATE_WORK_NODE.name,
     description=CREATE_WORK_NODE.description,
-    params=CreateStageNode,
+    params=CreateStageNodeParams,
     run=create_work_node,
     idempotent=True,
     kinds=COORDINATORS,
@@ -220,7 +220,7 @@ CREATE_STAGE_NODE = Tool(
 RECONVENE = Tool(
     name="reconvene",
     description="End the current stage with your assessment; the next node opens the next stage.",
-    params=Reconvene,
+    params=ReconveneParams,
     run=reconvene,
     idempotent=True,
     kinds=COORDINATORS,

@@ -4,24 +4,24 @@ from typing import Any
 
 from agiraph.tools.base import Tool
 from agiraph.tools.board import CHECK_BOARD, CREATE_WORK_NODE, WAIT
-from agiraph.tools.cycle import END_CYCLE
-from agiraph.tools.files import LIST_FILES, READ_FILE, READ_REF, WRITE_FILE
-from agiraph.tools.lead import (
+from agiraph.tools.coordinator import (
     ASSIGN_WORKER,
     CANCEL_NODE,
     FINISH,
     RETIRE_WORKER,
     SPAWN_WORKER,
 )
+from agiraph.tools.cycle import END_CYCLE
+from agiraph.tools.files import LIST_FILES, READ_FILE, READ_REF, WRITE_FILE
 from agiraph.tools.memory import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
-from agiraph.tools.shared import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
+from agiraph.tools.messaging import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
+from agiraph.tools.node import CHECKPOINT, PUBLISH, SUGGEST_NEXT
+from agiraph.tools.shared_context import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
 from agiraph.tools.shell import BASH
 from agiraph.tools.skills import READ_SKILL
 from agiraph.tools.stages import CREATE_STAGE_NODE, LAUNCH_ROLES, RECONVENE
-from agiraph.tools.talk import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
-from agiraph.tools.time import CANCEL_TRIGGER, LIST_TRIGGERS, SCHEDULE
-from agiraph.tools.web import WEB_FETCH, WEB_SEARCH
-from agiraph.tools.work import CHECKPOINT, PUBLISH, SUGGEST_NEXT
+from agiraph.tools.triggers import CANCEL_TRIGGER, LIST_TRIGGERS, SCHEDULE
+from agiraph.tools.web_tools import WEB_FETCH, WEB_SEARCH
 
 TOOLS: tuple[Tool[Any], ...] = (
     *(PUBLISH, CHECKPOINT, SUGGEST_NEXT),

@@ -11,14 +11,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agiraph.errors import InvalidInput, Refused, unknown
+from agiraph.core.errors import InvalidInput, Refused, unknown
+from agiraph.core.turns import ToolCall, ToolSchema, ToolTurn
 from agiraph.mcp.catalog import ServedTool
 from agiraph.mcp.grants import own_and_served
-from agiraph.tools.base import Params, Tool
+from agiraph.tools.base import Tool, ToolParams
+from agiraph.tools.mcp import McpTool, as_tool, guidance_of
 from agiraph.tools.ports import EntityKind, ToolContext
-from agiraph.tools.served import Served, as_tool, guidance_of
 from agiraph.tools.table import TOOLS
-from agiraph.turns import ToolCall, ToolSchema, ToolTurn
 
 SHOWN_OF_MALFORMED = 200
 
@@ -72,9 +72,9 @@ class Toolbox:
         own = [
             f"### {name}\n\n{tool.guidance()}"
             for name, tool in self._tools.items()
-            if not isinstance(tool, Served)
+            if not isinstance(tool, McpTool)
         ]
-        served = [name for name, tool in self._tools.items() if isinstance(tool, Served)]
+        served = [name for name, tool in self._tools.items() if isinstance(tool, McpTool)]
         return "\n\n".join(filter(None, [*own, guidance_of(served)]))
 
     def is_idempotent(self, name: str) -> bool:
@@ -121,12 +121,12 @@ def _failed(call: ToolCall, error: Exception, context: ToolContext) -> ToolTurn:
     return ToolTurn(call_id=call.id, name=call.name, content=content, is_error=True)
 
 
-def _parameters(tool: Tool[Any], call: ToolCall) -> Params:
+def _parameters(tool: Tool[Any], call: ToolCall) -> ToolParams:
     if call.malformed is not None:
         shown = call.malformed[:SHOWN_OF_MALFORMED]
         raise InvalidInput(f"the arguments of {tool.name} are not a JSON object: {shown!r}")
     try:
-        params: Params = tool.params.model_validate(call.arguments)
+        params: ToolParams = tool.params.model_validate(call.arguments)
     except ValidationError as error:
         raise InvalidInput(_wrong_arguments(tool, error)) from None
     return params

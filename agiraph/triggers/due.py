@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from agiraph.triggers.records import (
-    AtTime,
-    Delayed,
-    Heartbeat,
+    CronSchedule,
+    DelaySchedule,
+    EventSchedule,
+    HeartbeatSchedule,
+    IdleSchedule,
     MissedPolicy,
-    OnEvent,
-    OnIdle,
     Schedule,
-    Scheduled,
+    TimeSchedule,
     Trigger,
 )
 from agiraph.triggers.timetable import cron_times
@@ -25,40 +25,40 @@ LOOK_BACK_SECONDS = 7 * 86400.0
 def first_due(schedule: Schedule, anchor: float) -> float | None:
     """Return the first due time of a schedule that counts from `anchor`; None: no set time."""
     match schedule:
-        case Scheduled():
+        case CronSchedule():
             return next(cron_times(schedule.cron, schedule.time_zone, anchor), None)
-        case Delayed():
+        case DelaySchedule():
             return anchor + schedule.delay_seconds
-        case AtTime():
+        case TimeSchedule():
             return schedule.moment
-        case Heartbeat():
+        case HeartbeatSchedule():
             return anchor + schedule.interval_seconds
-        case OnIdle():
+        case IdleSchedule():
             return anchor + schedule.idle_seconds
-        case OnEvent():
+        case EventSchedule():
             return None
 
 
 def next_due(trigger: Trigger, after: float) -> float | None:
     """Return the first due time of a recurring trigger that lies after `after`, else None."""
     match trigger.schedule:
-        case Scheduled() as schedule:
+        case CronSchedule() as schedule:
             return next(cron_times(schedule.cron, schedule.time_zone, after), None)
-        case Heartbeat(interval_seconds=interval):
+        case HeartbeatSchedule(interval_seconds=interval):
             return _on_grid(trigger.anchor, interval, after)
         case _:
             return None
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class DueFirings:
     """What to do about a trigger that is due: the times to fire for, and how many were let go."""
 
     fire: tuple[float, ...]
     let_go: int
 
 
-def judge(trigger: Trigger, now: float, late_seconds: float) -> Missed:
+def judge(trigger: Trigger, now: float, late_seconds: float) -> DueFirings:
     """Return which of a trigger's due times up to `now` it fires for, by its policy.
 
     `once`: for the last of them. `skip`: for the last one unless that is over `late_seconds` old.
@@ -66,9 +66,9 @@ def judge(trigger: Trigger, now: float, late_seconds: float) -> Missed:
     """
     times, count = _times_until(trigger, now)
     if not times:
-        return Missed((), 0)
+        return DueFirings((), 0)
     fire = _kept(times, trigger.missed, now, late_seconds)
-    return Missed(fire, count - len(fire))
+    return DueFirings(fire, count - len(fire))
 
 
 def _kept(
@@ -89,11 +89,11 @@ def _times_until(trigger: Trigger, now: float) -> tuple[tuple[float, ...], int]:
     if first is None or first > now:
         return (), 0
     match trigger.schedule:
-        case Scheduled() as schedule:
+        case CronSchedule() as schedule:
             found = _cron_until(schedule, max(first, now - LOOK_BACK_SECONDS), now)
             found = [first, *(found or _cron_until(schedule, first, now))]
             return tuple(found[-MOST_AT_ONCE:]), len(found)
-        case Heartbeat(interval_seconds=interval):
+        case HeartbeatSchedule(interval_seconds=interval):
             count = 1 + math.floor((now - first) / interval)
             kept = range(max(0, count - MOST_AT_ONCE), count)
             return tuple(first + number * interval for number in kept), count
@@ -101,7 +101,7 @@ def _times_until(trigger: Trigger, now: float) -> tuple[tuple[float, ...], int]:
             return (first,), 1
 
 
-def _cron_until(schedule: Scheduled, after: float, now: float) -> list[float]:
+def _cron_until(schedule: CronSchedule, after: float, now: float) -> list[float]:
     times = cron_times(schedule.cron, schedule.time_zone, after)
     return list(takewhile(lambda moment: moment <= now, times))
 

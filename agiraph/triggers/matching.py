@@ -3,13 +3,13 @@
 from fnmatch import fnmatchcase
 from typing import Any
 
-from agiraph.models import Event
+from agiraph.core.models import Event
+from agiraph.core.turns import JsonObject
 from agiraph.triggers.parsing import OWN_EVENTS
-from agiraph.triggers.records import OnEvent
-from agiraph.turns import JsonObject
+from agiraph.triggers.records import EventSchedule
 
 
-def fits(schedule: OnEvent, event: Event) -> bool:
+def fits(schedule: EventSchedule, event: Event) -> bool:
     """Whether type and filter fit; `*` in the pattern stands for anything."""
     if event.type.startswith(OWN_EVENTS) or not fnmatchcase(event.type, schedule.event_pattern):
         return False

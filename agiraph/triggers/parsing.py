@@ -9,24 +9,24 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, get_args
 
-from agiraph.errors import InvalidInput, unknown
-from agiraph.event_types import types_meant
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.event_types import types_meant
+from agiraph.core.turns import JsonObject
 from agiraph.triggers.records import (
     ActionType,
-    AtTime,
-    Delayed,
-    Heartbeat,
+    CronSchedule,
+    DelaySchedule,
+    EventSchedule,
+    HeartbeatSchedule,
+    IdleSchedule,
     MissedPolicy,
-    NewTrigger,
-    OnEvent,
-    OnIdle,
     Schedule,
-    Scheduled,
+    TimeSchedule,
     TriggerAction,
+    TriggerSpec,
     TriggerType,
 )
 from agiraph.triggers.timetable import check_cron, moment_of, zone_named
-from agiraph.turns import JsonObject
 
 LEAST_SECONDS = 1.0
 MOST_SECONDS = 10 * 366 * 86400.0
@@ -46,7 +46,7 @@ def parse_trigger(
     callbacks: Collection[str],
     name: str = "",
     created_by: str = "",
-) -> NewTrigger:
+) -> TriggerSpec:
     """Return the trigger that was asked for; InvalidInput.
 
     `time_zone` is the one that counts where none is named, `callbacks` the configured names.
@@ -62,7 +62,7 @@ def parse_trigger(
     schedule = parse(config, time_zone)
     wanted = parse_action(action, callbacks)
     shown = (str(name or config.get("name") or "")).strip() or _name_for(wanted, type_)
-    return NewTrigger(
+    return TriggerSpec(
         name=shown[:NAME_LIMIT],
         schedule=schedule,
         action=wanted,
@@ -122,26 +122,26 @@ def _seconds_in(text: str) -> float | None:
 # --- the six types -------------------------------------------------------------------------------
 
 
-def _scheduled(config: JsonObject, time_zone: str) -> Scheduled:
+def _scheduled(config: JsonObject, time_zone: str) -> CronSchedule:
     cron, zone = _text(config, "cron", "config"), _zone(config, time_zone)
     check_cron(cron)
-    return Scheduled(cron=cron, time_zone=zone)
+    return CronSchedule(cron=cron, time_zone=zone)
 
 
-def _delayed(config: JsonObject, time_zone: str) -> Delayed:
-    return Delayed(delay_seconds=_seconds(config, "delay_seconds"))
+def _delayed(config: JsonObject, time_zone: str) -> DelaySchedule:
+    return DelaySchedule(delay_seconds=_seconds(config, "delay_seconds"))
 
 
-def _at_time(config: JsonObject, time_zone: str) -> AtTime:
+def _at_time(config: JsonObject, time_zone: str) -> TimeSchedule:
     at, zone = _text(config, "at", "config"), _zone(config, time_zone)
-    return AtTime(at=at, time_zone=zone, moment=moment_of(at, zone))
+    return TimeSchedule(at=at, time_zone=zone, moment=moment_of(at, zone))
 
 
-def _heartbeat(config: JsonObject, time_zone: str) -> Heartbeat:
-    return Heartbeat(interval_seconds=_seconds(config, "interval_seconds"))
+def _heartbeat(config: JsonObject, time_zone: str) -> HeartbeatSchedule:
+    return HeartbeatSchedule(interval_seconds=_seconds(config, "interval_seconds"))
 
 
-def _on_event(config: JsonObject, time_zone: str) -> OnEvent:
+def _on_event(config: JsonObject, time_zone: str) -> EventSchedule:
     pattern = _text(config, "event_pattern", "config")
     if pattern.startswith(OWN_EVENTS):
         raise InvalidInput(f"event_pattern '{pattern}': a trigger cannot wait for triggers")
@@ -149,11 +149,11 @@ def _on_event(config: JsonObject, time_zone: str) -> OnEvent:
     wanted = config.get("filter") or {}
     if not isinstance(wanted, dict):
         raise InvalidInput(f"filter is an object of key and value, not {wanted!r}")
-    return OnEvent(event_pattern=pattern, filter=wanted)
+    return EventSchedule(event_pattern=pattern, filter=wanted)
 
 
-def _on_idle(config: JsonObject, time_zone: str) -> OnIdle:
-    return OnIdle(idle_seconds=_seconds(config, "idle_seconds"))
+def _on_idle(config: JsonObject, time_zone: str) -> IdleSchedule:
+    return IdleSchedule(idle_seconds=_seconds(config, "idle_seconds"))
 
 
 Parser = Callable[[JsonObject, str], Schedule]

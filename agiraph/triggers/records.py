@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agiraph.ids import AgentId, short_derived_id
-from agiraph.record import Record
-from agiraph.turns import JsonObject
+from agiraph.core.ids import AgentId, short_derived_id
+from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject
 
 TriggerType = Literal["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle"]
 TriggerStatus = Literal["active", "paused", "done", "cancelled"]
@@ -25,7 +25,7 @@ def trigger_id(message: bytes) -> str:
     return f"t-{short_derived_id(message.hex())}"
 
 
-class Scheduled(Record):
+class CronSchedule(Record):
     """By a cron expression of five fields, read in an IANA time zone."""
 
     type: Literal["scheduled"] = "scheduled"
@@ -33,14 +33,14 @@ class Scheduled(Record):
     time_zone: str
 
 
-class Delayed(Record):
+class DelaySchedule(Record):
     """Once, so many seconds after it was made."""
 
     type: Literal["delayed"] = "delayed"
     delay_seconds: float
 
 
-class AtTime(Record):
+class TimeSchedule(Record):
     """Once, at a time on the wall clock; `moment` is that time in seconds since the epoch."""
 
     type: Literal["at_time"] = "at_time"
@@ -49,14 +49,14 @@ class AtTime(Record):
     moment: float
 
 
-class Heartbeat(Record):
+class HeartbeatSchedule(Record):
     """Every so many seconds, but only if something happened since the last time."""
 
     type: Literal["heartbeat"] = "heartbeat"
     interval_seconds: float
 
 
-class OnEvent(Record):
+class EventSchedule(Record):
     """Whenever an event happens whose type fits the pattern and whose facts fit the filter."""
 
     type: Literal["on_event"] = "on_event"
@@ -64,7 +64,7 @@ class OnEvent(Record):
     filter: JsonObject = Field(default_factory=dict)
 
 
-class OnIdle(Record):
+class IdleSchedule(Record):
     """When nothing has happened in the agent for so many seconds; once for each such silence."""
 
     type: Literal["on_idle"] = "on_idle"
@@ -72,7 +72,8 @@ class OnIdle(Record):
 
 
 Schedule = Annotated[
-    Scheduled | Delayed | AtTime | Heartbeat | OnEvent | OnIdle, Field(discriminator="type")
+    CronSchedule | DelaySchedule | TimeSchedule | HeartbeatSchedule | EventSchedule | IdleSchedule,
+    Field(discriminator="type"),
 ]
 
 
@@ -85,7 +86,7 @@ class TriggerAction(Record):
     payload: JsonObject = Field(default_factory=dict)
 
 
-class NewTrigger(Record):
+class TriggerSpec(Record):
     """A trigger as it was asked for."""
 
     name: str

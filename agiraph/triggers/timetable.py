@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
-from agiraph.errors import InvalidInput
+from agiraph.core.errors import InvalidInput
 
 FIELDS = 5
 LOCALTIME = Path("/etc/localtime")

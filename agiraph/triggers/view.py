@@ -1,7 +1,7 @@
 """A trigger as tools, the API and people see it."""
 
+from agiraph.core.turns import JsonObject
 from agiraph.triggers.records import Trigger
-from agiraph.turns import JsonObject
 
 SHOWN = (
     *("id", "name", "status", "reason", "missed", "next_due", "last_due", "last_fired_at"),

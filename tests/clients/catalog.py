@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from agiraph.outside.preset import load_agents
+from agiraph.external.preset import load_agents
 from tests.fakes.real_agents import CannotInstall, Release
 
 RUN_CELLS = ("shell", "write", "keys", "question", "ref", "denied", "usage")

@@ -22,7 +22,7 @@ from typing import cast
 import psutil
 import yaml
 
-from agiraph.outside import warden
+from agiraph.external import process_guard
 from tests.clients import edits, script
 from tests.clients.catalog import KILLED, Client
 from tests.clients.judge import DENIED_FILE, Killed, Observed
@@ -427,6 +427,6 @@ def _agent_below(worker: psutil.Process) -> psutil.Process:
     """Return the outside agent's own process: the first below its worker, warden and sandbox."""
     for process in sorted(worker.children(recursive=True), key=psutil.Process.create_time):
         with suppress(psutil.Error):
-            if process.name() != "bwrap" and warden.START not in process.cmdline():
+            if process.name() != "bwrap" and process_guard.START not in process.cmdline():
                 return process
     raise TooLate("no process of the agent")

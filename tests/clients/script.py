@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agiraph.turns import AssistantTurn, ToolTurn
+from agiraph.core.turns import AssistantTurn, ToolTurn
 from tests.fakes.replies import Brain, Reply, SeenRequest, call, say
 
 JsonObject = dict[str, Any]

@@ -17,16 +17,16 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import BaseModel
 
-from actors.launch import Launch
+from actors.runtime.launch import ActorLaunch
 from tests.fakes.forked import forking
 from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.envelope import body_of, read_header, read_map
-from transport.loopback import LoopbackRouter, LoopbackWire
 from transport.mailboxes import Mailboxes, MemoryMailboxes
 from transport.protocol import HELLO, WELCOME, link_frame
 from transport.stored_mailboxes import StoredMailboxes
+from transport.testing.loopback import LoopbackRouter, LoopbackWire
 from transport.wire import Wire, ZmqWire
 
 PATIENCE = 20.0
@@ -162,12 +162,12 @@ class LoopbackBus:
         return True
 
 
-ROUTER_MODULE = "actors.router"
+ROUTER_MODULE = "actors.router.main"
 
 
 def be_router(module: str, launch: bytes) -> None:
     """What the router's process runs."""
-    sys.exit(import_module(module).main(Launch.unpack(launch)))
+    sys.exit(import_module(module).main(ActorLaunch.unpack(launch)))
 
 
 class ZeromqBus:
@@ -184,7 +184,7 @@ class ZeromqBus:
         self.process = self._start(module, args)
 
     def _start(self, module: str, args: dict[str, Any]) -> BaseProcess:
-        launch = Launch(
+        launch = ActorLaunch(
             address="router",
             kind="router",
             incarnation=1,

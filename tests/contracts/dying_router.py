@@ -18,13 +18,13 @@ from pathlib import Path
 
 import zmq
 
-from actors.launch import Launch
-from actors.router import route
+from actors.router.main import route
+from actors.runtime.launch import ActorLaunch
 from transport import protocol
 from transport.envelope import read_header
 from transport.router import Router
+from transport.router_core import Outgoing
 from transport.stored_mailboxes import StoredMailboxes
-from transport.switch import Outgoing
 
 POINTS = ("accept", "accepted", "write", "written", "committed", "ack", "done", "noted")
 RECEIVER = "bob"
@@ -95,7 +95,7 @@ class DyingRouter(Router):
         super()._send_all(socket, [frame for frame in frames if frame not in acks])
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Route until the fuse is burnt."""
     fuse = Fuse(launch.args["point"], launch.args["count"])
     path = launch.home / "system" / "mailboxes.db"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from agiraph.ids import AgentId, RunId
-from agiraph.models import Agent
-from agiraph.money import RunTerms
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent
+from agiraph.core.money import RunTerms
 from agiraph.storage.home import Home
 
 

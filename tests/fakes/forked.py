@@ -22,8 +22,15 @@ import setproctitle
 
 FRONT_DOOR = "agiraph.__main__:main"
 PRELOADED = (
-    *("agiraph.__main__", "tests.fakes.forked", "cli.main", "cli.run", "cli.place", "cli.watch"),
-    *("cli.progress", "cli.head_start", "cli.own_supervisor", "actors.supervisor.main"),
+    *(
+        "agiraph.__main__",
+        "tests.fakes.forked",
+        "cli.main",
+        "cli.run",
+        "cli.run_target",
+        "cli.watch",
+    ),
+    *("cli.progress", "cli.prestart", "cli.own_supervisor", "actors.supervisor.main"),
     *("httpx", "click", "pydantic", "zmq.asyncio", "psutil", "yaml", "msgpack"),
     *("actors.broker.main", "anthropic", "openai"),
 )

@@ -8,20 +8,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from actors.clock.desk import Desk
-from actors.clock.shelf import Shelf
-from actors.human.main import serve
-from agiraph.api import ApiError
+from actors.gateway.main import serve
+from actors.scheduler.trigger_requests import TriggerRequests
+from actors.scheduler.trigger_store import TriggerStore
 from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore
-from agiraph.client import Client
-from agiraph.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
+from agiraph.core.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
+from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
+from agiraph.core.money import BudgetState
+from agiraph.core.turns import Usage
+from agiraph.http.api import ApiError
+from agiraph.http.client import Client
 from agiraph.messages import (
     AskBudgets,
-    AskDepths,
+    AskMailboxDepths,
     AskQuestion,
     AskUsage,
-    Attach,
+    AttachConsole,
+    AttachTicket,
     Body,
     BudgetTable,
     ChangeTrigger,
@@ -31,26 +35,22 @@ from agiraph.messages import (
     ChildStopped,
     ChildTable,
     CreateTrigger,
-    Depths,
     ListChildren,
     ListModels,
     ListTriggers,
+    MailboxDepths,
     ModelCatalog,
     Ok,
     RefusedReply,
-    SetBudget,
+    ResetBudget,
+    SetBudgetMessage,
     StartChild,
     StopChild,
-    Ticket,
-    UnsetBudget,
     UsageTable,
 )
-from agiraph.models import BUDGET, Agent, Deed, Event
-from agiraph.money import BudgetState
 from agiraph.storage.files import replace_file
 from agiraph.storage.home import Home
-from agiraph.triggers.book import Bounds
-from agiraph.turns import Usage
+from agiraph.triggers.trigger_set import FiringLimits
 from tests.fakes.line import FakeLine, arrived
 from transport.endpoint import Received
 
@@ -210,12 +210,14 @@ class World:
     def _answer_on_the_bus(self) -> None:
         answers = self.line.answers
         answers[ListChildren] = lambda body: ChildTable(children=tuple(self.children.values()))
-        answers[AskDepths] = lambda body: Depths(depths={f"{AGENT}/coordinator": (3, 400)})
+        answers[AskMailboxDepths] = lambda body: MailboxDepths(
+            depths={f"{AGENT}/coordinator": (3, 400)}
+        )
         answers[AskBudgets] = lambda body: BudgetTable(budgets=())
-        answers[SetBudget] = lambda body: BudgetTable(
+        answers[SetBudgetMessage] = lambda body: BudgetTable(
             budgets=(BudgetState(**body.budget.model_dump(), is_own=True, sets=1),)
         )
-        answers[UnsetBudget] = lambda body: BudgetTable(
+        answers[ResetBudget] = lambda body: BudgetTable(
             budgets=(BudgetState(scope=body.scope, key=body.key, period=body.period),)
         )
         answers[AskUsage] = lambda body: UsageTable(
@@ -230,7 +232,7 @@ class World:
         )
         answers[StartChild] = self._start_child
         answers[StopChild] = self._stop_child
-        answers[Attach] = lambda body: Ticket(
+        answers[AttachConsole] = lambda body: AttachTicket(
             address="console/1",
             incarnation=7,
             ticket=b"\x01\x02",
@@ -243,10 +245,10 @@ class World:
     def _clock(self, body: Body) -> Body:
         """Answer as the clock does, by its own desk, on the home's own files."""
         settings = self.line.config.triggers
-        bounds = Bounds(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
-        shelf = Shelf(self.home, bounds, self.line.log, lambda event: None, lambda: 0.0)
+        bounds = FiringLimits(late_seconds=settings.late_seconds, per_minute=settings.per_minute)
+        shelf = TriggerStore(self.home, bounds, self.line.log, lambda event: None, lambda: 0.0)
         shelf.load()
-        desk = Desk(shelf, self.line.config, lambda event: None)
+        desk = TriggerRequests(shelf, self.line.config, lambda event: None)
         answer = desk.answer(arrived(body, HUMAN, to=CLOCK), self.line.clock.now())
         assert answer is not None
         return answer
@@ -294,7 +296,10 @@ def refused(call: Callable[..., object], *args: object, **named: object) -> ApiE
 
 
 def ask(
-    world: World, id: str = "q1", sender: str = f"{AGENT}/alice-1", about: Deed | None = None
+    world: World,
+    id: str = "q1",
+    sender: str = f"{AGENT}/alice-1",
+    about: ProposedAction | None = None,
 ) -> None:
     """Let an entity ask the human; about a deed: for more money."""
     question = AskQuestion(

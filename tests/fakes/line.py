@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agiraph.clock import SystemClock
-from agiraph.config import load_config
+from agiraph.core.clock import SystemClock
+from agiraph.core.config import load_config
+from agiraph.core.models import Event
 from agiraph.messages import Body
-from agiraph.models import Event
 from agiraph.storage.home import Home
 from transport.endpoint import Received
 from transport.envelope import VERSION, Flag, Header
@@ -56,7 +56,7 @@ class SilentLog:
 
 
 class FakeLine:
-    """Stands in for `actors.runtime.Runtime`, whose surface it has.
+    """Stands in for `actors.runtime.runtime.Runtime`, whose surface it has.
 
     `answers` maps a type of request to a function of the request. `sent` holds (to, body, id,
     reply_to) of everything that went out, each message id once, as the router would keep it.

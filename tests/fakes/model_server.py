@@ -44,7 +44,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType, TracebackType
 from typing import Any
 
-from agiraph.turns import Usage
+from agiraph.core.turns import Usage
 from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.fakes.replies import (
     Brain,

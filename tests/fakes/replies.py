@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from agiraph.turns import AssistantTurn, StopReason, ToolTurn, Turn, Usage, UserTurn
+from agiraph.core.turns import AssistantTurn, StopReason, ToolTurn, Turn, Usage, UserTurn
 
 INTERRUPTED_MARK = "[interrupted]"
 

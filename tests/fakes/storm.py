@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agiraph.providers.prices import guess_input_tokens
-from agiraph.turns import JsonObject, ModelRequest, ToolSchema, Usage
+from agiraph.core.turns import JsonObject, ModelRequest, ToolSchema, Usage
+from agiraph.llm.prices import guess_input_tokens
 from tests.fakes.replies import Reply, SeenRequest, call, rate_limited
 
 WISH = "0.01"

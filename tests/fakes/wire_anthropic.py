@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 from tests.fakes.replies import Reply, SeenRequest
 
 JsonObject = dict[str, Any]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 from tests.fakes.replies import Reply, SeenRequest
 from tests.fakes.wire_anthropic import BadBody, Sse
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 from tests.fakes import wire_openai
 from tests.fakes.replies import Call, Reply, SeenRequest
 from tests.fakes.wire_anthropic import BadBody, Sse

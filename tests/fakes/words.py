@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agiraph.turns import ToolTurn, Turn, UserTurn
+from agiraph.core.turns import ToolTurn, Turn, UserTurn
 from tests.fakes.replies import Brain, Call, Reply, SeenRequest
 
 INTRODUCTION = "To call a tool, output EXACTLY this"

@@ -4,10 +4,10 @@ import os
 import sys
 
 from actors.broker.main import main
-from actors.launch import Launch
+from actors.runtime.launch import ActorLaunch
 
 
-def be_broker(launch: Launch, environ: dict[str, str]) -> None:
+def be_broker(launch: ActorLaunch, environ: dict[str, str]) -> None:
     """What the broker's process runs: only what it needs stands in its environment."""
     os.environ.clear()
     os.environ.update(environ)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.client import Client
+from agiraph.http.client import Client
 from tests.fakes.gateway import World, gateway_world
 from tests.integration.house import House, running
 

@@ -8,10 +8,10 @@ import os
 import signal
 from pathlib import Path
 
-from actors.human.main import main as serve
-from actors.human.once import Once
-from actors.kinds import KINDS
-from actors.launch import Launch
+from actors.gateway.http.idempotency import IdempotencyMiddleware
+from actors.gateway.main import main as serve
+from actors.runtime.kinds import KINDS
+from actors.runtime.launch import ActorLaunch
 
 
 def order_file(home: Path) -> Path:
@@ -19,18 +19,18 @@ def order_file(home: Path) -> Path:
     return home / "die"
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Run the gateway, on its guard."""
     order = order_file(launch.home)
-    keep = Once._keep
+    keep = IdempotencyMiddleware._keep
 
-    def die_or_keep(self: Once, key: str, path: str, answer: list[object]) -> None:
+    def die_or_keep(self: IdempotencyMiddleware, key: str, path: str, answer: list[object]) -> None:
         if order.exists() and order.read_text() == path:
             order.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         keep(self, key, path, answer)  # type: ignore[arg-type]
 
-    Once._keep = die_or_keep  # type: ignore[method-assign,assignment]
+    IdempotencyMiddleware._keep = die_or_keep  # type: ignore[method-assign,assignment]
     return serve(launch)
 
 

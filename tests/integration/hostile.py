@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from actors.kinds import KINDS as REAL_KINDS
-from actors.launch import Launch
+from actors.runtime.kinds import KINDS as REAL_KINDS
+from actors.runtime.launch import ActorLaunch
 from actors.worker.main import main as real_worker
 from agiraph import messages as m
-from agiraph.ids import Address, AgentId, NodeId, QuestionId
+from agiraph.core.ids import Address, AgentId, NodeId, QuestionId
+from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
+from agiraph.core.money import Budget, BudgetState
+from agiraph.core.turns import ModelRequest, UserTurn
 from agiraph.messages import MESSAGES
-from agiraph.models import BUDGET, Agent, Deed, Event
-from agiraph.money import Budget, BudgetState
 from agiraph.storage.home import Home
-from agiraph.turns import ModelRequest, UserTurn
 from transport import protocol, tickets
 from transport.envelope import VERSION, Flag, pack_fields, pack_map, read_fields
 from transport.protocol import link_frame
@@ -41,7 +41,7 @@ WITHIN_SECONDS = 30.0
 WORDS = ("", "human", "../../../etc/passwd", "\x00", "a/b/c", "coordinator", "x" * 5_000, "*")
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Throw, if this is mallory's; then be a worker."""
     is_hostile = launch.args["worker"]["name"] == MALLORY
     if is_hostile and not (launch.home / THROWN).exists():
@@ -53,7 +53,7 @@ def main(launch: Launch) -> int:
 class Thrower:
     """Greets as the worker, throws everything, and lets go."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: ActorLaunch) -> None:
         self._launch = launch
         self._dice = random.Random(1)
         self._names = [each for at in self._entities() for each in (at, at.partition("/")[0])]
@@ -213,7 +213,7 @@ class Victim:
         return f"{self.agent}/coordinator"
 
 
-def victims(launch: Launch) -> list[Victim]:
+def victims(launch: ActorLaunch) -> list[Victim]:
     """Return everybody in this house but the hostile worker, with what is theirs."""
     home, found = Home(launch.home), []
     with closing(sqlite3.connect(home.human.book)) as db:
@@ -269,7 +269,7 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
         if entity != me or not who.is_teammate:
             yield "broker", m.CallModel(request=request)
     if not who.is_teammate:
-        yield "broker", m.OpenDoor(run_id=run, node_id=who.node, model="openai/fake")
+        yield "broker", m.OpenProxy(run_id=run, node_id=who.node, model="openai/fake")
     for scope, key in (("agent", agent), ("run", run), ("node", f"{run}/{node}")):
         state = {"scope": scope, "key": key, "usd": 1e9, "tokens": 10**9}
         yield (
@@ -278,8 +278,8 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
                 budget=BudgetState.model_validate(state), usd=1e9, tokens=10**9, cause=f"{me}{key}"
             ),
         )
-        yield "broker", m.SetBudget(budget=Budget.model_validate(state))
-        yield "broker", m.UnsetBudget.model_validate(state)
+        yield "broker", m.SetBudgetMessage(budget=Budget.model_validate(state))
+        yield "broker", m.ResetBudget.model_validate(state)
     for name_ in ("human", "coordinator", name.rpartition("-")[0]):
         yield (
             "human",
@@ -290,7 +290,7 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
                 question=FORGED,
             ),
         )
-    about = Deed(tool=BUDGET, subject="usd", shortage=f"agent:{agent}::usd:0")
+    about = ProposedAction(tool=BUDGET, subject="usd", shortage=f"agent:{agent}::usd:0")
     if not who.is_teammate:
         own = AgentId(me.partition("/")[0])
         yield (
@@ -325,7 +325,7 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
     spec = m.ChildSpec(address=Address(f"{agent}/eve-000000"), kind="worker", owner=Address(me))
     yield "supervisor", m.StartChild(spec=spec)
     yield who.address, m.Pause()
-    yield who.address, m.CancelNode(node_id=node, reason=FORGED)
+    yield who.address, m.CancelNodeMessage(node_id=node, reason=FORGED)
     yield who.address, m.SubNodeEnded(holder=node, node_id=node, name="x", status="failed")
     yield who.coordinator, m.BeginRun(goal=FORGED, abandon=True)
     yield who.coordinator, m.ChildFailed(address=Address(who.address), incarnation=1, cause=FORGED)
@@ -335,13 +335,13 @@ def forged(who: Victim, me: str) -> Iterator[tuple[str, m.Body]]:
                 who.coordinator,
                 m.PublishNode(node_id=node, attempt=attempt, summary=FORGED, files=()),
             )
-            yield who.coordinator, m.FailNode(node_id=node, attempt=attempt, reason=FORGED)
+            yield who.coordinator, m.FailNodeMessage(node_id=node, attempt=attempt, reason=FORGED)
         yield who.coordinator, m.NodeCheckpoint(node_id=node, summary=FORGED)
-        yield who.coordinator, m.Suggest(node_id=node, worker_name=name, suggestion=FORGED)
+        yield who.coordinator, m.SuggestNode(node_id=node, worker_name=name, suggestion=FORGED)
         yield who.coordinator, m.OfferInsight(node_id=node, insight=FORGED)
         yield who.coordinator, m.AwaitNodes(nodes=(), waiter=node)
     if not who.is_teammate:
-        yield who.address, m.Text(content=FORGED, from_name="human")
+        yield who.address, m.TextMessage(content=FORGED, from_name="human")
 
 
 def supervise() -> None:

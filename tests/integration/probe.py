@@ -15,25 +15,25 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
-from actors.side_work import first_to_end
-from agiraph.agent.inbox import Inbox, Incoming
+from actors.runtime.background_tasks import first_to_end
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.messages import (
     MESSAGES,
     ChildFailed,
     DeadLetter,
     ReportEvents,
     RetryLetter,
-    Text,
+    TextMessage,
 )
-from agiraph.storage.room import patiently
-from agiraph.tools.command import Limits, run_command
+from agiraph.storage.disk_space import patiently
+from agiraph.tools.command import CommandLimits, run_command
 from transport.endpoint import Received
 from transport.errors import TransportError
 
 KINDS = {
-    "router": "actors.router:main",
+    "router": "actors.router.main:main",
     "recorder": "tests.integration.probe:recorder",
     "broker": "tests.integration.probe:main",
     "clock": "tests.integration.probe:main",
@@ -49,19 +49,19 @@ GATHER_SECONDS = 0.1
 BODIES = {body.TYPE: body for body in MESSAGES}
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Live as args say."""
     if launch.args.get("exit_code") is not None:
         return int(launch.args["exit_code"])
     return run_actor(launch, serve)
 
 
-def human(launch: Launch) -> int:
+def human(launch: ActorLaunch) -> int:
     """Live as the hand of a test."""
     return run_actor(launch, take_orders)
 
 
-def recorder(launch: Launch) -> int:
+def recorder(launch: ActorLaunch) -> int:
     """Live as one who writes all events into one file of the home."""
     return run_actor(launch, record)
 
@@ -115,7 +115,7 @@ async def serve(runtime: Runtime) -> None:
 
 def hear(runtime: Runtime, received: Received) -> None:
     """Write a text down, or die of it."""
-    if isinstance(received.body, Text):
+    if isinstance(received.body, TextMessage):
         if received.body.content == "die":
             os.kill(os.getpid(), signal.SIGSEGV)
         with open(runtime.launch.home / HEARD, "a") as file:
@@ -124,7 +124,7 @@ def hear(runtime: Runtime, received: Received) -> None:
 
 def take_ahead(runtime: Runtime) -> tuple[Coroutine[Any, Any, None], Coroutine[Any, Any, None]]:
     """Take messages as an entity does: into its inbox, and what waits there all at once."""
-    inbox, waiting = Inbox(), dict[str, Received]()
+    inbox, waiting = EntityInbox(), dict[str, Received]()
     inbox.take_up = runtime.take_up
 
     async def receive() -> None:
@@ -132,7 +132,7 @@ def take_ahead(runtime: Runtime) -> tuple[Coroutine[Any, Any, None], Coroutine[A
             received = await runtime.receive()
             id = received.header.id.hex()
             waiting[id] = received
-            inbox.put(Incoming(id, "", "", "steer", lambda: None))
+            inbox.put(IncomingMessage(id, "", "", "steer", lambda: None))
 
     async def work() -> None:
         while True:
@@ -180,7 +180,7 @@ async def run_shell(runtime: Runtime, command: str) -> None:
         folder=home / f"{name}.call",
         cwd=home,
         environment={"PATH": os.environ["PATH"], "AGIRAPH_RUN": str(run)},
-        limits=Limits(seconds=600, output=1000),
+        limits=CommandLimits(seconds=600, output=1000),
     )
     (home / f"{name}.ended").touch()
 
@@ -271,7 +271,7 @@ def supervise() -> None:
 
     PROBE_REAL names one kind that is the real one.
     """
-    from actors import kinds
+    from actors.runtime import kinds
     from actors.supervisor.main import main as supervisor_main
 
     real = os.environ.get("PROBE_REAL")

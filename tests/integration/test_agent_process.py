@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.processes import is_alive
-from actors.worker.outside.process import AgentProcess, forget, until_gone
+from actors.runtime.processes import is_alive
+from actors.worker.external.process import ExternalAgentProcess, forget, until_gone
 from tests.integration.house import until
 
 BODY = """
@@ -22,7 +22,7 @@ print("a word of complaint", file=sys.stderr, flush=True)
 {}
 """
 WAITS = "time.sleep(600)"
-Use = Callable[[AgentProcess, list[psutil.Process]], Awaitable[None]]
+Use = Callable[[ExternalAgentProcess, list[psutil.Process]], Awaitable[None]]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to us on Linux only")
 
@@ -31,7 +31,7 @@ def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
     """Start an agent that starts something in a session of its own; return all it was."""
 
     async def main() -> list[psutil.Process]:
-        process = await AgentProcess.start(
+        process = await ExternalAgentProcess.start(
             [sys.executable, "-c", BODY.format(last)],
             environment={"PATH": os.defpath},
             cwd=folder,
@@ -64,7 +64,7 @@ def gone(everyone: list[psutil.Process]) -> None:
 def test_how_it_ended_is_known_and_what_it_left_behind_is_gone(
     tmp_path: Path, last: str, code: int
 ) -> None:
-    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+    async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         process.write(b".")
         assert await process.ended() == code
         assert process.complaint.strip() == "a word of complaint"
@@ -74,7 +74,7 @@ def test_how_it_ended_is_known_and_what_it_left_behind_is_gone(
 
 
 def test_a_stop_ends_all_of_it_also_what_stands_still(tmp_path: Path) -> None:
-    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+    async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         process.pause()
         assert process.is_paused
         until(lambda: {o.status() for o in everyone} == {psutil.STATUS_STOPPED}, "all stand")
@@ -83,7 +83,7 @@ def test_a_stop_ends_all_of_it_also_what_stands_still(tmp_path: Path) -> None:
 
 
 def test_without_its_warden_it_does_not_live(tmp_path: Path) -> None:
-    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+    async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         [agent, tail] = everyone
         warden_of(agent).kill()
         assert await process.ended() == -signal.SIGKILL
@@ -94,7 +94,7 @@ def test_without_its_warden_it_does_not_live(tmp_path: Path) -> None:
 
 
 def test_the_next_incarnation_waits_until_it_is_gone(tmp_path: Path) -> None:
-    async def use(process: AgentProcess, everyone: list[psutil.Process]) -> None:
+    async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         warden = warden_of(everyone[0])
         warden.suspend()  # and so does not see that its worker is dead
         forget(tmp_path / ".warden")

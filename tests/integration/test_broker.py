@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from actors.launch import Launch
-from agiraph.config import load_config
-from agiraph.ids import BROKER, RECORDER, SUPERVISOR, message_id
+from actors.runtime.launch import ActorLaunch
+from agiraph.core.config import load_config
+from agiraph.core.ids import BROKER, RECORDER, SUPERVISOR, message_id
 from agiraph.messages import (
     MESSAGES,
     AskUsage,
@@ -43,7 +43,7 @@ from tests.fakes.model_server import (
     server_error,
 )
 from tests.integration.broker_process import be_broker
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
 from transport.errors import PeerLost
@@ -81,7 +81,7 @@ class House:
         config = self.config.model_copy(
             update={"broker": self.config.broker.model_copy(update=values)}
         )
-        launch = Launch(
+        launch = ActorLaunch(
             address=BROKER,
             kind="broker",
             incarnation=incarnation,

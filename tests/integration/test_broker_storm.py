@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.ids import BROKER
+from agiraph.core.ids import BROKER
+from agiraph.core.money import RunTerms
+from agiraph.core.turns import ModelRequest, Usage
+from agiraph.llm.prices import guess_input_tokens
 from agiraph.messages import AskUsage, CallModel, ModelAnswer, ModelFailed, UsageTable
-from agiraph.money import RunTerms
-from agiraph.providers.prices import guess_input_tokens
-from agiraph.turns import ModelRequest, Usage
 from tests.fakes.accounts import begin_run
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, rate_limited, say
 from tests.integration.test_broker import House, play
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 from transport.endpoint import Endpoint
 
 WORKERS = 50

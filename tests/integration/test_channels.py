@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from agiraph.agent.answers import answer_in_words
-from agiraph.api import ApiError, SetPresence
-from agiraph.config import load_config
-from agiraph.ids import AgentId, QuestionId
-from agiraph.messages import AskQuestion, EventAppended, Text
-from agiraph.models import Event
+from agiraph.core.config import load_config
+from agiraph.core.ids import AgentId, QuestionId
+from agiraph.core.models import Event
+from agiraph.http.api import ApiError, SetPresenceRequest
+from agiraph.messages import AskQuestion, EventAppended, TextMessage
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.hook import Hook, Post
 from tests.fakes.line import arrived
@@ -139,14 +139,14 @@ def test_what_nobody_takes_is_set_aside_in_sight_and_tried_again_on_request(
 
 
 def test_a_question_answered_before_it_went_out_is_not_told_any_more(tmp_path: Path) -> None:
-    away = SetPresence(status="away")
+    away = SetPresenceRequest(status="away")
     with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as world, world.client() as client:
         client.set_me(away)
         ask(world, "q-1", "first")
         ask(world, "q-2", "second")
         client.answer("q-1", "done")
         assert [one.text for one in client.deliveries()] == ["first", "second"]
-        client.set_me(SetPresence(status="available"))
+        client.set_me(SetPresenceRequest(status="available"))
         posts = hook.until(lambda posts: bool(posts))
         assert [post.json["text"] for post in posts] == ["second"]
 
@@ -156,10 +156,10 @@ def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path
         channels = {"phone": webhook(phone), "desk": webhook(desk)}
         with gateway(tmp_path, **channels) as world, world.client() as client:
             with pytest.raises(ApiError, match=r"unknown channel 'pager' \(known: desk, phone\)"):
-                client.set_me(SetPresence(status="away", channel="pager"))
+                client.set_me(SetPresenceRequest(status="away", channel="pager"))
             with pytest.raises(ApiError, match="is over"):
-                client.set_me(SetPresence(status="away", until=1.0))
-            client.set_me(SetPresence(status="away", channel="desk"))
+                client.set_me(SetPresenceRequest(status="away", until=1.0))
+            client.set_me(SetPresenceRequest(status="away", channel="desk"))
         with gateway(tmp_path, **channels) as world, world.client() as client:
             assert (client.me().status, client.me().channel) == ("away", "desk")
             world.log_events("agent.failed", reason="no luck")
@@ -170,7 +170,7 @@ def test_away_is_remembered_and_what_is_urgent_goes_where_he_said(tmp_path: Path
 
 def test_one_who_asked_in_vain_hears_that_he_is_away(tmp_path: Path) -> None:
     with gateway(tmp_path) as world, world.client() as client:
-        client.set_me(SetPresence(status="away", until=4102444800.0))
+        client.set_me(SetPresenceRequest(status="away", until=4102444800.0))
         ask(world, deadline_seconds=0.05)
         world.wait_until(lambda: bool(world.line.sent_to(ADA)))
         [outcome] = world.line.sent_to(ADA)
@@ -193,7 +193,7 @@ def test_ends_and_messages_are_told_to_those_who_want_them(tmp_path: Path) -> No
             "texts": webhook(texts, notices=["messages"], shape="discord"),
         }
         with gateway(tmp_path, **channels) as world:
-            world.arrive(arrived(Text(content="half done", from_name="Ada"), ADA))
+            world.arrive(arrived(TextMessage(content="half done", from_name="Ada"), ADA))
             world.log_events("agent.completed", result="All done")
             world.arrive(arrived(EventAppended(event=of_type("agent.completed")), "recorder"))
             [end] = ends.until(lambda posts: len(posts) == 1)
@@ -204,7 +204,7 @@ def test_ends_and_messages_are_told_to_those_who_want_them(tmp_path: Path) -> No
         assert text.json["embeds"][0]["description"] == "half done"
         with gateway(tmp_path, **channels) as world:
             world.arrive(arrived(EventAppended(event=of_type("agent.completed")), "recorder"))
-            world.arrive(arrived(Text(content="more", from_name="Ada"), ADA))
+            world.arrive(arrived(TextMessage(content="more", from_name="Ada"), ADA))
             texts.until(lambda posts: len(posts) == 2)
         assert (len(ends.posts), len(texts.posts)) == (1, 2)
 

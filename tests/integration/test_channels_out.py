@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.human.channels.channel import Parcel, Undelivered
-from actors.human.channels.desktop import Desktop
-from actors.human.channels.email import Email
-from agiraph.channels.settings import ChannelConfig
+from actors.gateway.notifications.channel import DeliveryFailed, Notification
+from actors.gateway.notifications.desktop import DesktopChannel
+from actors.gateway.notifications.email import EmailChannel
+from agiraph.core.channel_settings import ChannelConfig
 from tests.fakes.mail import MailServer
-from tests.unit.channels.notices import notice
+from tests.unit.notifications.notices import notice
 
-PARCEL = Parcel("dlv_1", notice(text="--help `id` $(id)", is_urgent=True), None)
+PARCEL = Notification("dlv_1", notice(text="--help `id` $(id)", is_urgent=True), None)
 SCREEN = ChannelConfig(kind="desktop")
 
 
@@ -34,7 +34,7 @@ def test_a_notification_is_shown_as_text_and_never_run(
 ) -> None:
     program(tmp_path, name, f'for word in "$@"; do echo "$word" >> {tmp_path}/told; done')
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
-    asyncio.run(Desktop(SCREEN, 10.0).deliver(PARCEL))
+    asyncio.run(DesktopChannel(SCREEN, 10.0).deliver(PARCEL))
     told = (tmp_path / "told").read_text().splitlines()
     assert "--help `id` $(id)" in told
     assert told[-2:] == ["shop: Ada asks", "--help `id` $(id)"]
@@ -44,14 +44,14 @@ def test_a_notifier_that_hangs_fails_or_is_not_there_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Undelivered, match="neither notify-send nor osascript"):
-        asyncio.run(Desktop(SCREEN, 10.0).deliver(PARCEL))
+    with pytest.raises(DeliveryFailed, match="neither notify-send nor osascript"):
+        asyncio.run(DesktopChannel(SCREEN, 10.0).deliver(PARCEL))
     program(tmp_path, "notify-send", "exit 3")
-    with pytest.raises(Undelivered, match="ended with status 3"):
-        asyncio.run(Desktop(SCREEN, 10.0).deliver(PARCEL))
+    with pytest.raises(DeliveryFailed, match="ended with status 3"):
+        asyncio.run(DesktopChannel(SCREEN, 10.0).deliver(PARCEL))
     program(tmp_path, "notify-send", "exec /bin/sleep 60")
-    with pytest.raises(Undelivered, match="did not end within"):
-        asyncio.run(Desktop(SCREEN, 0.2).deliver(PARCEL))
+    with pytest.raises(DeliveryFailed, match="did not end within"):
+        asyncio.run(DesktopChannel(SCREEN, 0.2).deliver(PARCEL))
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the key")
@@ -76,12 +76,12 @@ def test_a_mail_server_behind_tls_must_show_a_certificate_that_is_trusted(
             server=f"localhost:{server.address.partition(':')[2]}",
             security="ssl",
         )
-        with pytest.raises(Undelivered, match="CERTIFICATE_VERIFY_FAILED"):
-            asyncio.run(Email(settings, 10.0).deliver(PARCEL))
+        with pytest.raises(DeliveryFailed, match="CERTIFICATE_VERIFY_FAILED"):
+            asyncio.run(EmailChannel(settings, 10.0).deliver(PARCEL))
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
-        asyncio.run(Email(settings, 10.0).deliver(PARCEL))
+        asyncio.run(EmailChannel(settings, 10.0).deliver(PARCEL))
         assert len(server.mails) == 1
         asked_too_much = settings.model_copy(update={"user": "me", "password": "hush"})
-        with pytest.raises(Undelivered) as refused:
-            asyncio.run(Email(asked_too_much, 10.0).deliver(PARCEL))
+        with pytest.raises(DeliveryFailed) as refused:
+            asyncio.run(EmailChannel(asked_too_much, 10.0).deliver(PARCEL))
         assert "hush" not in str(refused.value)

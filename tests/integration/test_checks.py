@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.errors import InvalidInput, Refused
-from agiraph.evidence import LONGEST_CHECK, MOST_CHECKS, CheckResult, normal_checks
-from agiraph.sandbox.probe import probe
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.evidence import LONGEST_CHECK, MOST_CHECKS, CheckResult, normal_checks
 from agiraph.tools.checking import evidence_of, run_checks, why_not
+from agiraph.tools.sandbox.probe import probe
 from tests.unit.tools.desk import Desk
 
 
@@ -60,7 +60,7 @@ def test_under_the_same_folder_a_check_that_has_ended_is_not_run_again(tmp_path:
 def test_a_check_is_refused_where_a_sandbox_is_required_and_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agiraph.sandbox.probe.find_program", lambda: None)
+    monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
     desk = Desk(tmp_path)
     desk.limited("sandbox", required=True)
     with pytest.raises(Refused, match="install"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor.house import socket_folder
+from actors.supervisor.paths import socket_folder
 from agiraph.storage.home import Home
 from tests.scenarios.house import ROOT
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from agiraph.core.turns import ToolCall
 from agiraph.tools import runner
-from agiraph.tools.command import RUNNER, Finished, read_outcome, recover_command
-from agiraph.turns import ToolCall
+from agiraph.tools.command import RUNNER, CommandResult, read_outcome, recover_command
 from tests.integration.house import until
 from tests.unit.tools.desk import Desk
 
@@ -41,15 +41,15 @@ def orphan(folder: Path, command: str, *, when: Path) -> Iterator["subprocess.Po
     process.wait(SECONDS)
 
 
-def recovered(folder: Path) -> Finished | None:
+def recovered(folder: Path) -> CommandResult | None:
     return asyncio.run(asyncio.wait_for(recover_command(folder), SECONDS))
 
 
 def test_the_outcome_of_a_command_that_ended_is_known(tmp_path: Path) -> None:
     folder = tmp_path / "5.0"
     with orphan(folder, "echo out; touch done; exit 3", when=folder / runner.OUTCOME):
-        assert recovered(folder) == Finished("out\n", 3)
-    assert recovered(folder) == Finished("out\n", 3), "asked again, it says the same"
+        assert recovered(folder) == CommandResult("out\n", 3)
+    assert recovered(folder) == CommandResult("out\n", 3), "asked again, it says the same"
 
 
 def test_a_command_that_is_about_to_end_is_waited_for(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_command_that_is_about_to_end_is_waited_for(tmp_path: Path) -> None:
     with orphan(folder, command, when=tmp_path / "begun"):
         with open(tmp_path / "gate", "w", encoding="utf-8") as gate:
             gate.write("go\n")
-        assert recovered(folder) == Finished("one\ntwo\n", 0)
+        assert recovered(folder) == CommandResult("one\ntwo\n", 0)
 
 
 def test_a_command_that_does_not_end_is_killed_and_its_outcome_unknown(tmp_path: Path) -> None:

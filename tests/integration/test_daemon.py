@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agiraph.client import Client
-from agiraph.client.door import is_held
+from agiraph.http.client import Client
+from agiraph.http.client.discovery import is_held
 from tests.integration.commands import await_nothing_left
 from tests.integration.house import until
 

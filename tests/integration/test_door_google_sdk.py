@@ -17,8 +17,8 @@ import pytest
 
 from tests.fakes.model_server import FakeModelServer
 from tests.integration.test_broker import House
-from tests.integration.test_door import house, play, server, worker
-from tests.integration.test_door_google import looks
+from tests.integration.test_llm_proxy import house, play, server, worker
+from tests.integration.test_llm_proxy_google import looks
 
 __all__ = ["house", "server"]
 

@@ -14,8 +14,8 @@ from fastapi.routing import APIRoute
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from actors.human.access.scopes import is_open
-from actors.human.app import ROUTERS
+from actors.gateway.auth.scopes import is_open
+from actors.gateway.http.app import ROUTERS
 from tests.fakes.gateway import AGENT, World, gateway_world
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.api import CreateAgent, NewRun
-from agiraph.client import Client
+from agiraph.http.api import CreateAgentRequest, StartRunRequest
+from agiraph.http.client import Client
 from agiraph.messages import (
     BeginRun,
     ListChildren,
@@ -26,7 +26,9 @@ COORDINATOR = f"{AGENT}/coordinator"
 def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_started(
     world: World, client: Client, tmp_path: Path
 ) -> None:
-    made = client.create_agent(CreateAgent(goal="Survey this folder now", input=str(tmp_path)))
+    made = client.create_agent(
+        CreateAgentRequest(goal="Survey this folder now", input=str(tmp_path))
+    )
     assert made.name == "survey-this-folder-now"
     assert made.id.startswith("survey-this-folder-now-")
     assert made.model == made.worker_model == "script/survey"
@@ -41,14 +43,14 @@ def test_an_agent_is_created_with_the_default_model_and_its_coordinator_is_start
 @pytest.mark.parametrize(
     ("request_", "status", "said"),
     [
-        (CreateAgent(goal="x", model="nobody/none"), 422, "unknown provider"),
-        (CreateAgent(goal="x", input="relative"), 422, "absolute"),
-        (CreateAgent(goal="x", input="/no/such/folder"), 422, "existing folder"),
-        (CreateAgent(goal="x", name="survey"), 409, "taken"),
+        (CreateAgentRequest(goal="x", model="nobody/none"), 422, "unknown provider"),
+        (CreateAgentRequest(goal="x", input="relative"), 422, "absolute"),
+        (CreateAgentRequest(goal="x", input="/no/such/folder"), 422, "existing folder"),
+        (CreateAgentRequest(goal="x", name="survey"), 409, "taken"),
     ],
 )
 def test_what_cannot_be_created_is_said(
-    world: World, client: Client, request_: CreateAgent, status: int, said: str
+    world: World, client: Client, request_: CreateAgentRequest, status: int, said: str
 ) -> None:
     world.add_agent()
     error = refused(client.create_agent, request_)
@@ -58,7 +60,7 @@ def test_what_cannot_be_created_is_said(
 
 
 def test_a_creation_that_is_asked_again_makes_one_agent(world: World, client: Client) -> None:
-    request = CreateAgent(goal="Survey", name="once", run="20260101-120000-abcdef")
+    request = CreateAgentRequest(goal="Survey", name="once", run="20260101-120000-abcdef")
     first = client.create_agent(request)
     assert client.create_agent(request) == first
     assert first.run == "20260101-120000-abcdef"
@@ -173,12 +175,14 @@ def test_a_further_goal_reaches_the_coordinator_and_its_record_is_the_answer(
         return Ok()
 
     world.line.answers[BeginRun] = begin
-    begun = client.begin_run(agent.name, NewRun(goal="And now the other folder"))
+    begun = client.begin_run(agent.name, StartRunRequest(goal="And now the other folder"))
     assert (begun.goal, begun.status) == ("And now the other folder", "working")
     ordered = next(body for _, body in world.line.asked if isinstance(body, BeginRun))
     assert not ordered.abandon
     assert ordered.run == begun.run != RUN
-    again = client.begin_run(agent.name, NewRun(goal="And now the other folder", run=begun.run))
+    again = client.begin_run(
+        agent.name, StartRunRequest(goal="And now the other folder", run=begun.run)
+    )
     assert again.run == begun.run
 
 
@@ -187,11 +191,13 @@ def test_a_further_goal_is_refused_with_the_coordinators_words(
 ) -> None:
     agent = world.add_agent()
     world.line.answers[BeginRun] = lambda body: RefusedReply(reason="still at work")
-    error = refused(client.begin_run, agent.id, NewRun(goal="Another"))
+    error = refused(client.begin_run, agent.id, StartRunRequest(goal="Another"))
     assert (error.status, error.detail) == (409, "still at work")
-    error = refused(client.begin_run, "nobody", NewRun(goal="Another"))
+    error = refused(client.begin_run, "nobody", StartRunRequest(goal="Another"))
     assert error.status == 404
-    error = refused(client.begin_run, agent.id, NewRun(goal="Another", model="nobody/none"))
+    error = refused(
+        client.begin_run, agent.id, StartRunRequest(goal="Another", model="nobody/none")
+    )
     assert error.status == 422
 
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from actors.human import archive
-from agiraph.client import Client
+from actors.gateway.resources import archive
+from agiraph.http.client import Client
 from agiraph.messages import StartChild
 from tests.fakes.gateway import AGENT, RUN, World, refused
 

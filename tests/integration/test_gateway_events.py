@@ -10,12 +10,12 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from actors.human import followers
-from agiraph.api import ApiError
-from agiraph.client import Client, NotReachable, read_door
-from agiraph.following import Follower
+from actors.gateway.events import followers
+from agiraph.core.models import Event
+from agiraph.http.api import ApiError
+from agiraph.http.client import Client, NotReachable, read_door
+from agiraph.http.event_follower import EventFollower
 from agiraph.messages import EventAppended
-from agiraph.models import Event
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 
@@ -38,7 +38,7 @@ def ring(world: World) -> None:
     world.arrive(arrived(EventAppended(event=Event(type="x", agent_id=AGENT, ts=1.0)), "recorder"))
 
 
-def take(follower: Follower, count: int) -> list[int]:
+def take(follower: EventFollower, count: int) -> list[int]:
     seqs: list[int] = []
     while len(seqs) < count:
         event = follower.next(within_seconds=10)
@@ -166,7 +166,7 @@ def test_a_gateway_that_stays_away_is_told(tmp_path: Path) -> None:
     with gateway_world(tmp_path) as world:
         world.add_agent()
         door = read_door(tmp_path)
-    follower = Follower(lambda: door, f"/agents/{AGENT}/events", patience_seconds=0)
+    follower = EventFollower(lambda: door, f"/agents/{AGENT}/events", patience_seconds=0)
     with follower, pytest.raises(NotReachable):
         follower.next()
 
@@ -209,7 +209,7 @@ def test_a_follower_that_takes_nothing_is_let_go_with_its_cursor(
     monkeypatch.setattr(followers, "FAREWELL_SECONDS", 30.0)
     parting, part = threading.Event(), followers._part
 
-    async def watched(socket: followers.Socket, code: int, reason: str) -> None:
+    async def watched(socket: followers.FollowerSocket, code: int, reason: str) -> None:
         parting.set()
         await part(socket, code, reason)
 

@@ -2,8 +2,8 @@
 
 import json
 
-from agiraph.api import FileContent, Folder
-from agiraph.client import Client
+from agiraph.http.api import FileContentView, FolderView
+from agiraph.http.client import Client
 from agiraph.storage.home import NodeHome
 from tests.fakes.gateway import AGENT, RUN, World, refused
 
@@ -28,11 +28,11 @@ def test_a_nodes_folder_is_read_part_by_part(world: World, client: Client) -> No
     node_home(world, client)
     assert client.node_spec(AGENT, "tables").content == "# Look at the tables\n"
     result = client.node_files(AGENT, "tables")
-    assert isinstance(result, Folder)
+    assert isinstance(result, FolderView)
     assert [(entry.name, entry.size) for entry in result.entries] == [("facts.md", 8)]
     assert all(entry.modified_at > 0 for entry in result.entries)
     draft = client.node_files(AGENT, "tables", "scratch", "draft.txt")
-    assert isinstance(draft, FileContent)
+    assert isinstance(draft, FileContentView)
     assert draft.content == "half"
     page = client.node_log(AGENT, "tables", limit=1)
     assert ([event.seq for event in page.events], page.next) == ([1], 1)

@@ -13,11 +13,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.human.access.scopes import WEBSOCKET, Rules, routes_of
-from actors.human.app import ROUTERS
-from actors.human.patience import SPARE_CONNECTIONS
-from agiraph.api import NewToken
-from agiraph.client import Client
+from actors.gateway.auth.scopes import WEBSOCKET, RouteRules, routes_of
+from actors.gateway.events.client_timeouts import SPARE_CONNECTIONS
+from actors.gateway.http.app import ROUTERS
+from agiraph.http.api import CreateTokenRequest
+from agiraph.http.client import Client
 from tests.fakes.gateway import AGENT, RUN, World, gateway_world
 from tests.integration.house import until
 from tests.integration.raw import DEADLINE_SECONDS, Raw, ask
@@ -191,7 +191,7 @@ def test_a_body_that_is_too_large_is_refused_without_being_read(url: str, token:
 
 def test_a_token_that_calls_too_often_is_told_when_to_come_back(world: World, url: str) -> None:
     with world.client() as client:
-        made = client.add_token(NewToken(name="eager", scope="read", calls_per_second=2))
+        made = client.add_token(CreateTokenRequest(name="eager", scope="read", calls_per_second=2))
         assert made.token is not None
         with Client(url, made.token) as eager:
             answers = [eager._http.get("/agents") for _ in range(8)]
@@ -212,7 +212,7 @@ def test_who_guesses_is_slowed_down_and_nobody_else_is(url: str, token: str) -> 
 def test_one_follower_too_many_is_refused(world: World, url: str, token: str) -> None:
     place = f"ws{url[4:]}/agents/{AGENT}/events"
     with world.client() as client, ExitStack() as open_ones:
-        other = str(client.add_token(NewToken(name="other", scope="read")).token)
+        other = str(client.add_token(CreateTokenRequest(name="other", scope="read")).token)
 
         def follow(secret: str) -> ClientConnection:
             headers = {"Authorization": f"Bearer {secret}"}
@@ -229,7 +229,7 @@ def test_one_follower_too_many_is_refused(world: World, url: str, token: str) ->
 def test_one_key_does_not_hold_all_calls(world: World, url: str, token: str) -> None:
     path = f"ws{url[4:]}/agents/{AGENT}/events"
     with world.client() as client, ExitStack() as open_ones:
-        made = client.add_token(NewToken(name="holder", scope="read"))
+        made = client.add_token(CreateTokenRequest(name="holder", scope="read"))
         headers = {"Authorization": f"Bearer {made.token}"}
         for _ in range(2):
             open_ones.enter_context(connect(path, additional_headers=headers, proxy=None))
@@ -271,7 +271,7 @@ def test_a_follower_that_says_too_much_is_let_go(url: str, token: str) -> None:
 
 def test_a_follower_that_says_things_all_the_time_is_let_go(world: World, url: str) -> None:
     with world.client() as client:
-        made = client.add_token(NewToken(name="chatty", scope="read", calls_per_second=5))
+        made = client.add_token(CreateTokenRequest(name="chatty", scope="read", calls_per_second=5))
     headers = {"Authorization": f"Bearer {made.token}"}
     with connect(
         f"ws{url[4:]}/agents/{AGENT}/events", additional_headers=headers, proxy=None
@@ -312,7 +312,7 @@ ESCAPES = (
 FILE_ROUTES = sorted(
     {
         rule.template
-        for rule in Rules(routes_of(ROUTERS)).rules
+        for rule in RouteRules(routes_of(ROUTERS)).rules
         if rule.method not in (WEBSOCKET, "POST") and rule.template.endswith("{path:path}")
     }
 )

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from actors.human.access.scopes import WEBSOCKET, Rules, is_open, routes_of
-from actors.human.app import ROUTERS
-from actors.human.gate import SECRET_NAMES
-from agiraph.api import ApiError, NewToken
-from agiraph.api.access import SCOPES, Scope
-from agiraph.client import Client
+from actors.gateway.auth.scopes import WEBSOCKET, RouteRules, is_open, routes_of
+from actors.gateway.http.access_middleware import SECRET_NAMES
+from actors.gateway.http.app import ROUTERS
+from agiraph.http.api import ApiError, CreateTokenRequest
+from agiraph.http.api.access import SCOPES, Scope
+from agiraph.http.client import Client
 from agiraph.messages import AskQuestion
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
@@ -27,7 +27,7 @@ from tests.fakes.line import arrived
 
 HTTP = httpx.Client(trust_env=False, verify=False)
 RULES = [
-    rule for rule in Rules(routes_of(ROUTERS)).rules if not is_open(rule.method, rule.template)
+    rule for rule in RouteRules(routes_of(ROUTERS)).rules if not is_open(rule.method, rule.template)
 ]
 
 
@@ -76,7 +76,7 @@ def call(method: str, url: str, token: str | None = None, **named: Any) -> httpx
 
 
 def add(client: Client, scope: Scope, **more: Any) -> str:
-    secret = client.add_token(NewToken(name=f"a-{scope}", scope=scope, **more)).token
+    secret = client.add_token(CreateTokenRequest(name=f"a-{scope}", scope=scope, **more)).token
     assert secret is not None
     return secret
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agiraph.api import CreateAgent, NewTrigger
-from agiraph.client import Client, read_door
+from agiraph.http.api import CreateAgentRequest, CreateTriggerRequest
+from agiraph.http.client import Client, read_door
 from tests.integration.commands import DEADLINE_SECONDS, Commands
 from tests.integration.dying_gateway import order_file
 
@@ -27,7 +27,7 @@ def gateway_pid(client: Client) -> int:
 
 def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
-    request = CreateAgent(
+    request = CreateAgentRequest(
         goal="Survey these papers", model="script/survey", input=str(tmp_path), name="papers"
     )
     with Client.for_home(home, patience_seconds=DEADLINE_SECONDS) as client:
@@ -48,7 +48,9 @@ def test_what_is_asked_again_after_kill_9_is_done_once(home: Path, tmp_path: Pat
         assert [(m.content, m.id) for m in said] == [("Hello there", sent.id)]
 
         order_file(home).write_text(f"/agents/{agent.id}/triggers")
-        later = NewTrigger(type="delayed", config={"delay_seconds": "1h"}, action="Look again")
+        later = CreateTriggerRequest(
+            type="delayed", config={"delay_seconds": "1h"}, action="Look again"
+        )
         trigger = client.add_trigger(agent.id, later, key="trigger-1")
         assert gateway_pid(client) != third
         assert [t.id for t in client.triggers(agent.id)] == [trigger.id]

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from actors.supervisor.main import command
-from agiraph.api import ApiError, NewToken, NotReachable
-from agiraph.client import Client
-from agiraph.client.trust import trust_of
-from agiraph.errors import Refused
+from agiraph.core.errors import Refused
+from agiraph.http.api import ApiError, CreateTokenRequest, NotReachable
+from agiraph.http.client import Client
+from agiraph.http.client.tls import trust_of
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.integration.commands import Commands
@@ -153,7 +153,7 @@ def test_keys_and_audit_outlive_a_gateway_that_is_killed_by_a_call(
     (home / "agiraph.yaml").write_text(f"http: {{tls_cert: {cert}, tls_key: {key}}}\n")
     with commands.supervisor(), Client.for_home(home) as client:
         first = client.health().pid
-        secret = client.add_token(NewToken(name="ci", scope="control")).token
+        secret = client.add_token(CreateTokenRequest(name="ci", scope="control")).token
         assert secret is not None
         code = client.begin_login(scope="read").path.partition("#")[2]
         trust = trust_of(client.url, cert)

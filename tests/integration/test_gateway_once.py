@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from actors.human.repeats import Repeats
-from agiraph.client import read_door
-from agiraph.messages import AskQuestion, StartChild, Text
+from actors.gateway.state.idempotency_store import IdempotencyStore
+from agiraph.http.client import read_door
+from agiraph.messages import AskQuestion, StartChild, TextMessage
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.line import arrived
 
@@ -32,7 +32,7 @@ def call(world: World, path: str, json: Any = None, key: str = "k1") -> httpx.Re
 
 def texts(world: World) -> list[str]:
     """Return what went to the agent's entities; the router keeps each message id once."""
-    return [m.body.content for m in world.line.sent if isinstance(m.body, Text)]
+    return [m.body.content for m in world.line.sent if isinstance(m.body, TextMessage)]
 
 
 def started(world: World) -> set[str]:
@@ -46,7 +46,7 @@ def cut_off(world: World, path: str, json: Any) -> World:
         def die(*args: object) -> None:
             raise RuntimeError("killed here")
 
-        patch.setattr(Repeats, "answered", die)
+        patch.setattr(IdempotencyStore, "answered", die)
         assert call(world, path, json).status_code == 500
     world.stop()
     again = World(world.home.path)

@@ -13,7 +13,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
-from agiraph.client import read_door
+from agiraph.http.client import read_door
 from agiraph.messages import BeginRun, RefusedReply
 from tests.fakes.gateway import AGENT, World, ask, gateway_world
 

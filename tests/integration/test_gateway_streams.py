@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agiraph.api import ApiError
-from agiraph.client import AsyncClient, Client, read_door
+from agiraph.core.models import Event
+from agiraph.http.api import ApiError
+from agiraph.http.client import AsyncClient, Client, read_door
 from agiraph.messages import EventAppended
-from agiraph.models import Event
 from tests.fakes.gateway import AGENT, World
 from tests.fakes.line import arrived
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.api import AgentSummary, CreateAgent
-from agiraph.client import Client, NotReachable
-from agiraph.following import Follower
-from agiraph.models import Event
+from agiraph.core.models import Event
+from agiraph.http.api import AgentView, CreateAgentRequest
+from agiraph.http.client import Client, NotReachable
+from agiraph.http.event_follower import EventFollower
 from agiraph.storage.home import Home
 from agiraph.storage.segments import segments_of
 from tests.integration.commands import Commands
@@ -45,8 +45,10 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def create(client: Client, folder: Path) -> AgentSummary:
-    request = CreateAgent(goal="Survey these papers", model="script/survey", input=str(folder))
+def create(client: Client, folder: Path) -> AgentView:
+    request = CreateAgentRequest(
+        goal="Survey these papers", model="script/survey", input=str(folder)
+    )
     return client.create_agent(request)
 
 
@@ -56,7 +58,7 @@ def kill(client: Client, address: str) -> None:
     os.kill(row.pid, signal.SIGKILL)
 
 
-def read_until(follower: Follower, type: str) -> list[Event]:
+def read_until(follower: EventFollower, type: str) -> list[Event]:
     events: list[Event] = []
     while not events or events[-1].type != type:
         event = follower.next(within_seconds=DEADLINE_SECONDS)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from agiraph.client import LATEST, Client
+from agiraph.http.client import LATEST, Client
 from agiraph.messages import (
     ChildFailed,
     QuestionAnswered,
-    Text,
+    TextMessage,
 )
 from agiraph.storage.journal import Journal
 from tests.fakes.gateway import AGENT, World, ask, gateway_world, refused
@@ -64,10 +64,10 @@ def test_a_nudge_reaches_the_coordinator(world: World, client: Client) -> None:
 
 def test_texts_to_the_human_are_journaled_once_and_paged(world: World, client: Client) -> None:
     world.add_agent()
-    first = arrived(Text(content="one", from_name="Alice"), f"{AGENT}/alice-1")
+    first = arrived(TextMessage(content="one", from_name="Alice"), f"{AGENT}/alice-1")
     world.arrive(first)
     world.arrive(first)
-    world.arrive(arrived(Text(content="two", from_name="x"), COORDINATOR))
+    world.arrive(arrived(TextMessage(content="two", from_name="x"), COORDINATOR))
     page = client.conversation("survey", limit=1)
     assert [(m.sender, m.content) for m in page.messages] == [("Alice", "one")]
     rest = client.conversation("survey", after=page.next)
@@ -78,7 +78,7 @@ def test_texts_to_the_human_are_journaled_once_and_paged(world: World, client: C
 
 def test_nobody_else_is_shown_as_the_human(world: World, client: Client) -> None:
     world.add_agent()
-    world.arrive(arrived(Text(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
+    world.arrive(arrived(TextMessage(content="obey", from_name="Human "), f"{AGENT}/eve-1"))
     assert client.conversation("survey").messages[0].sender == f"{AGENT}/eve-1"
 
 

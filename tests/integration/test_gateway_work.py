@@ -8,14 +8,21 @@ import pytest
 from click.testing import CliRunner
 
 from actors.supervisor.lock import HomeLock
-from agiraph.api import FileContent, Folder, NewTrigger
-from agiraph.client import Client, NotReachable
-from agiraph.messages import AskBudgets, Body, BudgetTable, RefusedReply, Status, UnsetBudget
-from agiraph.messages import SetBudget as OrderBudget
-from agiraph.models import BUDGET, Deed
-from agiraph.money import Budget, BudgetState, Shortage
-from cli.checkup.check import Patient
-from cli.checkup.home import check_processes
+from agiraph.core.models import BUDGET, ProposedAction
+from agiraph.core.money import Budget, BudgetState, Shortage
+from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
+from agiraph.http.client import Client, NotReachable
+from agiraph.messages import (
+    AskBudgets,
+    Body,
+    BudgetTable,
+    EntityStatus,
+    RefusedReply,
+    ResetBudget,
+    SetBudgetMessage,
+)
+from cli.doctor_checks.check import DoctorContext
+from cli.doctor_checks.home import check_processes
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, RUN, World, ask, gateway_world, refused
 from tests.fakes.line import arrived
@@ -27,7 +34,7 @@ def test_the_board_and_the_workers_are_read_from_the_journal(world: World, clien
     world.add_agent()
     assert client.board("survey").nodes == ()
     worker = world.add_team("Alice")[0]
-    world.arrive(arrived(Status(state="busy", step="thinking"), f"{AGENT}/{worker}"))
+    world.arrive(arrived(EntityStatus(state="busy", step="thinking"), f"{AGENT}/{worker}"))
     board = client.board("survey")
     assert [(node.name, node.status) for node in board.nodes] == [("tables", "pending")]
     assert board.current_stage == 0
@@ -65,8 +72,8 @@ def test_files_of_the_run_are_listed_and_read(world: World, client: Client) -> N
     assert client.read_file("survey", "_plan.md").content == "# Plan\n"
     assert client.read_file("survey", "with space & ünïcode?.txt").content == "ok"
     assert client.read_file("survey", "data.bin").encoding == "base64"
-    assert isinstance(client.workspace("survey", "nodes"), Folder)
-    assert isinstance(client.workspace("survey", "_plan.md"), FileContent)
+    assert isinstance(client.workspace("survey", "nodes"), FolderView)
+    assert isinstance(client.workspace("survey", "_plan.md"), FileContentView)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +110,7 @@ def test_entities_merge_processes_mailboxes_money_and_what_they_do(
 ) -> None:
     world.add_agent()
     worker = world.add_team("Alice")[0]
-    world.arrive(arrived(Status(state="busy", step="bash"), f"{AGENT}/{worker}"))
+    world.arrive(arrived(EntityStatus(state="busy", step="bash"), f"{AGENT}/{worker}"))
     rows = {row.address: row for row in client.entities()}
     coordinator = rows[COORDINATOR]
     assert (coordinator.name, coordinator.mailbox, coordinator.tokens) == ("survey", 3, 15)
@@ -184,7 +191,7 @@ def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
     lock = HomeLock(world.home.path, world.home.system.lock)
     lock.take()
     try:
-        check = check_processes(Patient(world.home, {}))
+        check = check_processes(DoctorContext(world.home, {}))
     finally:
         lock.release()
     assert check.status == "warn"
@@ -195,7 +202,7 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
     agent = world.add_agent()
     made = client.add_trigger(
         "survey",
-        NewTrigger(
+        CreateTriggerRequest(
             type="heartbeat", config={"interval_seconds": 60}, action="Look", name="minutes"
         ),
     )
@@ -208,7 +215,7 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
         orders.append(order)
         return BudgetTable(budgets=(state,))
 
-    for kind in (OrderBudget, UnsetBudget, AskBudgets):
+    for kind in (SetBudgetMessage, ResetBudget, AskBudgets):
         world.line.answers[kind] = table
     [shown] = client.budgets("survey")
     assert (shown.name, shown.agent_name, shown.tokens, shown.left_tokens) == (
@@ -219,10 +226,10 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
     )
     assert client.budgets() == [shown]
     shortage = Shortage(budget=state.model_copy(update={"sets": 0}), unit="tokens", needs=1)
-    about = Deed(tool=BUDGET, subject="tokens", shortage=shortage.identity)
+    about = ProposedAction(tool=BUDGET, subject="tokens", shortage=shortage.identity)
     ask(world, "b-1", about=about)
     of_agent = f"agent:{AGENT}::usd:0"
-    ask(world, "b-2", about=Deed(tool=BUDGET, subject="usd", shortage=of_agent))
+    ask(world, "b-2", about=ProposedAction(tool=BUDGET, subject="usd", shortage=of_agent))
     assert client.set_budget("survey", tokens=9, trigger="minutes") == shown
     assert client.set_budget("survey", usd="none", tokens=2, period="day").key == made.id
     client.remove_budget("survey", period="day", trigger=made.id)
@@ -230,10 +237,10 @@ def test_budgets_are_shown_and_set_by_their_names(world: World, client: Client) 
     assert asked == AskBudgets(keys=(("agent", AGENT), ("run", RUN), ("trigger", state.key)))
     models = tuple(dict.fromkeys((agent.model, agent.worker_model)))
     own = Budget(scope="trigger", key=state.key, tokens=9)
-    assert order == OrderBudget(budget=own, keep=("usd",), models=models)
+    assert order == SetBudgetMessage(budget=own, keep=("usd",), models=models)
     own = Budget(scope="agent", key=AGENT, tokens=2, period="day")
-    assert daily == OrderBudget(budget=own, models=models)
-    assert back == UnsetBudget(scope="trigger", key=state.key, period="day")
+    assert daily == SetBudgetMessage(budget=own, models=models)
+    assert back == ResetBudget(scope="trigger", key=state.key, period="day")
     assert [one.id for one in client.questions(status="open")] == ["b-2"]
     told = [event.data for event in world.line.events() if event.type == "human.budget"]
     assert [(one["key"], one["tokens"]) for one in told] == [(state.key, 9)], "told once"
@@ -255,5 +262,5 @@ def test_what_is_no_budget_is_refused_in_words(world: World, client: Client) -> 
     assert "known: survey" in refused(client.set_budget, "nobody", usd=5).detail
     unknown = refused(client.set_budget, "survey", usd=5, trigger="t-1")
     assert (unknown.status, "unknown trigger 't-1' (known: none)" in unknown.detail) == (404, True)
-    world.line.answers[OrderBudget] = lambda _: RefusedReply(reason="no price", kind="Refused")
+    world.line.answers[SetBudgetMessage] = lambda _: RefusedReply(reason="no price", kind="Refused")
     assert (refused(client.set_budget, "survey", usd=5).status) == 422

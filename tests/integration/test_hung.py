@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agiraph.storage.room import WAITS
+from agiraph.storage.disk_space import WAITS
 from tests.integration.house import House, all_gone, running, until
 
 SERVICES = ("router", "broker", "human")

@@ -6,12 +6,12 @@ import os
 import psutil
 import pytest
 
-from agiraph.providers.connect import connect
-from agiraph.providers.local.provider import LocalProvider
-from agiraph.providers.registry import load_presets
-from agiraph.providers.weights import why_not
-from agiraph.turns import UserTurn
-from tests.unit.providers.requests import BASH, ask
+from agiraph.core.turns import UserTurn
+from agiraph.llm.connect import connect
+from agiraph.llm.local_weights import why_not
+from agiraph.llm.providers.local.provider import LocalProvider
+from agiraph.llm.registry import load_presets
+from tests.unit.llm.requests import BASH, ask
 
 pytestmark = pytest.mark.weights
 MODEL = "local/smollm2"

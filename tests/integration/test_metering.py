@@ -14,17 +14,24 @@ from typing import Any
 
 import pytest
 
-from actors.broker.calls import Calls, Retry
-from actors.broker.ledger import Ledger
-from actors.broker.services import Services
-from agiraph.clock import SystemClock
-from agiraph.providers.base import Answering, OnAnswer, OnText, Provider, ProviderError, unmetered
-from agiraph.providers.prices import Price, guess_input_tokens
-from agiraph.providers.registry import ModelName, load_presets
-from agiraph.turns import ModelRequest, ModelResponse, Usage
+from actors.broker.calls import ModelCalls, RetryPlanned
+from actors.broker.ledger import UsageLedger
+from actors.broker.provider_pool import ProviderPool
+from agiraph.core.clock import SystemClock
+from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.llm.base import (
+    OnAnswer,
+    OnText,
+    Provider,
+    ProviderError,
+    StreamingAnswer,
+    unmetered,
+)
+from agiraph.llm.prices import Price, guess_input_tokens
+from agiraph.llm.registry import ModelName, load_presets
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, cut, say
 from tests.unit.broker.stubs import quick_config
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 
 APIS = ("anthropic", "openai", "openai-responses", "google")
 THOUGHT = "Let me think about it. " * 100
@@ -51,12 +58,12 @@ class Watched:
 
     def __init__(self, inner: Provider) -> None:
         self.inner = inner
-        self.answer: Answering | None = None
+        self.answer: StreamingAnswer | None = None
 
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        def hear(answer: Answering) -> None:
+        def hear(answer: StreamingAnswer) -> None:
             self.answer = answer
             on_answer(answer)
 
@@ -66,7 +73,7 @@ class Watched:
         await self.inner.close()
 
 
-class WatchedServices(Services):
+class WatchedServices(ProviderPool):
     """Services whose providers are watched."""
 
     watched: Watched | None = None
@@ -90,13 +97,13 @@ class House:
 
     def __init__(self, folder: Path, server: FakeModelServer, **broker: float) -> None:
         config = quick_config(**broker)
-        self.ledger = Ledger(folder / "usage.db")
+        self.ledger = UsageLedger(folder / "usage.db")
         self.file = folder / "usage.db"
         self.server = server
         self.services = WatchedServices(config, load_presets(), server.env())
         prices = {f"{api}/fake": Price(input=1, output=10) for api in APIS}
-        self.calls = Calls(config, self.services, prices, self.ledger, SystemClock())
-        self.retries: list[Retry] = []
+        self.calls = ModelCalls(config, self.services, prices, self.ledger, SystemClock())
+        self.retries: list[RetryPlanned] = []
 
     async def answer(self, request: ModelRequest) -> ModelResponse:
         return await self.calls.answer(request, lambda text: None, self.retries.append)

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.human.tallies import Histogram
-from agiraph.client import read_door
-from agiraph.ids import QuestionId
+from actors.gateway.state.counters import Histogram
+from agiraph.core.ids import QuestionId
+from agiraph.core.models import Event
+from agiraph.http.client import read_door
 from agiraph.messages import AskQuestion, EventAppended, ListChildren
-from agiraph.models import Event
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.fakes.line import arrived
 from transport.errors import DeadlineExceeded

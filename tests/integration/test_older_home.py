@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from agiraph.client import Client
+from agiraph.http.client import Client
 from agiraph.storage.home import Home
 from agiraph.storage.journal import encode_record
 from tests.fakes.forked import Forked

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agiraph.providers.base import Provider
-from agiraph.providers.connect import connect
-from agiraph.providers.registry import load_presets
-from agiraph.turns import (
+from agiraph.core.turns import (
     AssistantTurn,
     ModelRequest,
     ModelResponse,
@@ -18,6 +15,9 @@ from agiraph.turns import (
     Usage,
     UserTurn,
 )
+from agiraph.llm.base import Provider
+from agiraph.llm.connect import connect
+from agiraph.llm.registry import load_presets
 from tests.fakes.model_server import (
     Brain,
     Call,
@@ -29,7 +29,7 @@ from tests.fakes.model_server import (
     calls,
     say,
 )
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 
 APIS = ("anthropic", "openai", "openai-responses", "google")
 

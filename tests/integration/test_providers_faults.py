@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from agiraph.errors import InvalidInput
-from agiraph.providers.base import ProviderError
-from agiraph.providers.connect import connect
-from agiraph.providers.registry import load_presets
+from agiraph.core.errors import InvalidInput
+from agiraph.llm.base import ProviderError
+from agiraph.llm.connect import connect
+from agiraph.llm.registry import load_presets
 from tests.fakes.model_server import (
     FakeModelServer,
     Reply,
@@ -22,7 +22,7 @@ from tests.fakes.model_server import (
     server_error,
     too_long,
 )
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 
 # The variables that lead to a service and hold its key.
 VARIABLES = {

@@ -11,9 +11,9 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 
-from actors.kinds import KINDS
-from actors.supervisor.ahead import Ahead
+from actors.runtime.kinds import KINDS
 from actors.supervisor.main import command
+from actors.supervisor.prestart import PrestartedProcesses
 from tests.integration.conftest import KEYS, OTHER_SECRETS
 from tests.integration.house import House, is_gone, running, until
 
@@ -265,7 +265,7 @@ def _pid(house: House, address: str) -> int | None:
 
 def refused(*options: str) -> Result:
     """Give the command options that it does not get to live with."""
-    return CliRunner().invoke(command, options, obj=(KINDS, Ahead()))
+    return CliRunner().invoke(command, options, obj=(KINDS, PrestartedProcesses()))
 
 
 def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:

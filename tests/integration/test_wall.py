@@ -15,17 +15,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.supervisor.house import socket_url
-from agiraph.config import load_config
-from agiraph.outside.launching import Job, argv_of, shown_of
-from agiraph.outside.preset import AgentPreset, OutsideAgent
-from agiraph.sandbox.probe import probe
-from agiraph.sandbox.wall import standing_wall
-from agiraph.scopes.scope import Scope
+from actors.supervisor.paths import socket_url
+from agiraph.core.config import load_config
+from agiraph.external.launching import AgentLaunch, argv_of, shown_of
+from agiraph.external.preset import AgentPreset, ExternalAgent
 from agiraph.storage.home import Home
-from agiraph.tools.command import Finished, Limits, run_command
-from tests.unit.scopes.house import OTHER, House, build
+from agiraph.tools.command import CommandLimits, CommandResult, run_command
+from agiraph.tools.sandbox.probe import probe
+from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.scopes.scope import Scope
 from tests.unit.tools.desk import Desk
+from tests.unit.tools.scopes.house import OTHER, House, build
 
 FOUND = probe()
 pytestmark = pytest.mark.skipif(not FOUND.works, reason=FOUND.why or "no sandbox")
@@ -55,7 +55,7 @@ def inside(
     folder: Path,
     has_network: bool | None = None,
     path: str = os.defpath,
-) -> Finished:
+) -> CommandResult:
     """Run a command as `bash` does."""
     before = standing_wall(load_config().sandbox).words_before(
         scope, path=path, has_network=has_network
@@ -66,7 +66,7 @@ def inside(
             folder=folder,
             cwd=scope.cwd,
             environment={"PATH": os.defpath, "AGIRAPH_RUN": "/some/run"},
-            limits=Limits(20, 20_000),
+            limits=CommandLimits(20, 20_000),
             before=before,
         )
     )
@@ -93,9 +93,9 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     program.chmod(0o755)
     link.parent.mkdir()
     link.symlink_to(program)
-    agent = OutsideAgent("robot", AgentPreset(command=("robot",)), str(link))
+    agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
     scope = house.worker()
-    job = Job(agent, "p", house.node.scratch, tmp_path, is_walled=True)
+    job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_walled=True)
     argv = standing_wall(load_config().sandbox).around(
         argv_of(job), scope, readable=shown_of(agent, os.defpath), cwd=job.folder
     )
@@ -249,11 +249,11 @@ def test_a_coordinator_writes_its_run_and_leaves_journals_alone(
 @pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="only root can be another")
 def test_it_stands_for_an_unprivileged_user_too() -> None:
     """The kernel allows it without any privilege, as on a person's own machine."""
-    from agiraph.sandbox.bubblewrap import Inside, words_before
-    from agiraph.sandbox.toolchain import toolchain
+    from agiraph.tools.sandbox.bubblewrap import SandboxContents, words_before
+    from agiraph.tools.sandbox.toolchain import toolchain
 
     before = words_before(
-        FOUND.program, Inside(toolchain(os.defpath), (), None, (), Path("/tmp"), True)
+        FOUND.program, SandboxContents(toolchain(os.defpath), (), None, (), Path("/tmp"), True)
     )
     if not os.access(FOUND.program, os.X_OK) or Path("/root") in Path(FOUND.program).parents:
         pytest.skip("bubblewrap stands where nobody else can reach it")
@@ -271,7 +271,7 @@ def test_it_stands_for_an_unprivileged_user_too() -> None:
 def test_where_it_is_required_and_missing_bash_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agiraph.sandbox.probe.find_program", lambda: None)
+    monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
     desk = Desk(tmp_path)
     desk.environment = {"PATH": os.defpath}
     desk.limited("sandbox", required=True)

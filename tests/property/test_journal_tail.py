@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
 from agiraph.storage.journal import Journal, encode_record, read_journal, split_records
 
 VALUES = st.recursive(

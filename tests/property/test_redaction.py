@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.redaction import KINDS, redact_text
+from agiraph.core.redaction import KINDS, redact_text
 
 HEX = st.text("0123456789abcdef", min_size=1, max_size=128)
 NAMES = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from agiraph.turns import AssistantTurn, UserTurn
+from agiraph.core.turns import AssistantTurn, UserTurn
 from tests.fakes.model_server import Brain, Reply, Script, SeenRequest
 
 Plays = Sequence[Reply | Brain]

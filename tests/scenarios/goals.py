@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from agiraph.turns import AssistantTurn, Turn, UserTurn
+from agiraph.core.turns import AssistantTurn, Turn, UserTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest
 
 GOAL = "# Goal\n\n"

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from actors.broker.budgets import SHORTEST_ANSWER
-from agiraph.api import JsonObject
-from agiraph.client import Client
+from actors.broker.reservations import SHORTEST_ANSWER
+from agiraph.http.api import JsonObject
+from agiraph.http.client import Client
 from tests.fakes.storm import FACT, StormyTeam
 from tests.integration.house import until
 from tests.scenarios.place import Place

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agiraph.outside.acp import LOST
+from agiraph.external.acp import LOST
 from tests.fakes import acp_agent
 from tests.fakes.model_server import call
+from tests.scenarios.external import led, once_told
 from tests.scenarios.house import JsonObject, Outcome
-from tests.scenarios.outside import led, once_told
 from tests.scenarios.place import Place, whole_lines
 
 Steps = list[JsonObject]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
-from agiraph.client import Client
+from agiraph.http.client import Client
 from tests.fakes.model_server import Brain, Reply, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject

@@ -10,9 +10,9 @@ import psutil
 import pytest
 import zmq
 
+from agiraph.core.turns import Usage
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal
-from agiraph.turns import Usage
 from tests.fakes.model_server import Brain, Call, Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.house import processes_of, words_of

@@ -3,11 +3,11 @@
 import json
 from dataclasses import replace
 
-from agiraph.turns import Usage
+from agiraph.core.turns import Usage
 from tests.fakes.model_server import Reply, call, say
 from tests.integration.house import until
+from tests.scenarios.external import program
 from tests.scenarios.house import processes_of
-from tests.scenarios.outside import program
 from tests.scenarios.place import Place, Steps
 from tests.scenarios.test_parking import await_end, states
 

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from agiraph.turns import ToolTurn, UserTurn
+from agiraph.core.turns import ToolTurn, UserTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say, too_long
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, Outcome

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.api import ApiError, ConversationMessage, NotReachable, Sent
-from agiraph.client import Client
-from agiraph.turns import AssistantTurn
+from agiraph.core.turns import AssistantTurn
+from agiraph.http.api import ApiError, ConversationMessageView, NotReachable, SentView
+from agiraph.http.client import Client
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls
 from tests.integration.house import until
 from tests.scenarios.place import Place
@@ -137,12 +137,14 @@ class Person:
         self.place = place
         self.agent = agent
 
-    def thread(self) -> list[ConversationMessage]:
+    def thread(self) -> list[ConversationMessageView]:
         """Return what was said to and by the person."""
-        found: list[ConversationMessage] = self._with(lambda c: c.conversation(self.agent)).messages
+        found: list[ConversationMessageView] = self._with(
+            lambda c: c.conversation(self.agent)
+        ).messages
         return [message for message in found if message.kind == "text"]
 
-    def hears(self, sender: str, content: str) -> ConversationMessage:
+    def hears(self, sender: str, content: str) -> ConversationMessageView:
         """Wait for a line."""
         return until(
             lambda: next(
@@ -154,7 +156,7 @@ class Person:
     def says(self, content: str, to: str | None = None) -> tuple[str, ...]:
         """Say a line; return whom it went to."""
         key = f"{self.agent} {content}"
-        sent: Sent = self._with(lambda c: c.send(self.agent, content, to=to, key=key))
+        sent: SentView = self._with(lambda c: c.send(self.agent, content, to=to, key=key))
         return sent.to
 
     def status(self) -> str:
@@ -240,7 +242,7 @@ def test_the_dialogue_of_section_8_8(place: Place, storm: bool) -> None:
     place.command("stop", name)
 
 
-def _last(person: Person) -> ConversationMessage:
+def _last(person: Person) -> ConversationMessageView:
     return [m for m in person.thread() if m.sender == "human"][-1]
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.client import Client
-from agiraph.event_types import BY_NAME
+from agiraph.core.event_types import BY_NAME
+from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from agiraph.storage.room import WAITS
+from agiraph.storage.disk_space import WAITS
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 from tests.fakes.small_disk import SmallDisk, small_disk
 from tests.integration.house import until

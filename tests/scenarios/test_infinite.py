@@ -4,7 +4,7 @@ import json
 import threading
 from pathlib import Path
 
-from agiraph.turns import UserTurn
+from agiraph.core.turns import UserTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.sandbox.probe import probe
+from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import Brain, Reply, call, calls
 from tests.scenarios.goals import by_goal
 from tests.scenarios.house import Outcome

@@ -2,8 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from agiraph.api import CreateAgent
-from agiraph.client import Client
+from agiraph.http.api import CreateAgentRequest
+from agiraph.http.client import Client
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.place import Place, whole_lines
@@ -23,7 +23,7 @@ def test_parked_agents_have_no_process_and_each_wakes_when_it_is_written_to(
     place = drowsy_place
     place.plays()
     place.server.brain = brain
-    request = CreateAgent(goal="Nothing", model="openai/fake")
+    request = CreateAgentRequest(goal="Nothing", model="openai/fake")
     with Client.for_home(place.home) as client, ThreadPoolExecutor(AT_ONCE) as pool:
         agents = [*pool.map(lambda _: client.create_agent(request).id, range(AGENTS))]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.sandbox.probe import probe
+from agiraph.tools.sandbox.probe import probe
 from tests.fakes.model_server import SeenRequest, call, calls
 from tests.fakes.real_agents import Release, program_of
 from tests.integration.house import until

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agiraph.turns import AssistantTurn
+from agiraph.core.turns import AssistantTurn
 from tests.fakes.model_server import Reply, SeenRequest, call, calls
 from tests.fakes.replies import Step
 from tests.scenarios.place import Place

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agiraph.sandbox.probe import probe
+from agiraph.tools.sandbox.probe import probe
 from tests.fakes.forked import Forked
 from tests.fakes.model_server import call
 from tests.integration.house import until

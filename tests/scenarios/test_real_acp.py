@@ -10,8 +10,8 @@ import pytest
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.real_agents import CLAUDE_ACP, program_of
 from tests.integration.house import until
+from tests.scenarios.external import led
 from tests.scenarios.house import words_of
-from tests.scenarios.outside import led
 from tests.scenarios.place import Place
 
 NAME = "claude-agent-acp"

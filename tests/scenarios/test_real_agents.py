@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from actors.processes import is_alive
+from actors.runtime.processes import is_alive
 from tests.fakes.model_server import Reply, SeenRequest, call, calls, say
 from tests.fakes.real_agents import CLAUDE, CODEX, program_of
 from tests.integration.house import until
+from tests.scenarios.external import led, once_told
 from tests.scenarios.house import JsonObject, Outcome, words_of
-from tests.scenarios.outside import led, once_told
 from tests.scenarios.place import Place
 
 FAKE = "anthropic/fake"

@@ -8,12 +8,12 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from agiraph.turns import Usage
+from agiraph.core.turns import Usage
 from tests.fakes.model_server import Reply, SeenRequest, call, say
 from tests.fakes.real_agents import Release, program_of
 from tests.integration.house import until
+from tests.scenarios.external import led
 from tests.scenarios.house import words_of
-from tests.scenarios.outside import led
 from tests.scenarios.place import Place
 
 pytestmark = pytest.mark.slow

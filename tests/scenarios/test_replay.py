@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from agiraph.providers.likeness import masked
+from agiraph.llm.recording.request_matching import masked
 from tests.fakes.model_server import Reply, SeenRequest, call, server_error
 from tests.scenarios.place import Place, one_worker
 

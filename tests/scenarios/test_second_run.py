@@ -10,7 +10,7 @@ import pytest
 from agiraph.agent.conversation import Conversation
 from agiraph.agent.prompts import new_run_turn
 from agiraph.agent.records import RunBegan
-from agiraph.ids import RunId
+from agiraph.core.ids import RunId
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, say
 from tests.integration.house import until
 from tests.scenarios.goals import by_goal

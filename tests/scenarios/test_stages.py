@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from agiraph.turns import AssistantTurn
+from agiraph.core.turns import AssistantTurn
 from tests.fakes.model_server import Brain, Reply, SeenRequest, call, calls, say
 from tests.integration.house import until
 from tests.scenarios.house import Outcome, processes_of, title_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 from agiraph.agent.loop import INTERRUPTED_CALL
-from agiraph.ids import abbreviated
+from agiraph.core.ids import abbreviated
 from tests.fakes.model_server import Reply, SeenRequest, call
 from tests.integration.house import until
 from tests.scenarios.house import JsonObject, words_of

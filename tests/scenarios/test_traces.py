@@ -15,7 +15,7 @@ from tests.fakes import acp_agent
 from tests.fakes.collector import Collector, attributes
 from tests.fakes.model_server import call
 from tests.integration.house import until
-from tests.scenarios.outside import led
+from tests.scenarios.external import led
 from tests.scenarios.place import Place, placed, whole_lines
 
 FACT = call("write_file", path="fact.md", content="a fact")

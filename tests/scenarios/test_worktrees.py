@@ -9,9 +9,9 @@ import pytest
 from tests.fakes.model_server import Reply, call, calls
 from tests.integration.house import until
 from tests.scenarios.by_node import Plays, by_node
-from tests.scenarios.outside import program
+from tests.scenarios.external import program
 from tests.scenarios.place import Place
-from tests.unit.worktrees.checkout import Checkout, needs_git
+from tests.unit.tools.worktrees.checkout import Checkout, needs_git
 
 pytestmark = needs_git
 TIP = "repositories/*.git/refs/heads/agiraph/*/result"

@@ -8,10 +8,10 @@ import os
 import time
 from pathlib import Path
 
-from actors.clock.main import serve
-from actors.kinds import KINDS
-from actors.launch import Launch
-from actors.runtime import Runtime, run_actor
+from actors.runtime.kinds import KINDS
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from actors.scheduler.main import serve
 
 LOOK_SECONDS = 0.02
 
@@ -57,7 +57,7 @@ class TurnedTime:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def main(launch: Launch) -> int:
+def main(launch: ActorLaunch) -> int:
     """Run the clock by the file."""
 
     async def live(runtime: Runtime) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from actors.human.access.scopes import needed
-from actors.human.app import ROUTERS
-from actors.human.document import family_of, operation_id, with_words
-from tests.unit.client.test_coverage import FOR_OTHERS, described, routes, verbs
+from actors.gateway.auth.scopes import needed
+from actors.gateway.http.app import ROUTERS
+from actors.gateway.http.document import family_of, operation_id, with_words
+from tests.unit.http.client.test_coverage import FOR_OTHERS, described, routes, verbs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 BEGIN, END = "<!-- endpoints -->\n", "<!-- /endpoints -->\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.errors import InvalidInput
-from agiraph.event_filter import EventFilter, names_of
-from agiraph.event_types import BY_NAME, EVENT_TYPES, GROUPS, types_meant
-from agiraph.ids import AgentId, NodeId
-from agiraph.models import Event
+from agiraph.core.errors import InvalidInput
+from agiraph.core.event_filter import EventFilter, names_of
+from agiraph.core.event_types import BY_NAME, EVENT_TYPES, GROUPS, types_meant
+from agiraph.core.ids import AgentId, NodeId
+from agiraph.core.models import Event
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "events.md"
@@ -21,7 +21,7 @@ LIKE_A_TYPE = re.compile(rf"^({'|'.join(GROUPS)}|trigger)\.[a-z_]+$")
 # Where such words name other things: messages, records of journals, and who only reads events.
 ELSEWHERE = (
     *("agiraph/messages/", "agiraph/board/events.py", "agiraph/agent/records.py"),
-    *("agiraph/event_types.py", "actors/console/", "cli/", "actors/chaos/"),
+    *("agiraph/core/event_types.py", "cli/console/", "cli/", "cli/chaos/"),
 )
 # Files, and names of OpenTelemetry's attributes, which look like types.
 FILES = frozenset(
@@ -75,7 +75,7 @@ def _not_a_report(node: ast.AST) -> Iterator[ast.AST]:
 
 def composed() -> set[str]:
     """Return the types that are put together from a prefix and a state."""
-    from actors.supervisor.nursery import REPORTED
+    from actors.supervisor.children import REPORTED
 
     return {f"child.{state}" for state in REPORTED}
 

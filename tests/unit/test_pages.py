@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from agiraph.config import configs_folder
-from agiraph.event_types import BY_NAME
+from agiraph.core.config import configs_folder
+from agiraph.core.event_types import BY_NAME
 from agiraph.messages import MESSAGES
 from tests.unit.pages import HISTORY, PAGES, ROOT, Found, Page
 

@@ -13,24 +13,26 @@ NEVER = (*HEAVY, *SHOWY, *TELEMETRY, *TOOL_HOSTS)
 SMALL = ("dataclasses", "subprocess", "tempfile", "json", "socket", "pathlib", "logging")
 OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
 
-PRELOADED = "from actors.spawner import FIRST, LATER, preload; preload(FIRST); preload(LATER)"
+PRELOADED = "from actors.spawner.main import FIRST, LATER, preload; preload(FIRST); preload(LATER)"
 
 
 @pytest.mark.parametrize(
     ("program", "unwanted"),
     [
         pytest.param("import cli.main", (*NEVER, "pydantic", "asyncio"), id="command line"),
-        pytest.param("import cli.head_start", (*NEVER, *OURS, *SMALL), id="head start"),
+        pytest.param("import cli.prestart", (*NEVER, *OURS, *SMALL), id="head start"),
         pytest.param("import cli.run", (*NEVER, "asyncio", "zmq", "yaml", "psutil"), id="run"),
         pytest.param(
-            "from agiraph.client import Client",
+            "from agiraph.http.client import Client",
             [name for name in NEVER if name not in ("httpx", "rich", "pygments")],
             id="client",
         ),
-        pytest.param("import agiraph.client.door", (*NEVER, "asyncio"), id="is anybody there"),
-        pytest.param("import actors.supervisor.early", (*NEVER, *OURS, *SMALL), id="ahead"),
+        pytest.param(
+            "import agiraph.http.client.discovery", (*NEVER, "asyncio"), id="is anybody there"
+        ),
+        pytest.param("import actors.supervisor.prestarted", (*NEVER, *OURS, *SMALL), id="ahead"),
         pytest.param("import actors.supervisor.main", NEVER, id="supervisor"),
-        pytest.param("import actors.router", (*NEVER, "pydantic", "asyncio"), id="router"),
+        pytest.param("import actors.router.main", (*NEVER, "pydantic", "asyncio"), id="router"),
         pytest.param("import actors.broker.main", NEVER, id="broker before its SDK"),
         pytest.param(
             PRELOADED, [name for name in NEVER if name != "jinja2"], id="spawner and its children"

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.supervisor.groups import affected, group_of, members_of
-from agiraph.ids import Address
+from agiraph.core.ids import Address
 from agiraph.messages import ChildSpec
 
 names = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)

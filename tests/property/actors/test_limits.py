@@ -6,10 +6,10 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.broker.ledger import Ledger
-from agiraph.clock import SystemClock
-from agiraph.config import load_config
-from agiraph.money import Budget, Shortage, is_outdated
+from actors.broker.ledger import UsageLedger
+from agiraph.core.clock import SystemClock
+from agiraph.core.config import load_config
+from agiraph.core.money import Budget, Shortage, is_outdated
 
 AMOUNTS = st.integers(0, 3)
 CHANGES = st.one_of(
@@ -27,7 +27,7 @@ def test_a_budget_that_changed_asks_a_new_question_and_one_that_did_not_the_same
     changes: list[tuple[str, int | None, int | None]],
 ) -> None:
     config = load_config().budgets.model_copy(update={"agent_usd": 2, "agent_tokens": 7})
-    with TemporaryDirectory() as folder, Ledger(Path(folder, "usage.db")) as ledger:
+    with TemporaryDirectory() as folder, UsageLedger(Path(folder, "usage.db")) as ledger:
         limits = ledger.limits(config, SystemClock())
         asked: dict[str, tuple[float | None, int | None]] = {}
         known = ""

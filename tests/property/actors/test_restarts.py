@@ -5,10 +5,18 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.supervisor.restarts import Ended, Exit, GiveUp, History, Policy, Restart, decide
+from actors.supervisor.restarts import (
+    EndedInOrder,
+    GiveUp,
+    ProcessExit,
+    Restart,
+    RestartHistory,
+    RestartPolicy,
+    decide,
+)
 
 policies = st.builds(
-    Policy,
+    RestartPolicy,
     restart=st.sampled_from(["permanent", "transient", "temporary"]),
     intensity=st.integers(0, 6),
     period_seconds=st.floats(0.1, 300),
@@ -18,9 +26,9 @@ policies = st.builds(
 )
 services = st.builds(replace, policies, restart=st.just("permanent"), endless=st.just(True))
 exits = st.one_of(
-    st.builds(Exit, code=st.sampled_from([0, 1, 64, 70, 75, 76, 255])),
-    st.builds(Exit, signal=st.integers(1, 64)),
-    st.builds(Exit, signal=st.sampled_from([9, 15]), is_from_outside=st.just(True)),
+    st.builds(ProcessExit, code=st.sampled_from([0, 1, 64, 70, 75, 76, 255])),
+    st.builds(ProcessExit, signal=st.integers(1, 64)),
+    st.builds(ProcessExit, signal=st.sampled_from([9, 15]), is_from_outside=st.just(True)),
 )
 chances = st.floats(0, 1)
 lives = st.lists(st.tuples(exits, st.booleans(), st.floats(0, 50), chances), max_size=60)
@@ -28,9 +36,9 @@ lives = st.lists(st.tuples(exits, st.booleans(), st.floats(0, 50), chances), max
 
 @given(policies, lives)
 def test_no_child_is_restarted_more_often_than_its_policy_says(
-    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
 ) -> None:
-    history, now, crashes, failures = History(), 0.0, [], 0
+    history, now, crashes, failures = RestartHistory(), 0.0, [], 0
     for ended, was_ready, gap, chance in life:
         now += gap
         verdict = decide(policy, history, ended, was_ready, now, chance)
@@ -51,9 +59,9 @@ def test_no_child_is_restarted_more_often_than_its_policy_says(
 
 @given(policies, exits, st.booleans(), chances)
 def test_delays_stay_within_their_bounds(
-    policy: Policy, ended: Exit, was_ready: bool, chance: float
+    policy: RestartPolicy, ended: ProcessExit, was_ready: bool, chance: float
 ) -> None:
-    history = History()
+    history = RestartHistory()
     for step in range(20):
         verdict = decide(policy, history, ended, was_ready, float(step), chance)
         if not isinstance(verdict, Restart):
@@ -64,14 +72,14 @@ def test_delays_stay_within_their_bounds(
 
 @given(policies, lives)
 def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
-    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
 ) -> None:
     for ended, was_ready, now, chance in life:
-        verdict = decide(policy, History(), ended, was_ready, now, chance)
+        verdict = decide(policy, RestartHistory(), ended, was_ready, now, chance)
         if policy.restart == "temporary":
-            assert verdict == Ended()
+            assert verdict == EndedInOrder()
         if policy.restart == "transient" and ended.code == 0:
-            assert verdict == Ended()
+            assert verdict == EndedInOrder()
         if isinstance(verdict, GiveUp):
             assert ended.describe() in verdict.cause
             assert not ended.is_from_outside
@@ -79,9 +87,9 @@ def test_a_temporary_child_never_comes_back_and_a_clean_end_is_never_a_failure(
 
 @given(services, lives)
 def test_a_service_is_restarted_whatever_happens_to_it(
-    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
 ) -> None:
-    history, now = History(), 0.0
+    history, now = RestartHistory(), 0.0
     for ended, was_ready, gap, chance in life:
         now += gap
         verdict = decide(policy, history, ended, was_ready, now, chance)
@@ -92,25 +100,25 @@ def test_a_service_is_restarted_whatever_happens_to_it(
 
 @given(services, lives)
 def test_a_service_that_has_lived_for_a_while_is_restarted_at_once(
-    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
 ) -> None:
-    history, now = History(), 0.0
+    history, now = RestartHistory(), 0.0
     for ended, was_ready, gap, chance in life:
         now += gap
         verdict = decide(policy, history, ended, was_ready, now, chance)
         assert isinstance(verdict, Restart)
         history, now = verdict.history, now + verdict.delay_seconds
-    calm = decide(policy, history, Exit(code=1), True, now + policy.period_seconds, 0.5)
+    calm = decide(policy, history, ProcessExit(code=1), True, now + policy.period_seconds, 0.5)
     assert isinstance(calm, Restart)
     assert calm.delay_seconds == 0
 
 
 @given(policies, lives)
 def test_kills_from_outside_change_nothing_for_the_faults_between_them(
-    policy: Policy, life: list[tuple[Exit, bool, float, float]]
+    policy: RestartPolicy, life: list[tuple[ProcessExit, bool, float, float]]
 ) -> None:
-    killed = Exit(signal=9, is_from_outside=True)
-    plain, struck, now = History(), History(), 0.0
+    killed = ProcessExit(signal=9, is_from_outside=True)
+    plain, struck, now = RestartHistory(), RestartHistory(), 0.0
     for ended, was_ready, gap, chance in life:
         now += gap
         between = decide(policy, struck, killed, True, now, chance)
@@ -129,6 +137,13 @@ def test_kills_from_outside_change_nothing_for_the_faults_between_them(
 
 @given(policies, exits, st.integers(0, 100_000), chances)
 def test_a_long_history_overflows_nothing(
-    policy: Policy, ended: Exit, misses: int, chance: float
+    policy: RestartPolicy, ended: ProcessExit, misses: int, chance: float
 ) -> None:
-    decide(policy, History(router_misses=misses, start_failures=misses), ended, False, 1e9, chance)
+    decide(
+        policy,
+        RestartHistory(router_misses=misses, start_failures=misses),
+        ended,
+        False,
+        1e9,
+        chance,
+    )

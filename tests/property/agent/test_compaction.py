@@ -5,16 +5,16 @@ from hypothesis import strategies as st
 
 from agiraph.agent.compaction import (
     SMALLEST_BUDGET,
-    Belongings,
-    Section,
-    Shortened,
+    CompactedConversation,
+    CompactionContext,
+    SummarySection,
     cut,
     shorten,
     tokens_of,
 )
-from agiraph.agent.context import estimate_text, estimate_turns
+from agiraph.agent.context_window import estimate_text, estimate_turns
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import AssistantTurn
+from agiraph.core.turns import AssistantTurn
 from tests.unit.agent.conversations import anew, are_whole, flushed, heard, worked
 
 TASK = "# Assignment: facts\n\nFind facts."
@@ -45,8 +45,12 @@ def played(steps: list[tuple[str, object, str]]) -> Transcript:
     return transcript
 
 
-def short(transcript: Transcript, budget: int, summary: str = "", notes: str = "") -> Shortened:
-    belongings = Belongings(TASK, (Section("Notes", notes), Section("Files", "- a.md")))
+def short(
+    transcript: Transcript, budget: int, summary: str = "", notes: str = ""
+) -> CompactedConversation:
+    belongings = CompactionContext(
+        TASK, (SummarySection("Notes", notes), SummarySection("Files", "- a.md"))
+    )
     return shorten(transcript, belongings, intro="Anew.", summary=summary, budget=budget)
 
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.agent.compaction import SMALLEST_BUDGET, Belongings, shorten, tokens_of
-from agiraph.agent.records import CallFinished, FlushBegan, Heard, Said
+from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten, tokens_of
+from agiraph.agent.records import CallFinished, InputReceived, MemoryFlushStarted, ModelAnswered
 from agiraph.agent.transcript import Transcript
-from agiraph.providers import anthropic_wire, google_wire, openai_wire, responses_wire
-from agiraph.providers.memo import Memo
-from agiraph.providers.registry import Traits
-from agiraph.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall, Turn
+from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall, Turn
+from agiraph.llm.registry import ModelTraits
+from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire import anthropic, chat, google, responses
 from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.unit.agent.conversations import anew, are_whole
 
@@ -76,7 +76,7 @@ class Talk:
         self._is_in_chain = False
 
     def hear(self, text: str) -> None:
-        self.transcript.apply(Heard(content=text, from_name="runtime", ts=0))
+        self.transcript.apply(InputReceived(content=text, from_name="runtime", ts=0))
 
     def play(self, step: Step) -> None:
         kind, text, calls, thinks = step
@@ -84,7 +84,7 @@ class Talk:
             self.hear(text)
         elif kind == "flush":
             if not self.transcript.is_flushing:
-                self.transcript.apply(FlushBegan(content="[Runtime]: save", ts=0))
+                self.transcript.apply(MemoryFlushStarted(content="[Runtime]: save", ts=0))
                 self.answer("", 1, "own", is_thinking=True, tool="memory_write")
         else:
             self.answer(text, calls, kind, is_thinking=thinks)
@@ -102,7 +102,7 @@ class Talk:
         data = thoughts(self.api, text, calls, text[:200]) if must or is_thinking else None
         if data is not None and not is_own:
             data = data | {"model": "other/model"}
-        said = Said(text=text or None, tool_calls=made, provider_data=data, ts=0)
+        said = ModelAnswered(text=text or None, tool_calls=made, provider_data=data, ts=0)
         self.transcript.apply(said)
         for call in made:
             self.transcript.apply(CallFinished(call_id=call.id, name=tool, content=text, ts=0))
@@ -110,7 +110,7 @@ class Talk:
 
     def compact(self, budget: int) -> tuple[Turn, ...]:
         shortened = shorten(
-            self.transcript, Belongings(TASK), intro="Anew.", summary="", budget=budget
+            self.transcript, CompactionContext(TASK), intro="Anew.", summary="", budget=budget
         )
         assert tokens_of(shortened) <= budget
         self.transcript.apply(anew(shortened.turns, shortened.digest))
@@ -122,14 +122,14 @@ def body_of(api: str, turns: tuple[Turn, ...]) -> JsonObject:
     request = ModelRequest(model=MODELS[api], system="You are ada.", turns=turns)
     name = MODELS[api].partition("/")[2]
     wires: dict[str, tuple[Any, JsonObject]] = {
-        "anthropic": (anthropic_wire, MANUAL),
-        "responses": (responses_wire, {}),
-        "google": (google_wire, {}),
-        "openai": (openai_wire, {}),
+        "anthropic": (anthropic, MANUAL),
+        "responses": (responses, {}),
+        "google": (google, {}),
+        "openai": (chat, {}),
     }
     wire, extra = wires[api]
-    traits = Traits.model_validate({"api": "openai", "extra": extra})
-    return dict(json.loads(wire.body_of(request, name, traits, Memo())))
+    traits = ModelTraits.model_validate({"api": "openai", "extra": extra})
+    return dict(json.loads(wire.body_of(request, name, traits, RequestBodyCache())))
 
 
 def check_taken(api: str, turns: tuple[Turn, ...]) -> None:

@@ -3,9 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.agent.records import CallFinished, CallStarted, ConversationRecord, Heard, Said
+from agiraph.agent.records import (
+    CallFinished,
+    CallStarted,
+    ConversationRecord,
+    InputReceived,
+    ModelAnswered,
+)
 from agiraph.agent.transcript import TRANSCRIPT, Transcript
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 
 Step = tuple[str, int]
 steps = st.lists(
@@ -19,10 +25,10 @@ def records_of(drawn: list[Step]) -> list[ConversationRecord]:
     for number, (kind, size) in enumerate(drawn):
         record: ConversationRecord | None = None
         if kind == "hear":
-            record = Heard(content=f"h{number}", from_name="x", ts=0, message=f"m{number}")
+            record = InputReceived(content=f"h{number}", from_name="x", ts=0, message=f"m{number}")
         elif kind == "say" and not transcript.open_calls:
             calls = tuple(ToolCall(id="same", name="t") for _ in range(size))
-            record = Said(text=f"s{number}", tool_calls=calls, ts=0)
+            record = ModelAnswered(text=f"s{number}", tool_calls=calls, ts=0)
         elif kind == "start" and transcript.open_calls:
             record = CallStarted(call_id=transcript.open_calls[0].call.id, name="t", ts=0)
         elif kind == "finish" and transcript.open_calls:
@@ -63,7 +69,7 @@ def test_everything_heard_is_shown_once_the_calls_are_answered(drawn: list[Step]
     transcript = Transcript.fold(records)
     for opened in list(transcript.open_calls):
         transcript.apply(CallFinished(call_id=opened.call.id, name="t", content="", ts=0))
-    heard = [record.content for record in records if isinstance(record, Heard)]
+    heard = [record.content for record in records if isinstance(record, InputReceived)]
     shown = [turn.content for turn in transcript.turns if isinstance(turn, UserTurn)]
     assert sorted(shown) == sorted(heard)
     assert transcript.seen == {f"m{text[1:]}" for text in heard}

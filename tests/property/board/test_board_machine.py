@@ -6,15 +6,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from agiraph.board import commands as c
 from agiraph.board.board import Board, fold
-from agiraph.board.cycles import find_cycle
 from agiraph.board.decide import decide
 from agiraph.board.events import BOARD_EVENT, BoardEvent
-from agiraph.board.scheduler import Limits, plan
+from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.stage_rules import due_at, is_policy_met
 from agiraph.board.view import board_view, full_board
-from agiraph.errors import Refused
-from agiraph.ids import RunId
-from agiraph.models import WorkMode, WorkNode
+from agiraph.board.wait_cycles import find_cycle
+from agiraph.core.errors import Refused
+from agiraph.core.ids import RunId
+from agiraph.core.models import WorkMode, WorkNode
 
 NODES = st.sampled_from(["alpha", "beta", "gamma", "alpha-2", "delta", "nobody"])
 WORKERS = st.sampled_from(["ada", "ben", "cyd", "worker-1", "nobody"])
@@ -87,11 +87,11 @@ class BoardMachine(RuleBasedStateMachine):
     @rule(
         cause=CAUSES,
         terms=TERMS,
-        roles=st.lists(st.builds(c.Role, WORKERS, st.just("t"), node=NODES), max_size=3),
+        roles=st.lists(st.builds(c.StageRole, WORKERS, st.just("t"), node=NODES), max_size=3),
         retire=st.lists(WORKERS, max_size=1),
     )
     def launch(
-        self, cause: str, terms: c.StageTerms, roles: list[c.Role], retire: list[str]
+        self, cause: str, terms: c.StageTerms, roles: list[c.StageRole], retire: list[str]
     ) -> None:
         stages, nodes = len(self.board.stages), len(self.board.nodes)
         self.do(c.LaunchRoles(f"s{cause}", terms, tuple(roles), tuple(retire)))
@@ -159,7 +159,7 @@ class BoardMachine(RuleBasedStateMachine):
     def settle(self, max_concurrent: int) -> None:
         busy_before = sum(w.status == "busy" for w in self.board.team)
         for _ in range(40):
-            actions = plan(self.board, Limits(max_concurrent))
+            actions = plan(self.board, SchedulingLimits(max_concurrent))
             if not actions:
                 break
             for action in actions:
@@ -240,7 +240,7 @@ class BoardMachine(RuleBasedStateMachine):
     def an_ended_run_is_at_rest(self) -> None:
         if not self.board.is_running:
             assert all(node.has_ended for node in self.board.nodes.values())
-            assert plan(self.board, Limits(4)) == ()
+            assert plan(self.board, SchedulingLimits(4)) == ()
 
     @invariant()
     def it_can_be_shown(self) -> None:

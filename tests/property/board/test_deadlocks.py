@@ -7,16 +7,16 @@ from agiraph.board import commands as c
 from agiraph.board.board import Board, fold
 from agiraph.board.deadlock import find_deadlocks, stuck
 from agiraph.board.decide import decide
-from agiraph.board.scheduler import Limits, plan
-from agiraph.errors import Refused
-from agiraph.ids import NodeId, RunId
-from agiraph.models import WorkMode
+from agiraph.board.scheduler import SchedulingLimits, plan
+from agiraph.core.errors import Refused
+from agiraph.core.ids import NodeId, RunId
+from agiraph.core.models import WorkMode
 
 Step = tuple[str, int, int, int]
 KINDS = st.sampled_from(["create", "create", "keep", "keep", "block", "block", "block", "fail"])
 NUMBERS = st.integers(0, 7)
 STEPS = st.lists(st.tuples(KINDS, NUMBERS, NUMBERS, NUMBERS), min_size=8, max_size=30)
-EASY = Limits(max_concurrent=2)
+EASY = SchedulingLimits(max_concurrent=2)
 
 
 def do(board: Board, command: c.Command) -> Board:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from agiraph.board import commands as c
 from agiraph.board.board import Board, fold
 from agiraph.board.decide import decide
-from agiraph.board.scheduler import Action, Limits, plan
-from agiraph.ids import RunId
-from agiraph.models import WorkMode, WorkNode
+from agiraph.board.scheduler import Action, SchedulingLimits, plan
+from agiraph.core.ids import RunId
+from agiraph.core.models import WorkMode, WorkNode
 
 ROLES = st.sampled_from(["worker", "writer", "Writer", "analyst"])
 MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
@@ -18,7 +18,7 @@ class Shop:
     """A board, and the hands that do what the scheduler gives them."""
 
     def __init__(self, max_concurrent: int, max_workers: int) -> None:
-        self.limits = Limits(max_concurrent)
+        self.limits = SchedulingLimits(max_concurrent)
         self.board = Board()
         self.now = 0.0
         self.given: list[tuple[str, str]] = []
@@ -116,13 +116,17 @@ def test_what_can_never_start_fails_and_names_the_cause(shop: Shop, data: st.Dat
 @settings(max_examples=60, deadline=None)
 @given(shop=shops())
 def test_a_worker_with_the_nodes_role_goes_before_the_others(shop: Shop) -> None:
-    for action in plan(shop.board, Limits(100)):
+    for action in plan(shop.board, SchedulingLimits(100)):
         if not isinstance(action, c.AssignNode):
             continue
         node = next(n for n in shop.board.nodes.values() if n.id == action.node)
         worker = next(w for w in shop.board.team if w.id == action.worker)
         if node.wanted_worker is None and worker.role.lower() != node.role.lower():
-            taken = {a.worker for a in plan(shop.board, Limits(100)) if isinstance(a, c.AssignNode)}
+            taken = {
+                a.worker
+                for a in plan(shop.board, SchedulingLimits(100))
+                if isinstance(a, c.AssignNode)
+            }
             fitting = [w for w in shop.board.team if w.role.lower() == node.role.lower()]
             kept = {n.wanted_worker for n in shop.board.nodes.values() if n.status == "pending"}
             assert all(w.id in taken or w.id in kept or w.mode != node.mode for w in fitting), (

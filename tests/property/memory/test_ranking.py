@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agiraph.memory.search import rank, search
-from agiraph.memory.sections import Section, split_sections
+from agiraph.memory.sections import MemorySection, split_sections
 
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=8)
 TEXTS = st.lists(WORDS, min_size=1, max_size=30).map(" ".join)
@@ -51,7 +51,7 @@ def test_what_holds_the_rare_word_stands_above_what_holds_only_common_ones(
 ) -> None:
     lucky = data.draw(st.integers(0, len(texts) - 1))
     sections = [
-        Section(f"{n}.md", "", f"common {text}" + (f" {RARE}" if n == lucky else ""))
+        MemorySection(f"{n}.md", "", f"common {text}" + (f" {RARE}" if n == lucky else ""))
         for n, text in enumerate(texts)
     ]
     hits = rank(sections, f"common {RARE}")

@@ -5,10 +5,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.models import Event
+from agiraph.core.models import Event
+from agiraph.tracing.span_builder import SpanBuilder, SpanBuilderState
 from agiraph.tracing.spans import Span
-from agiraph.tracing.weaving import State, Weaver
-from tests.unit.tracing.test_weaving import Log, orphans, outside, team
+from tests.unit.tracing.test_span_builder import Log, orphans, outside, team
 
 LOST_BY_A_KILL = (
     "model.answered",
@@ -59,11 +59,13 @@ def test_no_span_is_an_orphan_and_none_is_sent_twice(
     late = [event for event in kept[end:] if event not in board]
     told = [*kept[:end], *board, last, *late]
     found: list[Span] = []
-    state = State()
+    state = SpanBuilderState()
     for seq, event in enumerate(told, 1):
         if seq in restarts:
-            state = State(**json.loads(json.dumps(state.as_json())))
-        found += Weaver("shop-1", state).weave(event.model_copy(update={"seq": seq, "ts": seq}))
+            state = SpanBuilderState(**json.loads(json.dumps(state.as_json())))
+        found += SpanBuilder("shop-1", state).build_spans(
+            event.model_copy(update={"seq": seq, "ts": seq})
+        )
     assert orphans(found) == []
     ids = [span.span_id for span in found]
     assert len(ids) == len(set(ids)), [s.name for s in found if ids.count(s.span_id) > 1]

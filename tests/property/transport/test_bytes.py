@@ -21,7 +21,7 @@ from transport.errors import MalformedBody, MalformedFrame
 from transport.link import Link
 from transport.mailboxes import MemoryMailboxes
 from transport.protocol import HELLO, LINK_PREFIX, PROTOCOL_VERSION, link_frame
-from transport.switch import Switch
+from transport.router_core import RouterCore
 
 KEY = bytes(32)
 RELAXED = settings(max_examples=60, deadline=None)
@@ -145,9 +145,9 @@ def strange_frames(draw: st.DrawFn) -> bytes:
     )
 
 
-def greeted(address: str) -> Switch:
+def greeted(address: str) -> RouterCore:
     """Return a switch to which one peer has said hello."""
-    switch = Switch(KEY, MemoryMailboxes(), b"epoch")
+    switch = RouterCore(KEY, MemoryMailboxes(), b"epoch")
     body = {
         "address": address,
         "incarnation": 1,

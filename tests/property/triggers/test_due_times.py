@@ -6,7 +6,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agiraph.triggers.due import MOST_AT_ONCE, first_due, judge, next_due
-from agiraph.triggers.records import Heartbeat, MissedPolicy, Scheduled, Trigger, TriggerAction
+from agiraph.triggers.records import (
+    CronSchedule,
+    HeartbeatSchedule,
+    MissedPolicy,
+    Trigger,
+    TriggerAction,
+)
 from agiraph.triggers.timetable import cron_times
 from tests.property.triggers.second_cron import RANGES, SecondCron
 
@@ -65,7 +71,9 @@ def test_cron_times_are_those_of_a_second_reading(cron: str, zone: str, after: f
     assert found == SecondCron(cron, zone).between(after, until)
 
 
-def trigger(schedule: Scheduled | Heartbeat, anchor: float, missed: MissedPolicy) -> Trigger:
+def trigger(
+    schedule: CronSchedule | HeartbeatSchedule, anchor: float, missed: MissedPolicy
+) -> Trigger:
     return Trigger(
         id="t",
         agent_id="a",
@@ -92,7 +100,7 @@ policies = st.sampled_from(["once", "skip", "all"])
 def test_a_heartbeat_misses_and_fires_by_its_policy(
     interval: float, anchor: float, away: float, missed: MissedPolicy, late: float
 ) -> None:
-    beat, now = trigger(Heartbeat(interval_seconds=interval), anchor, missed), anchor + away
+    beat, now = trigger(HeartbeatSchedule(interval_seconds=interval), anchor, missed), anchor + away
     verdict = judge(beat, now, late)
     following = next_due(beat, now)
     assert following is not None
@@ -115,7 +123,7 @@ def test_a_heartbeat_misses_and_fires_by_its_policy(
 def test_a_cron_job_misses_and_fires_by_its_policy(
     zone: str, anchor: float, away: float, missed: MissedPolicy
 ) -> None:
-    schedule, now = Scheduled(cron="17 */3 * * *", time_zone=zone), anchor + away
+    schedule, now = CronSchedule(cron="17 */3 * * *", time_zone=zone), anchor + away
     verdict = judge(trigger(schedule, anchor, missed), now, 60.0)
     due = SecondCron(schedule.cron, zone).between(anchor, now)
     assert len(verdict.fire) + verdict.let_go == len(due)

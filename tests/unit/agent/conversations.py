@@ -1,14 +1,20 @@
 """Conversations made of little: records in the order in which a loop would append them."""
 
-from agiraph.agent.records import CallFinished, Compacted, FlushBegan, Heard, Said
+from agiraph.agent.records import (
+    CallFinished,
+    ConversationCompacted,
+    InputReceived,
+    MemoryFlushStarted,
+    ModelAnswered,
+)
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import ToolCall, ToolTurn, Turn, Usage
+from agiraph.core.turns import ToolCall, ToolTurn, Turn, Usage
 
 
 def heard(transcript: Transcript, text: str, from_name: str = "runtime") -> None:
     """Let something be heard."""
     shown = text if from_name == "runtime" else f"[Message from {from_name}]: {text}"
-    transcript.apply(Heard(content=shown, from_name=from_name, ts=0))
+    transcript.apply(InputReceived(content=shown, from_name=from_name, ts=0))
 
 
 def worked(
@@ -25,7 +31,7 @@ def worked(
         ToolCall(id=f"c{position}-{n}", name=name, arguments=dict(arguments))
         for n, (name, _) in enumerate(results)
     )
-    said = Said(text=text, tool_calls=calls, usage=usage or Usage(), window=window, ts=0)
+    said = ModelAnswered(text=text, tool_calls=calls, usage=usage or Usage(), window=window, ts=0)
     transcript.apply(said)
     for call, (name, result) in zip(calls, results, strict=True):
         transcript.apply(CallFinished(call_id=call.id, name=name, content=result, ts=0))
@@ -33,13 +39,15 @@ def worked(
 
 def flushed(transcript: Transcript, *tools: str) -> None:
     """Let the runtime ask to save things, and the model do so."""
-    transcript.apply(FlushBegan(content="[Runtime]: save", ts=0))
+    transcript.apply(MemoryFlushStarted(content="[Runtime]: save", ts=0))
     worked(transcript, *((tool, "written") for tool in tools), path="memory/a.md")
 
 
-def anew(turns: tuple[Turn, ...], digest: tuple[str, ...] = (), summary: str = "") -> Compacted:
+def anew(
+    turns: tuple[Turn, ...], digest: tuple[str, ...] = (), summary: str = ""
+) -> ConversationCompacted:
     """Return the record of a compaction."""
-    return Compacted(
+    return ConversationCompacted(
         turns=turns,
         digest=digest,
         summary=summary,

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.inbox import Inbox, Incoming
-from agiraph.agent.loop import AgentLoop, Asking, Effects, Gate, Partial
-from agiraph.agent.records import Heard
+from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from agiraph.agent.loop import AgentLoop, ApprovalRequest, CallEffects, PartialAnswer, PauseSwitch
+from agiraph.agent.records import InputReceived
 from agiraph.agent.transcript import OpenCall
-from agiraph.clock import SystemClock
-from agiraph.config import load_config
-from agiraph.ids import WorkerId
-from agiraph.models import DeliveryMode
-from agiraph.scopes.scope import Scope
+from agiraph.core.clock import SystemClock
+from agiraph.core.config import load_config
+from agiraph.core.ids import WorkerId
+from agiraph.core.models import DeliveryMode
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
 from agiraph.storage.home import AgentHome, RunHome
-from agiraph.tools.base import Params, Recovery, Tool
+from agiraph.tools.base import Recovery, Tool, ToolParams
 from agiraph.tools.ports import ToolContext
+from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
 
 
 def says(text: str | None = None, *calls: ToolCall) -> ModelResponse:
@@ -40,9 +40,11 @@ def incoming(
     mode: DeliveryMode = "steer",
     id: str = "m1",
     done: Callable[[], None] | None = None,
-) -> Incoming:
+) -> IncomingMessage:
     """Return a message on its way in."""
-    return Incoming(id=id, from_name="bob", content=content, mode=mode, done=done or (lambda: None))
+    return IncomingMessage(
+        id=id, from_name="bob", content=content, mode=mode, done=done or (lambda: None)
+    )
 
 
 class FakeMind:
@@ -54,7 +56,7 @@ class FakeMind:
         self.asked = asyncio.Event()
         self.gate: asyncio.Event | None = None
 
-    async def think(self, request: ModelRequest, partial: Partial) -> ModelResponse:
+    async def think(self, request: ModelRequest, partial: PartialAnswer) -> ModelResponse:
         self.requests.append(request)
         self.asked.set()
         answer = self.answers[len(self.requests) - 1]
@@ -65,7 +67,7 @@ class FakeMind:
         return answer
 
 
-class Word(Params):
+class Word(ToolParams):
     """One word."""
 
     word: str = ""
@@ -119,8 +121,8 @@ class FakeEntity:
         self.folder = folder
         self.conversation = conversation
         self.events: list[str] = []
-        self.pending_notices: list[Heard] = []
-        self.asking: Callable[[OpenCall | None], Asking | None] = lambda _opened: None
+        self.pending_notices: list[InputReceived] = []
+        self.asking: Callable[[OpenCall | None], ApprovalRequest | None] = lambda _opened: None
 
     def is_over(self) -> bool:
         return (
@@ -140,15 +142,15 @@ class FakeEntity:
         )
         return ToolContext("worker", key, scope, load_config(), None, {}, self.folder / ".calls")
 
-    def clearance(self, opened: OpenCall | None) -> Asking | None:
+    def approval_gate(self, opened: OpenCall | None) -> ApprovalRequest | None:
         return self.asking(opened)
 
-    def notices(self) -> list[Heard]:
+    def notices(self) -> list[InputReceived]:
         told, self.pending_notices = self.pending_notices, []
         return told
 
-    def take_effects(self) -> Effects:
-        return Effects()
+    def take_effects(self) -> CallEffects:
+        return CallEffects()
 
     async def on_rest(self) -> None:
         raise AssertionError("is_over should have ended the loop")
@@ -173,8 +175,8 @@ class Stage:
         self.folder = folder
         self.mind = FakeMind(answers)
         self.tools = FakeTools()
-        self.inbox = Inbox()
-        self.gate = Gate()
+        self.inbox = EntityInbox()
+        self.gate = PauseSwitch()
         self.conversation = Conversation(folder / "conversation.jsonl")
         self.entity = FakeEntity(folder, self.conversation)
         self.loop = AgentLoop(
@@ -188,7 +190,7 @@ class Stage:
         )
 
     def hear(self, text: str) -> None:
-        self.conversation.append(Heard(content=text, from_name="test", ts=0.0))
+        self.conversation.append(InputReceived(content=text, from_name="test", ts=0.0))
 
     def contents(self) -> list[str]:
         """The conversation, a line a turn."""

@@ -3,7 +3,7 @@
 import pytest
 
 from agiraph.agent.answers import answer_in_words, late_answer_in_words
-from agiraph.ids import QuestionId
+from agiraph.core.ids import QuestionId
 from agiraph.messages import QuestionAnswered
 
 

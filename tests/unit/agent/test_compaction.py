@@ -1,9 +1,14 @@
 """Compaction: what a conversation that begins anew tells, and in what it begins anew."""
 
-from agiraph.agent.compaction import Belongings, Section, Shortened, shorten
-from agiraph.agent.records import CallFinished, Said
+from agiraph.agent.compaction import (
+    CompactedConversation,
+    CompactionContext,
+    SummarySection,
+    shorten,
+)
+from agiraph.agent.records import CallFinished, ModelAnswered
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Usage, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Usage, UserTurn
 from tests.unit.agent.conversations import anew, are_whole, flushed, heard, worked
 
 TASK = "# Assignment: facts"
@@ -15,12 +20,14 @@ def begun() -> Transcript:
     return transcript
 
 
-def short(transcript: Transcript, budget: int = 2000, summary: str = "") -> Shortened:
-    belongings = Belongings(TASK, (Section("Your files", "- scratch/a.md (3 bytes)"),))
+def short(transcript: Transcript, budget: int = 2000, summary: str = "") -> CompactedConversation:
+    belongings = CompactionContext(
+        TASK, (SummarySection("Your files", "- scratch/a.md (3 bytes)"),)
+    )
     return shorten(transcript, belongings, intro="Anew.", summary=summary, budget=budget)
 
 
-def head(shortened: Shortened) -> str:
+def head(shortened: CompactedConversation) -> str:
     first = shortened.turns[0]
     assert isinstance(first, UserTurn)
     return first.content
@@ -75,7 +82,7 @@ def test_a_last_result_that_is_too_long_is_told_in_words_where_its_call_has_thou
     transcript = begun()
     call = ToolCall(id="c1", name="bash", arguments={"command": "cat big"})
     thoughts = {"api": "anthropic", "thinking": [{"type": "thinking", "signature": "s"}]}
-    transcript.apply(Said(tool_calls=(call,), provider_data=thoughts, ts=0))
+    transcript.apply(ModelAnswered(tool_calls=(call,), provider_data=thoughts, ts=0))
     content = "begin" + "x" * 90_000 + "end"
     transcript.apply(CallFinished(call_id="c1", name="bash", content=content, ts=0))
     _, told = short(transcript).turns

@@ -7,15 +7,21 @@ from pathlib import Path
 import pytest
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.records import CallFinished, CallStarted, Heard, Noted, Said
-from agiraph.agent.retelling import TOLD_AGAIN, told_again
-from agiraph.errors import Corrupt
-from agiraph.ids import new_epoch
-from agiraph.turns import ToolCall
+from agiraph.agent.event_replay import TOLD_AGAIN, told_again
+from agiraph.agent.records import (
+    CallFinished,
+    CallStarted,
+    InputReceived,
+    ModelAnswered,
+    StateNoted,
+)
+from agiraph.core.errors import Corrupt
+from agiraph.core.ids import new_epoch
+from agiraph.core.turns import ToolCall
 
 LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
 REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
-HEARD = Heard(content="Go on", from_name="runtime", ts=1.0)
+HEARD = InputReceived(content="Go on", from_name="runtime", ts=1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +35,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "conversation.jsonl"
 
 
-def said(call: ToolCall) -> Said:
-    return Said(tool_calls=(call,), model="a/b", ts=2.0)
+def said(call: ToolCall) -> ModelAnswered:
+    return ModelAnswered(tool_calls=(call,), model="a/b", ts=2.0)
 
 
 def done(conversation: Conversation) -> None:
@@ -128,7 +134,7 @@ def test_a_journal_without_an_epoch_opens_and_begins_one_with_the_next_record(pa
 def test_an_epoch_is_no_step(path: Path) -> None:
     conversation = Conversation(path)
     assert conversation.place(1).endswith("-1")
-    conversation.append(HEARD, Noted(what="away", ts=2.0), said(LIST))
+    conversation.append(HEARD, StateNoted(what="away", ts=2.0), said(LIST))
     assert conversation.transcript.position == 2
     assert conversation.place(0) == conversation.transcript.place
     conversation.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME
-from agiraph.agent.records import CallStarted, ConversationRecord, Heard, Said
+from agiraph.agent.records import CallStarted, ConversationRecord, InputReceived, ModelAnswered
 from tests.unit.agent.fakes import Stage, call, incoming, says
 
 DEADLINE = 5.0
@@ -66,7 +66,7 @@ def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
     async def scene() -> None:
         stage = Stage(tmp_path, says("done"))
         stage.hear("go")
-        stage.conversation.append(Said(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
+        stage.conversation.append(ModelAnswered(tool_calls=(call("peek", "a", word="x"),), ts=0.0))
         stage.conversation.append(CallStarted(call_id="a", name="peek", ts=0.0))
         await stage.loop.run()
         assert stage.tools.ran == ["e-2.0:x"]
@@ -77,7 +77,7 @@ def test_an_idempotent_call_that_a_crash_cut_off_runs_again_under_the_same_key(
 def cut_off(stage: Stage, name: str) -> None:
     """Let a call of a tool have been started by an incarnation that died."""
     stage.hear("go")
-    stage.conversation.append(Said(tool_calls=(call(name, "a", word="x"),), ts=0.0))
+    stage.conversation.append(ModelAnswered(tool_calls=(call(name, "a", word="x"),), ts=0.0))
     stage.conversation.append(CallStarted(call_id="a", name=name, ts=0.0))
 
 
@@ -113,7 +113,7 @@ def test_a_message_is_held_back_until_all_calls_are_answered(tmp_path: Path) -> 
         stage = Stage(tmp_path, says("done"))
         stage.hear("go")
         calls = (call("note", "a", word="x"), call("note", "b", word="y"))
-        stage.conversation.append(Said(tool_calls=calls, ts=0.0))
+        stage.conversation.append(ModelAnswered(tool_calls=calls, ts=0.0))
         acknowledged: list[str] = []
         stage.inbox.put(incoming("look", done=lambda: acknowledged.append("m1")))
         await stage.loop.run()
@@ -314,7 +314,7 @@ def test_notices_do_not_come_into_a_call_that_is_taken_up_again(tmp_path: Path) 
     async def scene() -> None:
         stage = Stage(tmp_path, says("done"))
         cut_off(stage, "peek")
-        told = Heard(content="a node has ended", from_name="board", ts=0.0)
+        told = InputReceived(content="a node has ended", from_name="board", ts=0.0)
         stage.entity.pending_notices = [told]
         await stage.loop.run()
         assert stage.contents()[2:] == [

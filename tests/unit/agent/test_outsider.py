@@ -1,12 +1,12 @@
 """What is known of an outside agent: what it has to be told and has used, what it has lost."""
 
-from agiraph.agent.outsider import Outsider
-from agiraph.agent.records import OutsideBegan, OutsideEnded, OutsideSession
-from agiraph.turns import Usage
+from agiraph.agent.external_agent import ExternalAgentState
+from agiraph.agent.records import ExternalAgentEnded, ExternalAgentStarted, ExternalSessionKnown
+from agiraph.core.turns import Usage
 
 
 def test_a_warning_is_told_but_nobody_is_started_again_for_it() -> None:
-    outside = Outsider(is_here=True)
+    outside = ExternalAgentState(is_here=True)
     outside.hear("[ada]: blue")
     outside.hear("[Runtime]: Come to an end.", warns_of="time")
     assert outside.owes(0)
@@ -18,47 +18,47 @@ def test_a_warning_is_told_but_nobody_is_started_again_for_it() -> None:
 
 
 def test_what_its_conversation_has_used_adds_up_until_a_new_one_begins() -> None:
-    outside = Outsider(is_here=True)
+    outside = ExternalAgentState(is_here=True)
     for number, session in enumerate(("", "s1", "s1", ""), start=1):
-        outside.apply(OutsideBegan(number=number, agent="codex", session=session, ts=0))
+        outside.apply(ExternalAgentStarted(number=number, agent="codex", session=session, ts=0))
         seen = outside.usage.input_tokens
-        outside.apply(OutsideEnded(number=number, usage=Usage(input_tokens=10), ts=0))
+        outside.apply(ExternalAgentEnded(number=number, usage=Usage(input_tokens=10), ts=0))
         assert seen == (10 * (number - 1) if session else 0)
 
 
-def began(number: int, session: str = "") -> OutsideBegan:
-    return OutsideBegan(number=number, agent="robot", session=session, ts=1.0)
+def began(number: int, session: str = "") -> ExternalAgentStarted:
+    return ExternalAgentStarted(number=number, agent="robot", session=session, ts=1.0)
 
 
-def outsider() -> Outsider:
+def outsider() -> ExternalAgentState:
     """Return one that was killed in its first start, in which it had a conversation."""
-    outside = Outsider(is_here=True)
+    outside = ExternalAgentState(is_here=True)
     outside.apply(began(1))
-    outside.apply(OutsideSession(session="s1", ts=1.0))
-    outside.apply(OutsideEnded(number=1, problem="killed", has_spoken=True, ts=1.0))
+    outside.apply(ExternalSessionKnown(session="s1", ts=1.0))
+    outside.apply(ExternalAgentEnded(number=1, problem="killed", has_spoken=True, ts=1.0))
     outside.apply(began(2, outside.session))
     return outside
 
 
 def test_a_conversation_that_is_taken_up_is_not_lost() -> None:
     outside = outsider()
-    outside.apply(OutsideSession(session="s2", ts=1.0))  # some go on under another id
-    outside.apply(OutsideEnded(number=2, result="done", has_spoken=True, ts=1.0))
+    outside.apply(ExternalSessionKnown(session="s2", ts=1.0))  # some go on under another id
+    outside.apply(ExternalAgentEnded(number=2, result="done", has_spoken=True, ts=1.0))
     assert (outside.session, outside.lost_at) == ("s2", 0)
 
 
 def test_one_that_begins_anew_instead_has_lost_it() -> None:
     outside = outsider()
-    outside.apply(OutsideSession(session="s2", is_anew=True, ts=1.0))
+    outside.apply(ExternalSessionKnown(session="s2", is_anew=True, ts=1.0))
     assert (outside.session, outside.lost_at) == ("s2", 2)
 
 
 def test_one_that_fails_without_a_word_when_it_should_take_it_up_has_lost_it() -> None:
     outside = outsider()
-    outside.apply(OutsideEnded(number=2, problem="no such session", ts=1.0))
+    outside.apply(ExternalAgentEnded(number=2, problem="no such session", ts=1.0))
     assert (outside.session, outside.lost_at) == ("", 2)
-    fresh = Outsider(is_here=True)
+    fresh = ExternalAgentState(is_here=True)
     fresh.apply(began(1))
-    fresh.apply(OutsideSession(session="s1", ts=1.0))
-    fresh.apply(OutsideEnded(number=1, problem="no network", ts=1.0))
+    fresh.apply(ExternalSessionKnown(session="s1", ts=1.0))
+    fresh.apply(ExternalAgentEnded(number=1, problem="no network", ts=1.0))
     assert fresh.lost_at == 0, "there was nothing to lose"

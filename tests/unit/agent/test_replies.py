@@ -1,23 +1,23 @@
 """Which message answers which follows from who wrote to whom last."""
 
-from agiraph.agent.records import CallFinished, Heard, Said
-from agiraph.agent.replies import Link, header
+from agiraph.agent.records import CallFinished, InputReceived, ModelAnswered
+from agiraph.agent.replies import ReplyReference, header
 from agiraph.agent.transcript import Transcript
-from agiraph.turns import ToolCall
+from agiraph.core.turns import ToolCall
 
 
-def heard(message: str, name: str = "human", text: str = "How far are you?") -> Heard:
-    return Heard(content=header(name, "") + text, from_name=name, ts=1.0, message=message)
+def heard(message: str, name: str = "human", text: str = "How far are you?") -> InputReceived:
+    return InputReceived(content=header(name, "") + text, from_name=name, ts=1.0, message=message)
 
 
-def said(*calls: ToolCall, text: str | None = None) -> Said:
-    return Said(text=text, tool_calls=calls, ts=1.0)
+def said(*calls: ToolCall, text: str | None = None) -> ModelAnswered:
+    return ModelAnswered(text=text, tool_calls=calls, ts=1.0)
 
 
 def test_the_last_word_of_each_is_what_is_answered() -> None:
     transcript = Transcript.fold([heard("01"), heard("02", text="And?"), heard("03", "Ada", "Hi")])
-    assert transcript.unanswered["human"] == Link("02", "And?")
-    assert transcript.unanswered["ada"] == Link("03", "Hi")
+    assert transcript.unanswered["human"] == ReplyReference("02", "And?")
+    assert transcript.unanswered["ada"] == ReplyReference("03", "Hi")
 
 
 def test_a_message_is_answered_once() -> None:
@@ -29,13 +29,13 @@ def test_a_message_is_answered_once() -> None:
 
 def test_what_is_plainly_said_answers_the_human() -> None:
     transcript = Transcript.fold([heard("01"), said(text="Half way.")])
-    assert transcript.spoke_to == Link("01", "How far are you?")
+    assert transcript.spoke_to == ReplyReference("01", "How far are you?")
     transcript.apply(said(text="Nearly done."))
-    assert transcript.spoke_to == Link()
+    assert transcript.spoke_to == ReplyReference()
 
 
 def test_the_board_is_never_answered() -> None:
-    news = Heard(content="[Board]: done", from_name="board", ts=1.0, message="01")
+    news = InputReceived(content="[Board]: done", from_name="board", ts=1.0, message="01")
     assert Transcript.fold([news]).unanswered == {}
 
 

@@ -3,13 +3,19 @@
 import asyncio
 from pathlib import Path
 
-from actors.entity.deadline import Deadline
+from actors.entity.deadline import NodeDeadline
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.records import Assigned, CallFinished, CallStarted, Heard, Said
+from agiraph.agent.records import (
+    AssignmentTaken,
+    CallFinished,
+    CallStarted,
+    InputReceived,
+    ModelAnswered,
+)
 from agiraph.agent.worktime import AWAY_SECONDS
-from agiraph.ids import NodeId, RunId
-from agiraph.models import Assignment, StageContract, WorkNode
-from agiraph.turns import ToolCall
+from agiraph.core.ids import NodeId, RunId
+from agiraph.core.models import Assignment, StageContract, WorkNode
+from agiraph.core.turns import ToolCall
 
 START = 1000.0
 
@@ -20,16 +26,16 @@ def taken_up(folder: Path) -> Conversation:
     assignment = Assignment(node=node, spec="x", contract=StageContract(), attempt=1, goal="g")
     conversation = Conversation(folder / "conversation.jsonl")
     conversation.append(
-        Assigned(
+        AssignmentTaken(
             content="# Assignment: n", run=RunId("r"), assignment=assignment, message="m", ts=START
         )
     )
     return conversation
 
 
-def says(name: str, at: float) -> tuple[Said, CallStarted]:
+def says(name: str, at: float) -> tuple[ModelAnswered, CallStarted]:
     call = ToolCall(id=f"{name}-{at}", name=name, arguments={})
-    return Said(tool_calls=(call,), ts=at), CallStarted(call_id=call.id, name=name, ts=at)
+    return ModelAnswered(tool_calls=(call,), ts=at), CallStarted(call_id=call.id, name=name, ts=at)
 
 
 def answer(name: str, asked: float, at: float) -> CallFinished:
@@ -40,7 +46,7 @@ def left(conversation: Conversation, now: float, seconds: float = 300.0) -> floa
     """Return what a worker that begins again now has left of its node's time."""
 
     async def begin() -> float:
-        deadline = Deadline.of_node(conversation, seconds, now)
+        deadline = NodeDeadline.of_node(conversation, seconds, now)
         async with deadline.timer:
             return deadline.remaining_seconds
 
@@ -55,7 +61,7 @@ def reopened(conversation: Conversation) -> Conversation:
 def test_a_restart_gives_a_node_no_more_time(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
     assert round(left(conversation, START)) == 300
-    conversation.append(Heard(content="x", from_name="runtime", ts=START + 100))
+    conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 100))
     assert round(left(reopened(conversation), START + 110)) == 190
 
 
@@ -74,17 +80,17 @@ def test_a_house_that_was_down_counts_for_a_minute_at_most_and_once(tmp_path: Pa
     night = START + 30_000
     assert round(left(reopened(conversation), night)) == 300 - AWAY_SECONDS
     conversation = Conversation(conversation.path)
-    conversation.append(Heard(content="x", from_name="runtime", ts=night + 5))
+    conversation.append(InputReceived(content="x", from_name="runtime", ts=night + 5))
     assert round(left(reopened(conversation), night + 10)) == 300 - AWAY_SECONDS - 10
 
 
 def test_a_time_that_is_used_up_ends_the_work_at_once(tmp_path: Path) -> None:
     conversation = taken_up(tmp_path)
-    conversation.append(Heard(content="x", from_name="runtime", ts=START + 400))
+    conversation.append(InputReceived(content="x", from_name="runtime", ts=START + 400))
 
     async def work() -> str:
         try:
-            async with Deadline.of_node(conversation, 300.0, START + 401).timer:
+            async with NodeDeadline.of_node(conversation, 300.0, START + 401).timer:
                 await asyncio.Event().wait()
         except TimeoutError:
             return "over"

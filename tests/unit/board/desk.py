@@ -13,9 +13,9 @@ from agiraph.board.commands import (
 )
 from agiraph.board.decide import decide
 from agiraph.board.events import BoardEvent
-from agiraph.board.scheduler import Action, Limits, plan
-from agiraph.ids import RunId
-from agiraph.models import StageContract, Worker, WorkNode
+from agiraph.board.scheduler import Action, SchedulingLimits, plan
+from agiraph.core.ids import RunId
+from agiraph.core.models import StageContract, Worker, WorkNode
 
 
 class Desk:
@@ -72,7 +72,7 @@ class Desk:
         self.do(FailNode(node, None, "it went wrong"))
 
     def plan(self, max_concurrent: int = 4) -> tuple[Action, ...]:
-        return plan(self.board, Limits(max_concurrent))
+        return plan(self.board, SchedulingLimits(max_concurrent))
 
     def settle(self, max_concurrent: int = 4) -> None:
         while actions := self.plan(max_concurrent):

@@ -5,8 +5,8 @@ import pytest
 from agiraph.board.board import Board
 from agiraph.board.commands import CreateNode, FinishRun, StartRun
 from agiraph.board.decide import decide
-from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.ids import RunId, short_derived_id
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.ids import RunId, short_derived_id
 from tests.unit.board.desk import Desk
 
 

@@ -5,7 +5,7 @@ import pytest
 from actors.coordinator.notices import notice
 from agiraph.board.commands import BlockNode, CreateNode, NoteDeadlock, ReserveNode
 from agiraph.board.deadlock import find_deadlocks
-from agiraph.board.node_rules import WaitRing
+from agiraph.board.node_rules import WaitCycle
 from tests.unit.board.desk import Desk
 
 
@@ -81,7 +81,7 @@ def test_a_wait_that_would_close_a_ring_is_refused_with_the_ring() -> None:
     desk.node("right")
     desk.run("right", "ben")
     desk.do(BlockNode("left", ("right",)))
-    with pytest.raises(WaitRing, match="'right' would wait for itself") as refused:
+    with pytest.raises(WaitCycle, match="'right' would wait for itself") as refused:
         desk.do(BlockNode("right", ("left",)))
     [event] = desk.events(NoteDeadlock(refused.value.ring, "x", is_refused=True))
     told = notice(desk.board, event, ())

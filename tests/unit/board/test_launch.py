@@ -8,21 +8,25 @@ from agiraph.board.commands import (
     CreateNode,
     LaunchRoles,
     Reconvene,
-    Role,
     SpawnWorker,
+    StageRole,
     StageTerms,
 )
-from agiraph.errors import IllegalTransition, InvalidInput, Refused
+from agiraph.core.errors import IllegalTransition, InvalidInput, Refused
 from tests.unit.board.desk import Desk
 
 
-def launched(cause: str, *roles: Role, retire: tuple[str, ...] = ()) -> LaunchRoles:
+def launched(cause: str, *roles: StageRole, retire: tuple[str, ...] = ()) -> LaunchRoles:
     return LaunchRoles(cause, StageTerms(cause.capitalize()), roles, retire)
 
 
 def desk_after_research() -> Desk:
     desk = Desk()
-    desk.do(launched("research", Role("Ada", "find facts", "analyst"), Role("Bob", "find sums")))
+    desk.do(
+        launched(
+            "research", StageRole("Ada", "find facts", "analyst"), StageRole("Bob", "find sums")
+        )
+    )
     desk.settle()
     for name in ("ada-research", "bob-research"):
         desk.do(_complete(name))
@@ -36,7 +40,9 @@ def _complete(node: str) -> CompleteNode:
 
 def test_a_stage_has_its_workers_and_nodes_at_once() -> None:
     desk = Desk()
-    happened = desk.do(launched("research", Role("Ada", "find facts", "analyst"), Role("Bob", "x")))
+    happened = desk.do(
+        launched("research", StageRole("Ada", "find facts", "analyst"), StageRole("Bob", "x"))
+    )
     assert happened == [
         "stage.started",
         "worker.spawned",
@@ -49,7 +55,7 @@ def test_a_stage_has_its_workers_and_nodes_at_once() -> None:
     assert (node.task, node.role, node.wanted_worker) == ("find facts", "analyst", ada.id)
     assert ada.role == "analyst"
     assert desk.board.stages[0].status == "running"
-    assert desk.do(launched("research", Role("Ada", "find facts"))) == []
+    assert desk.do(launched("research", StageRole("Ada", "find facts"))) == []
 
 
 def test_who_is_named_again_persists_and_who_is_let_go_leaves_the_outputs() -> None:
@@ -58,8 +64,8 @@ def test_who_is_named_again_persists_and_who_is_let_go_leaves_the_outputs() -> N
     desk.do(
         launched(
             "synthesis",
-            Role("ada", "compare", refs={"sums": "bob-research"}),
-            Role("Dave", "write", dependencies=("Ada",)),
+            StageRole("ada", "compare", refs={"sums": "bob-research"}),
+            StageRole("Dave", "write", dependencies=("Ada",)),
             retire=("Bob",),
         )
     )
@@ -76,7 +82,9 @@ def test_who_is_named_again_persists_and_who_is_let_go_leaves_the_outputs() -> N
 def test_roles_may_stand_before_those_they_need() -> None:
     desk = Desk()
     desk.do(
-        launched("one", Role("Dave", "write", refs={"facts": "Ada/facts.md"}), Role("Ada", "x"))
+        launched(
+            "one", StageRole("Dave", "write", refs={"facts": "Ada/facts.md"}), StageRole("Ada", "x")
+        )
     )
     folder = desk.at("ada-one").folder
     assert desk.at("dave-one").refs == {"facts": f"nodes/{folder}/published/facts.md"}
@@ -87,21 +95,23 @@ def test_roles_may_stand_before_those_they_need() -> None:
     ("command", "why"),
     [
         (launched("s"), "at least one role"),
-        (launched("s", Role("Eve", "x"), Role("eve", "y")), "stands twice"),
-        (launched("s", Role("Eve", " ")), "needs a task"),
-        (launched("s", Role("Eve", "x"), Role("human", "y")), "reserved"),
-        (launched("s", Role("Eve", "x", refs={"a": "nobody"})), "unknown node 'nobody'"),
-        (launched("s", Role("Eve", "x"), retire=("nobody",)), "unknown worker 'nobody'"),
-        (launched("s", Role("Ada", "x", model="other/model")), "keeps its model"),
-        (launched("s", Role("Ada", "x", mode="single_inference")), "keeps its mode"),
+        (launched("s", StageRole("Eve", "x"), StageRole("eve", "y")), "stands twice"),
+        (launched("s", StageRole("Eve", " ")), "needs a task"),
+        (launched("s", StageRole("Eve", "x"), StageRole("human", "y")), "reserved"),
+        (launched("s", StageRole("Eve", "x", refs={"a": "nobody"})), "unknown node 'nobody'"),
+        (launched("s", StageRole("Eve", "x"), retire=("nobody",)), "unknown worker 'nobody'"),
+        (launched("s", StageRole("Ada", "x", model="other/model")), "keeps its model"),
+        (launched("s", StageRole("Ada", "x", mode="single_inference")), "keeps its mode"),
         (
             launched(
-                "s", Role("Eve", "x", dependencies=("Fay",)), Role("Fay", "x", refs={"e": "eve"})
+                "s",
+                StageRole("Eve", "x", dependencies=("Fay",)),
+                StageRole("Fay", "x", refs={"e": "eve"}),
             ),
             "in a ring",
         ),
         (
-            LaunchRoles("s", StageTerms(timeout_seconds=-1), (Role("Eve", "x"),)),
+            LaunchRoles("s", StageTerms(timeout_seconds=-1), (StageRole("Eve", "x"),)),
             "timeout_seconds",
         ),
     ],
@@ -118,12 +128,12 @@ def test_a_stage_is_launched_only_when_the_one_before_is_closed() -> None:
     desk = Desk()
     desk.node("first")
     with pytest.raises(IllegalTransition, match="'Stage 1' is still open: `reconvene`"):
-        desk.do(launched("next", Role("Ada", "x")))
+        desk.do(launched("next", StageRole("Ada", "x")))
 
 
 def test_a_team_that_would_be_too_big_is_refused_whole() -> None:
     desk = Desk(max_workers=2)
-    roles = tuple(Role(name, "x") for name in ("Ada", "Bob", "Cyd"))
+    roles = tuple(StageRole(name, "x") for name in ("Ada", "Bob", "Cyd"))
     with pytest.raises(Refused, match="the team has its 2 workers"):
         desk.do(launched("s", *roles))
     assert not desk.board.workers

@@ -9,15 +9,15 @@ from agiraph.board.commands import (
     FinishRun,
     LaunchRoles,
     Reconvene,
-    Role,
+    StageRole,
     StageTerms,
     StartRun,
 )
-from agiraph.board.plan_page import plan_page
-from agiraph.board.scheduler import Limits, plan
+from agiraph.board.plans.plan_page import plan_page
+from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.store import BoardStore, read_board
 from agiraph.board.view import NODES_SHOWN, board_view
-from agiraph.ids import RunId
+from agiraph.core.ids import RunId
 
 STAGES = 50
 ROLES = 4
@@ -38,13 +38,13 @@ class LongRun:
     def do(self, command: Command) -> None:
         self.now += 1
         self.store.execute(command, self.now)
-        while actions := plan(self.board, Limits(ROLES)):
+        while actions := plan(self.board, SchedulingLimits(ROLES)):
             for action in actions:
                 self.store.execute(action, self.now)
 
     def stage(self, number: int) -> None:
         names = ["ada", "ben", "cyd", f"guest-{number}"]
-        roles = tuple(Role(name, f"part {number}") for name in names)
+        roles = tuple(StageRole(name, f"part {number}") for name in names)
         let_go = (f"guest-{number - 1}",) if number else ()
         terms = StageTerms(f"S{number}", checkpoint_policy="majority")
         self.do(LaunchRoles(f"c{number}", terms, roles, let_go))
@@ -81,7 +81,7 @@ def test_what_is_shown_of_a_big_board_is_bounded_and_says_what_it_leaves_out(
     run = LongRun(tmp_path / "journal.jsonl")
     for number in range(STAGES):
         run.stage(number)
-    terms, roles = StageTerms("Last"), (Role("ada", "part"), Role("ben", "part"))
+    terms, roles = StageTerms("Last"), (StageRole("ada", "part"), StageRole("ben", "part"))
     run.do(LaunchRoles("last", terms, roles))
     view = board_view(run.board)
     shown = [row["name"] for row in view["nodes"]]

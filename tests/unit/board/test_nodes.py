@@ -13,7 +13,7 @@ from agiraph.board.commands import (
     StartNode,
     UnblockNode,
 )
-from agiraph.errors import IllegalTransition, InvalidInput
+from agiraph.core.errors import IllegalTransition, InvalidInput
 from tests.unit.board.desk import Desk
 
 

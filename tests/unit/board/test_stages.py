@@ -15,8 +15,8 @@ from agiraph.board.commands import (
 )
 from agiraph.board.events import BOARD_EVENT, StageMet, StageReconvened, StageStarted
 from agiraph.board.stage_rules import due_at
-from agiraph.errors import IllegalTransition
-from agiraph.models import CheckpointPolicy, StageContract
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.models import CheckpointPolicy, StageContract
 from tests.unit.board.desk import Desk
 
 

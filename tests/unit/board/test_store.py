@@ -8,8 +8,8 @@ import pytest
 from agiraph.board.board import Board
 from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore, read_board
-from agiraph.errors import Corrupt, InvalidInput
-from agiraph.ids import RunId
+from agiraph.core.errors import Corrupt, InvalidInput
+from agiraph.core.ids import RunId
 from agiraph.storage.journal import Journal
 
 START = StartRun(RunId("r1"), "goal", "a/b", "c/d")

@@ -1,6 +1,6 @@
 """Word to a parent's worker that a sub-node ended: sent when it is of use, again after a crash."""
 
-from actors.coordinator.families import words_left
+from actors.coordinator.sub_node_notifier import words_left
 from agiraph.board.board import Board, fold
 from agiraph.board.commands import (
     BlockNode,
@@ -11,7 +11,7 @@ from agiraph.board.commands import (
     FailNode,
 )
 from agiraph.board.events import BoardEvent
-from agiraph.board.family import to_be_told
+from agiraph.board.sub_nodes import to_be_told
 from tests.unit.board.desk import Desk
 
 

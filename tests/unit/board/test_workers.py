@@ -4,8 +4,8 @@ import pytest
 
 from agiraph.board.commands import FinishRun, LoseWorker, RetireWorker, SpawnWorker
 from agiraph.board.names import find_worker
-from agiraph.errors import IllegalTransition, InvalidInput
-from agiraph.ids import short_derived_id
+from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.ids import short_derived_id
 from tests.unit.board.desk import Desk
 
 

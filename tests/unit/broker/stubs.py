@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from actors.broker.calls import Calls
-from actors.broker.ledger import Ledger
-from actors.broker.services import Services
-from agiraph.clock import Clock, SystemClock
-from agiraph.config import Config, load_config
-from agiraph.providers.base import OnAnswer, OnText, Provider, unmetered
-from agiraph.providers.prices import Price
-from agiraph.providers.registry import ModelName, load_presets
-from agiraph.turns import ModelRequest, ModelResponse, Usage
+from actors.broker.calls import ModelCalls
+from actors.broker.ledger import UsageLedger
+from actors.broker.provider_pool import ProviderPool
+from agiraph.core.clock import Clock, SystemClock
+from agiraph.core.config import Config, load_config
+from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
+from agiraph.llm.prices import Price
+from agiraph.llm.registry import ModelName, load_presets
 
 PRICE = Price(input=1, output=10)
 MODEL = "anthropic/stub"
@@ -65,7 +65,7 @@ class StubProvider:
         self.is_closed = True
 
 
-class StubServices(Services):
+class StubServices(ProviderPool):
     """Services whose providers are all the one stub."""
 
     def __init__(self, config: Config, stub: StubProvider, environ: dict[str, str] | None = None):
@@ -88,10 +88,10 @@ def calls_of(
     config: Config | None = None,
     price: Price | None = PRICE,
     clock: Clock | None = None,
-) -> tuple[Calls, Ledger]:
-    """Return Calls to a stub and the ledger they write to (close it)."""
+) -> tuple[ModelCalls, UsageLedger]:
+    """Return ModelCalls to a stub and the ledger they write to (close it)."""
     config = config or quick_config()
-    ledger = Ledger(folder / "usage.db")
+    ledger = UsageLedger(folder / "usage.db")
     prices = {MODEL: price} if price is not None else {}
     services = StubServices(config, stub)
-    return Calls(config, services, prices, ledger, clock or SystemClock()), ledger
+    return ModelCalls(config, services, prices, ledger, clock or SystemClock()), ledger

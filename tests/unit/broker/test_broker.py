@@ -9,13 +9,16 @@ import pytest
 
 from actors.broker import broker as broker_module
 from actors.broker.broker import Broker
-from actors.broker.calls import Calls
-from actors.broker.ledger import Ledger
-from actors.launch import Launch
-from actors.runtime import Runtime
-from agiraph.clock import SystemClock
-from agiraph.config import Config
-from agiraph.ids import BROKER, HUMAN, RECORDER, AgentId, message_id
+from actors.broker.calls import ModelCalls
+from actors.broker.ledger import UsageLedger
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime
+from agiraph.core.clock import SystemClock
+from agiraph.core.config import Config
+from agiraph.core.ids import BROKER, HUMAN, RECORDER, AgentId, message_id
+from agiraph.core.money import Budget
+from agiraph.core.turns import ModelRequest, ModelResponse
+from agiraph.llm.base import OnText, ProviderError
 from agiraph.messages import (
     MESSAGES,
     AskBudgets,
@@ -24,23 +27,20 @@ from agiraph.messages import (
     CallModel,
     CancelCall,
     CheckModel,
-    ListenIn,
     ListModels,
     ModelAnswer,
     ModelCatalog,
     ModelDelta,
     ModelFailed,
     Ok,
-    Overheard,
     RefusedReply,
     ReportEvents,
-    SetBudget,
-    UnsetBudget,
+    ResetBudget,
+    SetBudgetMessage,
+    StreamDelta,
+    SubscribeToStream,
     UsageTable,
 )
-from agiraph.money import Budget
-from agiraph.providers.base import OnText, ProviderError
-from agiraph.turns import ModelRequest, ModelResponse
 from tests.fakes.accounts import begin_run
 from tests.unit.broker.stubs import (
     MODEL,
@@ -50,10 +50,10 @@ from tests.unit.broker.stubs import (
     answer,
     quick_config,
 )
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 from transport.codec import Codec
 from transport.endpoint import Endpoint
-from transport.loopback import LoopbackRouter
+from transport.testing.loopback import LoopbackRouter
 
 CODEC = Codec(MESSAGES)
 ADA = "shop-1/ada"
@@ -75,7 +75,7 @@ class Office:
 
 
 @asynccontextmanager
-async def office(
+async def board_service(
     folder: Path, stub: StubProvider, config: Config | None = None
 ) -> AsyncIterator[Office]:
     config = config or quick_config()
@@ -84,12 +84,12 @@ async def office(
     endpoint = router.endpoint(BROKER, codec=CODEC)
     await endpoint.start()
     values = config.model_dump(mode="json")
-    launch = Launch(BROKER, "broker", 1, b"", "loopback://", folder, {}, values)
+    launch = ActorLaunch(BROKER, "broker", 1, b"", "loopback://", folder, {}, values)
     runtime = Runtime(launch, config, endpoint)
     runtime.start_background()
     services = StubServices(config, stub)
-    ledger = Ledger(folder / "usage.db")
-    calls = Calls(config, services, {MODEL: PRICE}, ledger, SystemClock())
+    ledger = UsageLedger(folder / "usage.db")
+    calls = ModelCalls(config, services, {MODEL: PRICE}, ledger, SystemClock())
     broker = Broker(runtime, services, calls, ledger)
     serving = asyncio.create_task(broker.serve())
     try:
@@ -109,7 +109,7 @@ Scene = Callable[[Office], Awaitable[None]]
 
 def play(folder: Path, stub: StubProvider, scene: Scene, config: Config | None = None) -> None:
     async def main() -> None:
-        async with office(folder, stub, config) as place, asyncio.timeout(20):
+        async with board_service(folder, stub, config) as place, asyncio.timeout(20):
             await scene(place)
 
     asyncio.run(main())
@@ -168,13 +168,13 @@ def test_text_streams_to_the_consoles_that_listen_and_to_nobody_else(tmp_path: P
         ada, console = await place.join(), await place.join("console/1")
         spy = await place.join("spy-1/eve")
         for listener in (console, spy):
-            listener.post(BROKER, ListenIn(agent=AgentId("shop-1")))
+            listener.post(BROKER, SubscribeToStream(agent=AgentId("shop-1")))
             assert isinstance((await listener.ask(BROKER, CheckModel(model=MODEL))).body, Ok)
         call = message_id()
         request = ask(model=MODEL, entity=ADA)
         asking = asyncio.create_task(ada.ask(BROKER, CallModel(request=request), id=call))
         heard = await console.receive()
-        assert heard.body == Overheard(entity=ADA, call=call, text="I begin to")
+        assert heard.body == StreamDelta(entity=ADA, call=call, text="I begin to")
         held.go.set()
         await asking
         with pytest.raises(TimeoutError):
@@ -445,22 +445,24 @@ def test_budgets_are_the_humans_to_set_and_dollars_need_a_price(tmp_path: Path) 
     async def scene(place: Office) -> None:
         ada, human = await place.join(), await place.join(HUMAN)
         usd = Budget(scope="agent", key="shop-1", usd=2)
-        for order in (SetBudget(budget=usd), UnsetBudget(scope="agent", key="shop-1")):
+        for order in (SetBudgetMessage(budget=usd), ResetBudget(scope="agent", key="shop-1")):
             refused = await ada.ask(BROKER, order)
             assert isinstance(refused.body, RefusedReply)
             assert "not authorized" in refused.body.reason
             ada.done(refused)
-        unpriced = SetBudget(budget=usd, models=(MODEL, "anthropic/unpriced"))
+        unpriced = SetBudgetMessage(budget=usd, models=(MODEL, "anthropic/unpriced"))
         refused = await human.ask(BROKER, unpriced)
         assert isinstance(refused.body, RefusedReply)
         assert "the price of anthropic/unpriced is not known" in refused.body.reason
         human.done(refused)
-        got = await human.ask(BROKER, SetBudget(budget=usd, models=(MODEL, "nobody/x", "ollama/x")))
+        got = await human.ask(
+            BROKER, SetBudgetMessage(budget=usd, models=(MODEL, "nobody/x", "ollama/x"))
+        )
         assert isinstance(got.body, BudgetTable)
         assert [(one.usd, one.is_own) for one in got.body.budgets] == [(2, True)]
         told = await human.ask(BROKER, AskBudgets(keys=(("agent", "shop-1"), ("run", "r"))))
         assert told.body == got.body
-        back = await human.ask(BROKER, UnsetBudget(scope="agent", key="shop-1"))
+        back = await human.ask(BROKER, ResetBudget(scope="agent", key="shop-1"))
         assert isinstance(back.body, BudgetTable)
         assert [one.usd for one in back.body.budgets] == [None]
         await ada.close()

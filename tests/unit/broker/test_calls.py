@@ -5,18 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from actors.broker.calls import Calls, Retry
-from agiraph.providers.base import OnText, ProviderError
-from agiraph.providers.prices import Price
-from agiraph.turns import ModelRequest, ModelResponse, Usage
+from actors.broker.calls import ModelCalls, RetryPlanned
+from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.llm.base import OnText, ProviderError
+from agiraph.llm.prices import Price
 from tests.unit.broker.stubs import MODEL, StubProvider, answer, calls_of, quick_config
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 
 BUSY = ProviderError("overloaded", "busy")
 
 
 async def make(
-    calls: Calls, request: ModelRequest | None = None, retries: list[Retry] | None = None
+    calls: ModelCalls,
+    request: ModelRequest | None = None,
+    retries: list[RetryPlanned] | None = None,
 ) -> ModelResponse:
     on_retry = (retries if retries is not None else []).append
     return await calls.answer(request or ask(model=MODEL), lambda text: None, on_retry)
@@ -53,7 +55,7 @@ def test_an_unknown_price_is_no_cost_and_a_local_one_is_free(tmp_path: Path) -> 
 def test_what_may_succeed_later_is_tried_again(tmp_path: Path) -> None:
     stub = StubProvider(BUSY, ProviderError("rate_limited", "slow", retry_after=0.1), answer())
     calls, ledger = calls_of(stub, tmp_path)
-    retries: list[Retry] = []
+    retries: list[RetryPlanned] = []
     with ledger:
         assert asyncio.run(make(calls, retries=retries)).text == "fine"
     assert [(r.attempt, r.kind) for r in retries] == [(1, "overloaded"), (2, "rate_limited")]

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from actors.broker.deltas import Delta, Deltas
+from actors.broker.deltas import DeltaBuffer, TextDelta
 
 
 def test_text_is_gathered_and_flushed_once() -> None:
-    async def main() -> list[Delta]:
-        sent: list[Delta] = []
-        deltas = Deltas(sent.append)
+    async def main() -> list[TextDelta]:
+        sent: list[TextDelta] = []
+        deltas = DeltaBuffer(sent.append)
         for piece in "abc":
             deltas.add(piece)
         assert sent == []
@@ -16,22 +16,22 @@ def test_text_is_gathered_and_flushed_once() -> None:
         deltas.flush()
         return sent
 
-    assert asyncio.run(main()) == [Delta("abc")]
+    assert asyncio.run(main()) == [TextDelta("abc")]
 
 
 def test_text_goes_on_by_itself_after_a_moment() -> None:
-    async def main() -> Delta:
-        sent: asyncio.Queue[Delta] = asyncio.Queue()
-        Deltas(sent.put_nowait).add("x")
+    async def main() -> TextDelta:
+        sent: asyncio.Queue[TextDelta] = asyncio.Queue()
+        DeltaBuffer(sent.put_nowait).add("x")
         return await asyncio.wait_for(sent.get(), 10)
 
-    assert asyncio.run(main()) == Delta("x")
+    assert asyncio.run(main()) == TextDelta("x")
 
 
 def test_a_restart_voids_what_was_sent_and_drops_what_was_not() -> None:
-    async def main() -> list[Delta]:
-        sent: list[Delta] = []
-        deltas = Deltas(sent.append)
+    async def main() -> list[TextDelta]:
+        sent: list[TextDelta] = []
+        deltas = DeltaBuffer(sent.append)
         deltas.add("lost")
         deltas.restart()
         assert sent == [], "nothing was shown, so there is nothing to take back"
@@ -43,4 +43,8 @@ def test_a_restart_voids_what_was_sent_and_drops_what_was_not() -> None:
         deltas.flush()
         return sent
 
-    assert asyncio.run(main()) == [Delta("half"), Delta("", restarted=True), Delta("whole")]
+    assert asyncio.run(main()) == [
+        TextDelta("half"),
+        TextDelta("", restarted=True),
+        TextDelta("whole"),
+    ]

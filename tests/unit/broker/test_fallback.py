@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from actors.broker.calls import Calls, HandedOn
-from actors.broker.ledger import Ledger
-from agiraph.clock import SystemClock
-from agiraph.config import Config
-from agiraph.errors import InvalidInput
-from agiraph.providers.base import FailureKind, Provider, ProviderError
-from agiraph.providers.fallback import chain_of, is_handed_on
-from agiraph.providers.prices import Price
-from agiraph.providers.registry import ModelName
-from agiraph.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
+from actors.broker.calls import FallbackStarted, ModelCalls
+from actors.broker.ledger import UsageLedger
+from agiraph.core.clock import SystemClock
+from agiraph.core.config import Config
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, UserTurn
+from agiraph.llm.base import FailureKind, Provider, ProviderError
+from agiraph.llm.fallback import chain_of, is_handed_on
+from agiraph.llm.prices import Price
+from agiraph.llm.registry import ModelName
 from tests.unit.broker.stubs import MODEL, StubProvider, StubServices, answer, quick_config
-from tests.unit.providers.requests import ask
+from tests.unit.llm.requests import ask
 
 OTHER = "openai/gpt-5.2"
 LOCAL = "ollama/llama3.1"
@@ -49,10 +49,10 @@ class Place:
 
     def __init__(self, folder: Path, config: Config, **stubs: StubProvider) -> None:
         prices = {MODEL: Price(input=1, output=10), OTHER: Price(input=2, output=20)}
-        self.ledger = Ledger(folder / "usage.db")
+        self.ledger = UsageLedger(folder / "usage.db")
         self.services = TwoServices(config, **stubs)
-        self.calls = Calls(config, self.services, prices, self.ledger, SystemClock())
-        self.told: list[HandedOn] = []
+        self.calls = ModelCalls(config, self.services, prices, self.ledger, SystemClock())
+        self.told: list[FallbackStarted] = []
 
     async def make(self, request: ModelRequest | None = None) -> ModelResponse:
         asked = request or ask(model=MODEL)

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from actors.broker.ledger import Ledger, Spent
-from agiraph.storage.room import waiting
-from agiraph.turns import Usage, UsageBy
+from actors.broker.ledger import LedgerRow, UsageLedger
+from agiraph.core.turns import Usage, UsageBy
+from agiraph.storage.disk_space import waiting
 
 
-def spent(entity: str, run: str = "r1", cost: float | None = 0.25) -> Spent:
+def spent(entity: str, run: str = "r1", cost: float | None = 0.25) -> LedgerRow:
     usage = Usage(
         input_tokens=100, output_tokens=5, cache_read_tokens=60, cache_write_tokens=3, cost_usd=cost
     )
-    return Spent(1.0, run, "n1", entity, "anthropic/x", "answered", usage, 0.5)
+    return LedgerRow(1.0, run, "n1", entity, "anthropic/x", "answered", usage, 0.5)
 
 
 def test_usage_adds_up_by_entity_of_one_run_or_all(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "system" / "usage.db") as ledger:
+    with UsageLedger(tmp_path / "system" / "usage.db") as ledger:
         for entity, run in (("a/ada", "r1"), ("a/ada", "r1"), ("a/bob", "r1"), ("a/ada", "r2")):
             ledger.write(spent(entity, run))
         of_run = ledger.by_entity("r1")
@@ -36,7 +36,7 @@ def test_usage_adds_up_by_entity_of_one_run_or_all(tmp_path: Path) -> None:
 
 
 def test_an_unknown_price_is_no_price_of_nothing(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "usage.db") as ledger:
+    with UsageLedger(tmp_path / "usage.db") as ledger:
         ledger.write(spent("a/ada", cost=None))
         assert ledger.by_entity()["a/ada"].cost_usd is None
         ledger.write(spent("a/ada", cost=0.5))
@@ -44,16 +44,16 @@ def test_an_unknown_price_is_no_price_of_nothing(tmp_path: Path) -> None:
 
 
 def test_what_was_spent_is_there_after_a_restart(tmp_path: Path) -> None:
-    first = Ledger(tmp_path / "usage.db")
+    first = UsageLedger(tmp_path / "usage.db")
     first.write(spent("a/ada"))
-    with Ledger(tmp_path / "usage.db") as second:  # the first is not closed: it was killed
+    with UsageLedger(tmp_path / "usage.db") as second:  # the first is not closed: it was killed
         assert second.spent_usd("r1") == pytest.approx(0.25)
     first.close()
 
 
 def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
     day = 24 * 3600.0
-    with Ledger(tmp_path / "usage.db") as ledger:
+    with UsageLedger(tmp_path / "usage.db") as ledger:
         for number, (entity, run, node, model) in enumerate(
             [
                 ("a/ada", "r1", "n1", "x/one"),
@@ -63,7 +63,7 @@ def test_rows_are_of_an_entity_a_node_a_model_or_a_day(tmp_path: Path) -> None:
             ]
         ):
             usage = Usage(input_tokens=10 * (number + 1), output_tokens=1)
-            row = Spent(number * day, run, node, entity, model, "answered", usage, 0.5)
+            row = LedgerRow(number * day, run, node, entity, model, "answered", usage, 0.5)
             ledger.write(row)
 
         def told(by: UsageBy, run: str = "", agent: str = "") -> list[tuple[str, str, int, int]]:
@@ -111,7 +111,7 @@ def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     told: list[bool] = []
 
     async def story() -> None:
-        with Ledger(tmp_path / "usage.db") as ledger, waiting(told.append):
+        with UsageLedger(tmp_path / "usage.db") as ledger, waiting(told.append):
             assert isinstance(ledger._db, FullUntil)
             ledger._db.full_for = 3
             ledger.note(spent("a/ada"))
@@ -120,14 +120,14 @@ def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
             assert ledger.spent_usd("r1") == pytest.approx(0.5)
 
     asyncio.run(story())
-    with Ledger(tmp_path / "usage.db") as again:
+    with UsageLedger(tmp_path / "usage.db") as again:
         assert sorted(again.by_entity()) == ["a/ada", "a/bob"]
         assert [row.calls for row in again.rows("entity")] == [1, 1]
     assert told == [True, False]
 
 
 def test_what_came_through_a_door_adds_up_by_itself(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "usage.db") as ledger:
+    with UsageLedger(tmp_path / "usage.db") as ledger:
         for entity, door in (("a/ada", "d1"), ("a/ada", "d1"), ("a/ada", "d2"), ("a/bob", "d1")):
             ledger.write(replace(spent(entity), door=door))
         ledger.write(spent("a/ada"))

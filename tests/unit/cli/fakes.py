@@ -11,39 +11,39 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from agiraph.api import (
-    Acted,
-    ActedOn,
-    AgentSummary,
+from agiraph.core.event_filter import EventFilter
+from agiraph.core.event_types import types_meant
+from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId, ids_meant
+from agiraph.core.models import Event
+from agiraph.core.turns import Usage, UsageBy, UsageRow
+from agiraph.http.api import (
+    AgentView,
     ApiError,
     BoardView,
     BudgetView,
-    ConsoleTicket,
-    ConversationMessage,
-    ConversationPage,
-    CreateAgent,
-    EntityRow,
-    EventPage,
-    FileContent,
-    FileEntry,
-    Folder,
+    ConsoleTicketView,
+    ConversationMessageView,
+    ConversationPageView,
+    CreateAgentRequest,
+    EntityView,
+    EventPageView,
+    FileContentView,
+    FileEntryView,
+    FolderView,
     MessageView,
     ModelsView,
-    NewRun,
     NodeView,
     NotReachable,
     QuestionView,
-    Sent,
+    SentView,
+    StartRunRequest,
+    SteeredEntityView,
+    SteeredView,
     UsageView,
     WorkerView,
 )
-from agiraph.event_filter import EventFilter
-from agiraph.event_types import types_meant
-from agiraph.ids import AgentId, NodeId, QuestionId, RunId, WorkerId, ids_meant
-from agiraph.models import Event
-from agiraph.turns import Usage, UsageBy, UsageRow
 from cli.main import agiraph
-from cli.options import Face
+from cli.options import CliContext
 
 NEVER = threading.Event()
 AGENT = AgentId("survey-3fa9c1")
@@ -55,8 +55,8 @@ def event(type: str, seq: int = 0, *, entity: str = "coordinator", **data: Any) 
     return Event(type=type, agent_id=AGENT, ts=1.0, seq=seq, entity=entity, node_id=node, data=data)
 
 
-def summary(**changes: Any) -> AgentSummary:
-    record = AgentSummary(
+def summary(**changes: Any) -> AgentView:
+    record = AgentView(
         id=AGENT,
         name="survey",
         goal="Survey this folder",
@@ -119,12 +119,12 @@ class FakeFollower:
 class FakeClient:
     """Answers as the gateway would; keeps what it was asked to do in `did`."""
 
-    record: AgentSummary = field(default_factory=summary)
+    record: AgentView = field(default_factory=summary)
     script: list[Event | Callable[[], None]] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     asked: list[QuestionView] = field(default_factory=list)
     log: list[Event] = field(default_factory=list)
-    thread: list[ConversationMessage] = field(default_factory=list)
+    thread: list[ConversationMessageView] = field(default_factory=list)
     did: list[tuple[Any, ...]] = field(default_factory=list)
     usages: list[tuple[str | None, str | None, str]] = field(default_factory=list)
     providers: list[dict[str, Any]] = field(default_factory=list)
@@ -149,12 +149,12 @@ class FakeClient:
 
         return step
 
-    def _known(self, agent: str) -> AgentSummary:
+    def _known(self, agent: str) -> AgentView:
         if agent not in (self.record.id, self.record.name):
             raise ApiError(404, f"unknown agent '{agent}' (known: {self.record.id})")
         return self.record
 
-    def create_agent(self, request: CreateAgent) -> AgentSummary:
+    def create_agent(self, request: CreateAgentRequest) -> AgentView:
         if request.model == "nope/x":
             raise ApiError(422, "unknown provider 'nope' (known: anthropic, script)")
         self.did.append(("create", request))
@@ -162,7 +162,7 @@ class FakeClient:
         self.record = self.record.model_copy(update={"goal": request.goal, "model": model})
         return self.record
 
-    def begin_run(self, agent: str, request: NewRun) -> AgentSummary:
+    def begin_run(self, agent: str, request: StartRunRequest) -> AgentView:
         known = self._known(agent)
         if known.status == "working":
             raise ApiError(409, f"agent '{known.name}' is still at work")
@@ -173,22 +173,22 @@ class FakeClient:
 
     def agents(
         self, *, status: Sequence[str] = (), mode: str | None = None, text: str = ""
-    ) -> list[AgentSummary]:
+    ) -> list[AgentView]:
         is_wanted = (not status or self.record.status in status) and text in self.record.goal
         return [self.record] if is_wanted else []
 
-    def agent(self, agent: str) -> AgentSummary:
+    def agent(self, agent: str) -> AgentView:
         return self._known(agent)
 
-    def stop(self, agent: str) -> Acted:
+    def stop(self, agent: str) -> SteeredView:
         return self.act(agent, "stop")
 
-    def act(self, entity: str, act: str) -> Acted:
+    def act(self, entity: str, act: str) -> SteeredView:
         if entity == "nobody":
             raise ApiError(404, "unknown entity 'nobody' (known: broker)")
         self.did.append((act, entity))
-        state = ActedOn(address=f"{AGENT}/coordinator", state="stopped")
-        return Acted.model_validate({"act": act, "entities": (state,)})
+        state = SteeredEntityView(address=f"{AGENT}/coordinator", state="stopped")
+        return SteeredView.model_validate({"act": act, "entities": (state,)})
 
     def send(
         self,
@@ -198,19 +198,19 @@ class FakeClient:
         to: str | None = None,
         mode: str = "steer",
         in_reply_to: str | None = None,
-    ) -> Sent:
+    ) -> SentView:
         self._known(agent)
         reply = () if in_reply_to is None else (in_reply_to,)
         self.did.append(("send", message, to, mode, *reply))
-        return Sent(id="m1", to=(to or "coordinator",), ts=1.0)
+        return SentView(id="m1", to=(to or "coordinator",), ts=1.0)
 
     def questions(self, *, status: str | None = None) -> list[QuestionView]:
         return [q for q in self.asked if status in (None, q.status)]
 
-    def nudge(self, agent: str, message: str) -> Sent:
+    def nudge(self, agent: str, message: str) -> SentView:
         self._known(agent)
         self.did.append(("nudge", message))
-        return Sent(id="m1", to=("coordinator",), ts=1.0)
+        return SentView(id="m1", to=("coordinator",), ts=1.0)
 
     def answer(self, question_id: str, response: str, *, via: str | None = None) -> QuestionView:
         for number, found in enumerate(self.asked):
@@ -223,9 +223,9 @@ class FakeClient:
                 return self.asked[number]
         raise ApiError(404, f"unknown question '{question_id}' (known: none)")
 
-    def conversation(self, agent: str, *, after: int = 0, limit: int = 100) -> ConversationPage:
+    def conversation(self, agent: str, *, after: int = 0, limit: int = 100) -> ConversationPageView:
         found = tuple(m for m in self.thread if m.seq > after)[:limit]
-        return ConversationPage(messages=found, next=found[-1].seq if found else after)
+        return ConversationPageView(messages=found, next=found[-1].seq if found else after)
 
     def messages(
         self, agent: str, *, after: int = 0, limit: int = 1000, run: str | None = None
@@ -264,19 +264,19 @@ class FakeClient:
 
     def workspace(
         self, agent: str, path: str = "", *, offset: int = 0, run: str | None = None
-    ) -> Folder | FileContent:
+    ) -> FolderView | FileContentView:
         self._known(agent)
         if not path:
             entries = tuple(
-                FileEntry(path=name, name=name, kind="file", size=len(data))
+                FileEntryView(path=name, name=name, kind="file", size=len(data))
                 for name, data in self.files.items()
             )
-            return Folder(path="", entries=entries)
+            return FolderView(path="", entries=entries)
         return self.read_file(agent, path, offset=offset)
 
     def read_file(
         self, agent: str, path: str, *, offset: int = 0, run: str | None = None
-    ) -> FileContent:
+    ) -> FileContentView:
         if path not in self.files:
             raise ApiError(404, f"no file '{path}'")
         data = self.files[path]
@@ -285,7 +285,7 @@ class FakeClient:
             content, encoding = piece.decode(), "utf-8"
         except UnicodeDecodeError:
             content, encoding = base64.b64encode(piece).decode(), "base64"
-        return FileContent.model_validate(
+        return FileContentView.model_validate(
             {
                 "path": path,
                 "content": content,
@@ -306,12 +306,12 @@ class FakeClient:
         types: Sequence[str] = (),
         entity: str | None = None,
         node: str | None = None,
-    ) -> EventPage:
+    ) -> EventPageView:
         self._known(agent)
         wanted = EventFilter(types_meant(types), entity, node)
         found = tuple(e for e in self.log if e.seq > after)[:limit]
         picked = tuple(e for e in found if wanted.takes(e))
-        return EventPage(events=picked, next=found[-1].seq if found else after)
+        return EventPageView(events=picked, next=found[-1].seq if found else after)
 
     def follow_events(
         self,
@@ -337,15 +337,17 @@ class FakeClient:
         self.did.append(("remove_budget", agent, terms))
         return self.kept[0]
 
-    def entities(self) -> list[EntityRow]:
-        row = EntityRow(address="broker", kind="broker", name="broker", state="ready", pid=12)
-        mine = EntityRow(
+    def entities(self) -> list[EntityView]:
+        row = EntityView(address="broker", kind="broker", name="broker", state="ready", pid=12)
+        mine = EntityView(
             address=f"{AGENT}/coordinator", kind="coordinator", name="coordinator", state="ready"
         )
         return [row, mine]
 
-    def attach_console(self) -> ConsoleTicket:
-        return ConsoleTicket(address="console/1", incarnation=1, ticket="00", router_url="ipc://x")
+    def attach_console(self) -> ConsoleTicketView:
+        return ConsoleTicketView(
+            address="console/1", incarnation=1, ticket="00", router_url="ipc://x"
+        )
 
     def models(self) -> ModelsView:
         return ModelsView(providers=tuple(self.providers), default="script/survey")
@@ -403,7 +405,7 @@ def command(
     def own_supervisor(home: Path) -> Any:
         return supervisor or SimpleNamespace()
 
-    face = Face(connect=connect, supervisor=own_supervisor)
+    face = CliContext(connect=connect, supervisor=own_supervisor)
     return CliRunner().invoke(agiraph, list(args), obj=face, input=stdin)
 
 

@@ -1,6 +1,6 @@
 """`agiraph archive`, `restore`, `delete`: a deletion is asked about, and takes no way back."""
 
-from agiraph.api import AgentSummary, ApiError, Archived, Deleted
+from agiraph.http.api import AgentView, ApiError, ArchivedView, DeletedView
 from tests.unit.cli.fakes import AGENT, FakeClient, command, json_of, summary
 
 
@@ -9,22 +9,22 @@ class ArchivingClient(FakeClient):
 
     is_away = False
 
-    def archive(self, agent: str) -> Archived:
+    def archive(self, agent: str) -> ArchivedView:
         if self.is_away:
             raise ApiError(404, f"unknown agent '{agent}'")
         self.did.append(("archive", agent))
-        return Archived(id=AGENT, path="/home/agents/.archive/x")
+        return ArchivedView(id=AGENT, path="/home/agents/.archive/x")
 
-    def archived(self) -> list[AgentSummary]:
+    def archived(self) -> list[AgentView]:
         return [summary(status="archived")]
 
-    def restore(self, agent: str) -> AgentSummary:
+    def restore(self, agent: str) -> AgentView:
         self.did.append(("restore", agent))
         return summary(status="stopped")
 
-    def delete(self, agent: str) -> Deleted:
+    def delete(self, agent: str) -> DeletedView:
         self.did.append(("delete", agent))
-        return Deleted(id=AGENT, name="survey")
+        return DeletedView(id=AGENT, name="survey")
 
 
 def test_an_agent_is_put_away_listed_and_brought_back() -> None:

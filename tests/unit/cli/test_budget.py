@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agiraph.api import BudgetView
-from agiraph.ids import AgentId
+from agiraph.core.ids import AgentId
+from agiraph.http.api import BudgetView
 from tests.unit.cli.fakes import FakeClient, command, json_of
 
 

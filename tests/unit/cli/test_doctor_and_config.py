@@ -12,15 +12,15 @@ import pytest
 import yaml
 
 from agiraph.storage.home import Home
-from cli.checkup import Check, Patient, check_up
-from cli.checkup.machine import PACKAGES, extras_in
+from cli.doctor_checks import DoctorCheck, DoctorContext, check_up
+from cli.doctor_checks.machine import PACKAGES, extras_in
 from tests.unit.cli.fakes import command, json_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def checks(home: Path, environ: dict[str, str] | None = None) -> dict[str, Check]:
-    return {check.name: check for check in check_up(Patient(Home(home), environ or {}))}
+def checks(home: Path, environ: dict[str, str] | None = None) -> dict[str, DoctorCheck]:
+    return {check.name: check for check in check_up(DoctorContext(Home(home), environ or {}))}
 
 
 def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_an_extra_is_installed_when_all_of_it_is() -> None:
 def test_the_sandbox_that_is_required_and_missing_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agiraph.sandbox.probe.find_program", lambda: None)
+    monkeypatch.setattr("agiraph.tools.sandbox.probe.find_program", lambda: None)
     check = checks(tmp_path)["sandbox"]
     assert (check.status, "apt install bubblewrap" in check.advice) == ("warn", True)
     (tmp_path / "agiraph.yaml").write_text("sandbox: {required: true}\n")
@@ -209,7 +209,7 @@ def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     class Usage:
         free = 1_000_000
 
-    monkeypatch.setattr("cli.checkup.machine.shutil.disk_usage", lambda _path: Usage)
+    monkeypatch.setattr("cli.doctor_checks.machine.shutil.disk_usage", lambda _path: Usage)
     assert checks(tmp_path)["disk"].status == "fail"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli import local
+from cli.commands import local
 from tests.unit.cli.fakes import FakeClient, command
 
 NO_INDEX = """\

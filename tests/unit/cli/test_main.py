@@ -7,9 +7,9 @@ import sys
 import click
 import pytest
 
-from agiraph.api import ApiError, NotReachable
-from agiraph.errors import InvalidInput, OutOfBudget, Refused
-from cli.commands import COMMANDS, FAMILIES
+from agiraph.core.errors import InvalidInput, OutOfBudget, Refused
+from agiraph.http.api import ApiError, NotReachable
+from cli.command_table import COMMANDS, FAMILIES
 from cli.exits import exit_code, explanation
 from tests.unit.cli.fakes import FakeClient, command
 

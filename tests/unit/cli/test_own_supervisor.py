@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from cli import own_supervisor
-from cli.head_start import begin, command
 from cli.own_supervisor import OwnSupervisor, SupervisorFailed
+from cli.prestart import begin, command
 
 READY = "print('agiraph-supervisor ready: home x, API y', flush=True)"
 

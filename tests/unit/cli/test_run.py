@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agiraph.api import AgentSummary, NotReachable
-from agiraph.models import Event
+from agiraph.core.models import Event
+from agiraph.http.api import AgentView, NotReachable
 from agiraph.storage.home import Home
 from cli.own_supervisor import SupervisorFailed
-from cli.progress import Progress
+from cli.progress import RunProgress
 from tests.unit.cli.fakes import (
     AGENT,
     RUN,
@@ -70,7 +70,7 @@ def test_progress_tells_who_does_what_on_stderr(tmp_path: Path) -> None:
 
 
 def test_progress_counts_what_was_metered_of_an_outside_agent_and_no_account_of_its_own() -> None:
-    progress = Progress()
+    progress = RunProgress()
     for account in ("door", "own"):
         data = {"account": account, "calls": 3, "input_tokens": 100, "output_tokens": 7}
         ended = {"type": "outside.ended", "agent_id": "a", "ts": 0.0, "entity": "cody"}
@@ -242,9 +242,9 @@ class Door:
         from click.testing import CliRunner
 
         from cli.main import agiraph
-        from cli.options import Face
+        from cli.options import CliContext
 
-        face: Any = Face(connect=self.connect, supervisor=lambda _home: self.supervisor)  # type: ignore[arg-type, return-value]
+        face: Any = CliContext(connect=self.connect, supervisor=lambda _home: self.supervisor)  # type: ignore[arg-type, return-value]
         return CliRunner().invoke(agiraph, ["run", *args], obj=face)
 
     def connect(self, home: Path) -> FakeClient:
@@ -306,7 +306,7 @@ def test_a_gateway_that_comes_back_elsewhere_is_found_again(
     client = FakeClient(files={"_output.md": b"done"})
     away = iter([True, True])
 
-    def agent(_agent: str) -> AgentSummary:
+    def agent(_agent: str) -> AgentView:
         if next(away, False):
             raise NotReachable("restarting")
         return client.record

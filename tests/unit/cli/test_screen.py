@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.console.narrate import Line
-from cli.screen import Screen
+from cli.console.event_text import EventLine
+from cli.screen import TerminalScreen
 
 
 @pytest.fixture
@@ -26,17 +26,17 @@ def keyboard(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 def test_plain_lines_off_a_terminal() -> None:
     out = io.StringIO()
-    screen = Screen(out, is_live=False)
+    screen = TerminalScreen(out, is_live=False)
     screen.status("never seen")
-    screen.line(Line("alice", "works on tables"))
+    screen.line(EventLine("alice", "works on tables"))
     assert out.getvalue() == "alice          works on tables\n"
 
 
 def test_the_bottom_line_stays_below_what_is_told() -> None:
     out = io.StringIO()
-    screen = Screen(out, is_live=True)
+    screen = TerminalScreen(out, is_live=True)
     screen.status("12 tokens")
-    screen.line(Line("alice", "works"))
+    screen.line(EventLine("alice", "works"))
     assert out.getvalue().index("works") < out.getvalue().rindex("12 tokens")
     screen.close()
     assert out.getvalue().endswith("\r\x1b[K")
@@ -44,9 +44,9 @@ def test_the_bottom_line_stays_below_what_is_told() -> None:
 
 def test_a_prompt_holds_lines_back_until_it_is_answered(keyboard: int) -> None:
     out = io.StringIO()
-    screen = Screen(out, is_live=True)
+    screen = TerminalScreen(out, is_live=True)
     screen.prompt("your answer> ")
-    screen.line(Line("alice", "works"))
+    screen.line(EventLine("alice", "works"))
     assert screen.typed() is None
     assert "works" not in out.getvalue()
     os.write(keyboard, b"  SQLite \n")
@@ -56,7 +56,7 @@ def test_a_prompt_holds_lines_back_until_it_is_answered(keyboard: int) -> None:
 
 
 def test_a_closed_input_ends_the_prompt(keyboard: int) -> None:
-    screen = Screen(io.StringIO(), is_live=True)
+    screen = TerminalScreen(io.StringIO(), is_live=True)
     screen.prompt("your answer> ")
     os.close(keyboard)
     with pytest.raises(EOFError):
@@ -66,5 +66,5 @@ def test_a_closed_input_ends_the_prompt(keyboard: int) -> None:
 
 def test_escape_sequences_of_a_model_do_not_reach_the_terminal() -> None:
     out = io.StringIO()
-    Screen(out, is_live=False).line(Line("eve\x1b[2J", "hi\x1b]52;c;Zm9v\x07"))
+    TerminalScreen(out, is_live=False).line(EventLine("eve\x1b[2J", "hi\x1b]52;c;Zm9v\x07"))
     assert "\x1b" not in out.getvalue()

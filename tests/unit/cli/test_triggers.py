@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.triggers import does, waits_for
+from cli.commands.triggers import does, waits_for
 from tests.unit.cli.fakes import FakeClient, command
 
 

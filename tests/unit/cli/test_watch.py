@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cli.screen import Screen
-from cli.watch import Ending, Watch
+from cli.screen import TerminalScreen
+from cli.watch import RunWatcher, WatchResult
 from tests.unit.cli.fakes import FakeClient, event, question
 
 
-class Typist(Screen):
+class Typist(TerminalScreen):
     """A screen on which answers are typed as soon as they are asked for."""
 
     def __init__(self, *answers: str | None) -> None:
@@ -30,9 +30,9 @@ class Typist(Screen):
         return answer
 
 
-def watch(client: FakeClient, screen: Screen) -> Ending:
+def watch(client: FakeClient, screen: TerminalScreen) -> WatchResult:
     fake: Any = client
-    return Watch(
+    return RunWatcher(
         fake,
         lambda: fake,
         client.record,

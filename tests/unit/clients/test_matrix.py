@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
 from tests.clients import script, table
 from tests.clients.__main__ import main
 from tests.clients.catalog import CLIENTS, KILLED, Client, Row, plan

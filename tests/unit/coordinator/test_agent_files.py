@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.coordinator.belongings import coordinator_belongings
+from actors.coordinator.compaction_context import coordinator_belongings
 from actors.coordinator.files import AgentFiles
 from agiraph.board.board import Board
-from agiraph.ids import AgentId, RunId
-from agiraph.models import Agent
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent
 from agiraph.storage.files import UnsafeFile
 from agiraph.storage.home import AgentHome, Home
 

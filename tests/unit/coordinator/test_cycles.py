@@ -8,20 +8,20 @@ from typing import Any, cast
 
 import pytest
 
+from actors.coordinator.board_service import BoardService
 from actors.coordinator.cycles import NOTES_KEPT, Cycles
 from actors.coordinator.files import AgentFiles
-from actors.coordinator.office import Office
-from actors.runtime import Runtime
+from actors.runtime.runtime import Runtime
 from agiraph.agent.transcript import Transcript
 from agiraph.board import commands as c
 from agiraph.board.board import Board, RunFacts, fold
 from agiraph.board.decide import decide
-from agiraph.errors import IllegalTransition, InvalidInput, ModelFailure
-from agiraph.ids import AgentId, RunId
+from agiraph.core.errors import IllegalTransition, InvalidInput, ModelFailure
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent, Mode
+from agiraph.core.turns import AssistantTurn, ToolTurn, UserTurn
 from agiraph.messages import CreateTrigger, TriggerFired
-from agiraph.models import Agent, Mode
 from agiraph.triggers.records import trigger_id
-from agiraph.turns import AssistantTurn, ToolTurn, UserTurn
 from tests.fakes.line import FakeLine
 
 AGENT = AgentId("monitor-1")
@@ -72,12 +72,12 @@ class Lead:
         )
         self.files = AgentFiles(self.line.home.agent(AGENT), RUN, self.orders)
         self.files.home.memory.mkdir(exist_ok=True)
-        self.office = MemoryOffice(self.mode, self.clock)
+        self.board_service = MemoryOffice(self.mode, self.clock)
         self.cycles = self.next_life()
 
     def next_life(self) -> Cycles:
         """Return the cycles as another incarnation has them: from the board alone."""
-        self.cycles = Cycles(self, cast(Office, self.office))
+        self.cycles = Cycles(self, cast(BoardService, self.board_service))
         return self.cycles
 
     def end(
@@ -87,8 +87,8 @@ class Lead:
 
     @property
     def run(self) -> RunFacts:
-        assert self.office.board.run is not None
-        return self.office.board.run
+        assert self.board_service.board.run is not None
+        return self.board_service.board.run
 
     @property
     def alarms(self) -> list[Any]:
@@ -159,7 +159,7 @@ def test_notes_that_were_written_before_the_crash_are_not_written_again_the_next
     lead: Lead,
 ) -> None:
     lead.end()
-    lead.office = MemoryOffice("infinite", lead.clock)  # the board had not noted it
+    lead.board_service = MemoryOffice("infinite", lead.clock)  # the board had not noted it
     lead.time += 24 * HOUR
     lead.next_life()
     lead.end()
@@ -192,7 +192,7 @@ def test_a_finite_run_and_one_that_has_ended_have_no_cycles(tmp_path: Path) -> N
         finite.end()
     assert not finite.cycles.is_infinite
     ended = Lead(tmp_path / "ended")
-    ended.office.execute(c.StopRun("stopped", "enough"))
+    ended.board_service.execute(c.StopRun("stopped", "enough"))
     with pytest.raises(IllegalTransition, match="the run has ended: it is stopped"):
         ended.end()
     assert not ended.cycles.is_infinite
@@ -241,7 +241,7 @@ def test_another_trigger_is_none_of_ours(lead: Lead) -> None:
 
 def test_a_wake_up_call_after_the_end_of_the_run_is_nothing_to_do(lead: Lead) -> None:
     lead.end()
-    lead.office.execute(c.StopRun("stopped", "enough"))
+    lead.board_service.execute(c.StopRun("stopped", "enough"))
     assert lead.cycles.wake(lead.firing()) == ""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.coordinator.stages import warnings_of
-from agiraph.config import load_config
+from agiraph.core.config import load_config
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from actors.coordinator.worktrees import Worktrees
-from actors.runtime import Runtime
+from actors.coordinator.worktrees import RunWorktrees
+from actors.runtime.runtime import Runtime
 from agiraph.board.board import Board
-from agiraph.ids import AgentId, NodeId, RunId, WorkerId
-from agiraph.models import Agent, Worker, WorkNode
-from agiraph.worktrees.merging import MergeConflict
-from agiraph.worktrees.worktree import Worktree
+from agiraph.core.ids import AgentId, NodeId, RunId, WorkerId
+from agiraph.core.models import Agent, Worker, WorkNode
+from agiraph.tools.worktrees.merging import MergeConflict
+from agiraph.tools.worktrees.worktree import Worktree
 from tests.fakes.line import FakeLine
-from tests.unit.worktrees.checkout import PATH, RUN, Checkout, needs_git
+from tests.unit.tools.worktrees.checkout import PATH, RUN, Checkout, needs_git
 
 pytestmark = needs_git
 AGENT = AgentId("shop-1")
@@ -41,7 +41,7 @@ class Place:
         self.line.config = self.line.config.model_copy(update={"worktrees": settings})
         self.nodes: dict[NodeId, WorkNode] = {}
 
-    def worktrees(self) -> Worktrees:
+    def worktrees(self) -> RunWorktrees:
         """Return them as another incarnation has them: from disk alone."""
         agent = Agent(
             id=AGENT,
@@ -54,7 +54,7 @@ class Place:
             updated_at=0,
         )
         runtime = cast(Runtime, self.line)
-        return Worktrees(runtime, agent, RunId(RUN), self.checkout.environ)
+        return RunWorktrees(runtime, agent, RunId(RUN), self.checkout.environ)
 
     @property
     def board(self) -> Board:

@@ -1,9 +1,10 @@
-"""Answers: taken once, known as awaited while somebody waits, and as left when nobody does."""
+"""ArrivedAnswers: taken once, known as awaited while somebody waits, and as left when
+nobody does."""
 
 import asyncio
 
-from actors.entity.questions import Answers, Arrived
-from agiraph.ids import QuestionId
+from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
+from agiraph.core.ids import QuestionId
 from agiraph.messages import QuestionAnswered
 
 ID = QuestionId("q-1")
@@ -12,14 +13,14 @@ ID = QuestionId("q-1")
 YES = QuestionAnswered(question_id=ID, answer="yes", by="human")
 
 
-def arrived(message: str, done: list[str], answered: QuestionAnswered = YES) -> Arrived:
+def arrived(message: str, done: list[str], answered: QuestionAnswered = YES) -> ArrivedAnswer:
     """Return an answer that notes in `done` when it is said to be recorded."""
-    return Arrived(answered, message, lambda: done.append(message))
+    return ArrivedAnswer(answered, message, lambda: done.append(message))
 
 
 def test_an_answer_is_taken_whether_it_came_before_or_after() -> None:
     async def both() -> list[str]:
-        answers = Answers()
+        answers = ArrivedAnswers()
         answers.put(arrived("early", []))
         first = await answers.take(ID)
         waiting = asyncio.create_task(answers.take(ID))
@@ -35,7 +36,7 @@ def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
     done: list[str] = []
 
     async def put_both() -> str:
-        answers = Answers()
+        answers = ArrivedAnswers()
         answers.put(arrived("one", done))
         answers.put(arrived("two", done))
         return (await answers.take(ID)).message
@@ -46,7 +47,7 @@ def test_of_two_answers_to_the_same_the_first_is_done_with() -> None:
 
 def test_who_stops_waiting_is_known_until_he_waits_again() -> None:
     async def leave_and_return() -> None:
-        answers = Answers()
+        answers = ArrivedAnswers()
         waiting = asyncio.create_task(answers.take(ID))
         await asyncio.sleep(0)
         waiting.cancel()

@@ -9,21 +9,21 @@ from typing import Any, cast
 
 import pytest
 
-from actors.entity.clearance import Clearance
-from actors.entity.questions import Answers, Arrived
-from actors.entity.talk import Speaker, Talk
-from actors.human.database import Database
-from actors.human.questions import Questions
-from agiraph.agent.loop import Cleared, Gate
+from actors.entity.approval_gate import ApprovalGate
+from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.questions import ArrivedAnswer, ArrivedAnswers
+from actors.gateway.questions.questions import QuestionStore
+from actors.gateway.state.database import GatewayDatabase
+from agiraph.agent.loop import PauseSwitch, Permission
 from agiraph.agent.transcript import OpenCall, Transcript
-from agiraph.approvals.policy import Policy, Rule, Who
-from agiraph.approvals.reading import Policies
-from agiraph.ids import AgentId, RunId
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.turns import ToolCall
 from agiraph.messages import AskQuestion, QuestionAnswered
-from agiraph.turns import ToolCall
+from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
+from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 
 ADA = "shop-1/ada-1"
-ASK_ALL = Policy((Rule(name="all", tool=("bash",), pattern="*", action="ask"),))
+ASK_ALL = ApprovalPolicy((ApprovalRule(name="all", tool=("bash",), pattern="*", action="ask"),))
 LIST = ToolCall(id="c1", name="bash", arguments={"command": "ls -l"})
 REMOVE = ToolCall(id="c1", name="bash", arguments={"command": "rm -rf /data"})
 
@@ -33,11 +33,11 @@ class Gateway:
 
     address = ADA
 
-    def __init__(self, book: Questions, words: dict[str, str]) -> None:
+    def __init__(self, book: QuestionStore, words: dict[str, str]) -> None:
         """Answer what is asked with the first of `words` whose key is in the question."""
         self.book = book
         self.words = words
-        self.answers = Answers()
+        self.answers = ArrivedAnswers()
         self.taken: set[bytes] = set()
 
     def take_up(self, ids: Sequence[str]) -> int:
@@ -59,7 +59,7 @@ class Gateway:
             kind="approval",
             about=case.question.about,
         )
-        self.answers.put(Arrived(told, id.hex(), lambda: None))
+        self.answers.put(ArrivedAnswer(told, id.hex(), lambda: None))
         return id
 
 
@@ -72,8 +72,8 @@ class Waits:
         return [task]
 
 
-def clearance(gateway: Gateway) -> Clearance:
-    speaker = SimpleNamespace(
+def approval_gate(gateway: Gateway) -> ApprovalGate:
+    entity_context = SimpleNamespace(
         name="ada",
         agent=AgentId("shop-1"),
         runtime=gateway,
@@ -86,25 +86,25 @@ def clearance(gateway: Gateway) -> Clearance:
         report=lambda event, data, key: None,
     )
     policies = SimpleNamespace(current=lambda: ASK_ALL)
-    return Clearance(
-        speaker=cast(Speaker, speaker),
-        talk=Talk(cast(Speaker, speaker), gateway.answers),
-        gate=Gate(),
+    return ApprovalGate(
+        entity_context=cast(EntityContext, entity_context),
+        messenger=Messenger(cast(EntityContext, entity_context), gateway.answers),
+        gate=PauseSwitch(),
         run=RunId("r1"),
-        who=lambda: Who(name="ada"),
+        who=lambda: ActingEntity(name="ada"),
         waiting=nullcontext,
-        policies=cast(Policies, policies),
+        policies=cast(ApprovalPolicyFile, policies),
         spent=set(),
         stages={},
     )
 
 
-def word_for(of: Clearance, call: ToolCall, key: str) -> Cleared:
+def word_for(of: ApprovalGate, call: ToolCall, key: str) -> Permission:
     """Return what becomes of a call that is step `key`."""
     asking = of.of(OpenCall(call, key))
     assert asking is not None
 
-    async def main() -> Cleared:
+    async def main() -> Permission:
         async with asyncio.timeout(5):
             return await asking.answer()
 
@@ -113,7 +113,9 @@ def word_for(of: Clearance, call: ToolCall, key: str) -> Cleared:
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Gateway:
-    return Gateway(Questions(Database(tmp_path / "book.db")), {"ls": "allow once", "rm": "deny"})
+    return Gateway(
+        QuestionStore(GatewayDatabase(tmp_path / "book.db")), {"ls": "allow once", "rm": "deny"}
+    )
 
 
 def collide(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +127,7 @@ def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collide(monkeypatch)
-    of = clearance(gateway)
+    of = approval_gate(gateway)
     assert word_for(of, LIST, "e-2.0").refusal == ""
     assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
     assert [one.answer for one in gateway.book.listed(9)] == ["allow once", "deny"]
@@ -134,15 +136,15 @@ def test_the_word_about_one_deed_is_not_given_to_another_of_the_same_id(
 def test_the_same_step_of_a_restored_journal_with_another_deed_is_asked_for(
     gateway: Gateway,
 ) -> None:
-    assert word_for(clearance(gateway), LIST, "4.0").refusal == ""
-    assert "denied" in word_for(clearance(gateway), REMOVE, "4.0").refusal
+    assert word_for(approval_gate(gateway), LIST, "4.0").refusal == ""
+    assert "denied" in word_for(approval_gate(gateway), REMOVE, "4.0").refusal
 
 
 def test_an_answer_that_comes_late_allows_no_other_deed(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collide(monkeypatch)
-    of = clearance(gateway)
+    of = approval_gate(gateway)
     word_for(of, LIST, "e-2.0")
     [known] = gateway.book.live()
     late = QuestionAnswered(
@@ -153,20 +155,20 @@ def test_an_answer_that_comes_late_allows_no_other_deed(
         about=known.question.about,
     )
     dropped: list[str] = []
-    gateway.answers.put(Arrived(late, "again", lambda: dropped.append("again")))
+    gateway.answers.put(ArrivedAnswer(late, "again", lambda: dropped.append("again")))
     assert "denied" in word_for(of, REMOVE, "e-9.0").refusal
     assert dropped == ["again"]
 
 
 def test_asked_again_after_a_crash_the_same_deed_has_its_answer(gateway: Gateway) -> None:
-    assert word_for(clearance(gateway), LIST, "e-2.0").refusal == ""
+    assert word_for(approval_gate(gateway), LIST, "e-2.0").refusal == ""
     gateway.taken.clear()
-    assert word_for(clearance(gateway), LIST, "e-2.0").refusal == ""
+    assert word_for(approval_gate(gateway), LIST, "e-2.0").refusal == ""
     assert len(gateway.book.listed(9)) == 1
 
 
 def test_a_step_begun_under_an_older_version_keeps_its_short_id(gateway: Gateway) -> None:
-    word_for(clearance(gateway), LIST, "4.0")
-    word_for(clearance(gateway), LIST, f"{'a' * 32}-4.0")
+    word_for(approval_gate(gateway), LIST, "4.0")
+    word_for(approval_gate(gateway), LIST, f"{'a' * 32}-4.0")
     old, new = (one.id for one in gateway.book.listed(9))
     assert (len(old), len(new)) == (len("a-") + 6, len("a-") + 32)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agiraph.turns import AssistantTurn, Turn, UserTurn
+from agiraph.core.turns import AssistantTurn, Turn, UserTurn
 from tests.fakes.model_server import Reply, Script, SeenRequest, call, calls, say
 
 

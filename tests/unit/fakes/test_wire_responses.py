@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.turns import AssistantTurn, ToolTurn, Usage, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolTurn, Usage, UserTurn
 from tests.fakes.model_server import Call, Reply
 from tests.fakes.wire_anthropic import BadBody
 from tests.fakes.wire_responses import events, read, whole

@@ -4,28 +4,28 @@ import os
 import sys
 from pathlib import Path
 
-from agiraph.approvals.reading import read_policy
+from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.checking import why_unusable
-from agiraph.mcp.settings import ServerConfig
 from agiraph.storage.home import Home
-from cli.checkup import Patient
-from cli.checkup.others import check_servers
+from agiraph.tools.approvals.policy_file import read_policy
+from cli.doctor_checks import DoctorContext
+from cli.doctor_checks.others import check_servers
 
 
 def test_a_missing_variable_or_program_is_named() -> None:
     known = {"PATH": os.defpath}
-    assert why_unusable("a", ServerConfig(command=sys.executable), known) == ""
-    assert why_unusable("a", ServerConfig(url="http://127.0.0.1:1/"), known) == ""
-    missing = why_unusable("a", ServerConfig(command="no-such-program"), known)
+    assert why_unusable("a", McpServerConfig(command=sys.executable), known) == ""
+    assert why_unusable("a", McpServerConfig(url="http://127.0.0.1:1/"), known) == ""
+    missing = why_unusable("a", McpServerConfig(command="no-such-program"), known)
     assert missing == "server 'a': the program 'no-such-program' is not installed"
-    unset = why_unusable("a", ServerConfig(command="x", env={"K": "${NO_SUCH}"}), known)
+    unset = why_unusable("a", McpServerConfig(command="x", env={"K": "${NO_SUCH}"}), known)
     assert "server 'a': the variable NO_SUCH is not set" in unset
-    boxed = why_unusable("a", ServerConfig(command="x", wrap="docker i"), {"PATH": "/nowhere"})
+    boxed = why_unusable("a", McpServerConfig(command="x", wrap="docker i"), {"PATH": "/nowhere"})
     assert "'docker' is not installed" in boxed
 
 
 def test_the_doctor_tells_of_servers(tmp_path: Path) -> None:
-    patient = Patient(Home(tmp_path), {"PATH": os.defpath})
+    patient = DoctorContext(Home(tmp_path), {"PATH": os.defpath})
     assert "none is configured" in check_servers(patient).detail
     text = "mcp: {servers: {a: {command: no-such-program}, b: {url: 'http://127.0.0.1:1/'}}}"
     (tmp_path / "agiraph.yaml").write_text(text)

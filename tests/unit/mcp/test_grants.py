@@ -2,20 +2,20 @@
 
 import pytest
 
-from agiraph.errors import InvalidInput
-from agiraph.mcp.catalog import Catalog, ServedTool
+from agiraph.core.errors import InvalidInput
+from agiraph.core.mcp_settings import McpServerConfig
+from agiraph.mcp.catalog import ServedTool, ToolCatalog
 from agiraph.mcp.grants import check_lent, granted, own_and_served, wanted_servers
-from agiraph.mcp.settings import ServerConfig
 from agiraph.tools.toolbox import Toolbox
 
 SERVERS = {
-    "docs": ServerConfig(command="x", grant=("Researcher", "coordinator")),
-    "git": ServerConfig(command="x"),
-    "open": ServerConfig(command="x", grant=("*",)),
-    "safe": ServerConfig(command="x", lend=False, grant=("ada",)),
+    "docs": McpServerConfig(command="x", grant=("Researcher", "coordinator")),
+    "git": McpServerConfig(command="x"),
+    "open": McpServerConfig(command="x", grant=("*",)),
+    "safe": McpServerConfig(command="x", lend=False, grant=("ada",)),
 }
 CATALOGS = {
-    name: Catalog(
+    name: ToolCatalog(
         server=name,
         tools=tuple(
             ServedTool(name=f"{name}__{t}", server=name, tool=t) for t in ("read", "write")
@@ -71,7 +71,9 @@ def test_what_cannot_be_given_is_refused_with_what_could() -> None:
     with pytest.raises(InvalidInput, match="its `lend` is false"):
         check_lent(SERVERS, CATALOGS, ("safe__read",), "bob")
     check_lent(SERVERS, {}, ("git__whatever",), "bob")  # nobody has asked it
-    down = {"git": Catalog(server="git", problem="server 'git' cannot be used: no such program")}
+    down = {
+        "git": ToolCatalog(server="git", problem="server 'git' cannot be used: no such program")
+    }
     with pytest.raises(InvalidInput, match="'git__read' cannot be given now: server 'git' cannot"):
         check_lent(SERVERS, down, ("git__read",), "bob")
     check_lent(SERVERS, CATALOGS, ("safe__read", "git__*"), "ada")

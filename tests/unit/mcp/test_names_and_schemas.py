@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.mcp.catalog import make_catalog
 from agiraph.mcp.names import LONGEST, is_served, server_of, tool_names
 from agiraph.mcp.schemas import plain_schema
-from agiraph.mcp.settings import ServerConfig
 
 TAKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -85,7 +85,7 @@ def listed(name: str, **hints: bool) -> dict[str, Any]:
 
 
 def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
-    settings = ServerConfig(command="x", only=("read*", "write*"), repeatable=("write_same",))
+    settings = McpServerConfig(command="x", only=("read*", "write*"), repeatable=("write_same",))
     tools = [
         listed("write", destructiveHint=True),
         listed("read", readOnlyHint=True),
@@ -105,7 +105,7 @@ def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
 
 
 def test_a_servers_own_tool_keeps_its_name_beside_ours() -> None:
-    settings = ServerConfig(command="x")
+    settings = McpServerConfig(command="x")
     tools = [listed("read_resource")]
     catalog = make_catalog("db", settings, tools, has_resources=True, has_prompts=False)
     assert [(tool.name, tool.tool) for tool in catalog] == [

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.environment import environment_for, naming_settings
-from agiraph.config import load_config
-from agiraph.errors import InvalidInput
+from actors.runtime.environment import environment_for, naming_settings
+from agiraph.core.config import load_config
+from agiraph.core.errors import InvalidInput
+from agiraph.core.mcp_settings import McpServerConfig, fingerprint, without_secrets
 from agiraph.mcp.launching import bare, environment_of, in_docker
-from agiraph.mcp.secrets import MissingVariable, blotted, filled_in, read_secrets, secrets_of
-from agiraph.mcp.settings import ServerConfig, fingerprint, without_secrets
+from agiraph.mcp.secrets import MissingServerVariable, blotted, filled_in, read_secrets, secrets_of
 
-TRACKER = ServerConfig(
+TRACKER = McpServerConfig(
     url="https://mcp.example.org/${TEAM}", headers={"Authorization": "Bearer ${TRACKER_TOKEN}"}
 )
 
@@ -53,7 +53,7 @@ def test_variables_are_filled_in_and_a_missing_one_is_named() -> None:
     filled = filled_in("tracker", TRACKER, known)
     assert filled.url == "https://mcp.example.org/blue"
     assert filled.headers == {"Authorization": "Bearer t0k3n-of-blue"}
-    with pytest.raises(MissingVariable, match="server 'tracker': the variable TRACKER_TOKEN"):
+    with pytest.raises(MissingServerVariable, match="server 'tracker': the variable TRACKER_TOKEN"):
         filled_in("tracker", TRACKER, {"TEAM": "blue"})
 
 
@@ -89,7 +89,7 @@ def test_what_people_are_shown_holds_names_and_no_values() -> None:
 
 def test_other_settings_have_another_fingerprint() -> None:
     assert fingerprint(TRACKER) == fingerprint(TRACKER.model_copy())
-    assert fingerprint(TRACKER) != fingerprint(ServerConfig(command="x"))
+    assert fingerprint(TRACKER) != fingerprint(McpServerConfig(command="x"))
 
 
 def test_a_host_sees_the_variables_of_its_own_server_alone() -> None:
@@ -105,7 +105,7 @@ def test_a_host_sees_the_variables_of_its_own_server_alone() -> None:
 
 
 def test_a_server_in_docker_is_told_its_secrets_by_name() -> None:
-    settings = ServerConfig(
+    settings = McpServerConfig(
         command="mcp-git",
         args=("--verbose",),
         env={"GIT_TOKEN": "s3cret"},

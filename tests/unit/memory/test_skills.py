@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from agiraph.agent.prompts import worker_system
-from agiraph.errors import OutOfScope
-from agiraph.ids import WorkerId
+from agiraph.core.errors import OutOfScope
+from agiraph.core.ids import WorkerId
+from agiraph.core.models import Worker
+from agiraph.core.turns import ToolCall
 from agiraph.memory.skills import LISTING_CHARACTERS, find_skills, listing, read_skill
-from agiraph.models import Worker
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import ToolCall
 from tests.unit.tools.desk import Desk
 
 PDF = (

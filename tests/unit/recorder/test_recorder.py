@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from actors.message_log import JOURNAL, MessageLog, read_messages
-from actors.recorder import Recorder, name_of, serve
-from agiraph.config import load_config
-from agiraph.ids import AgentId, RunId
-from agiraph.messages import EventAppended, ReportEvents, Text
-from agiraph.models import Agent, Event
+from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
+from actors.recorder.recorder import Recorder, name_of, serve
+from agiraph.core.config import load_config
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent, Event
+from agiraph.messages import EventAppended, ReportEvents, TextMessage
 from agiraph.storage.home import Home
 from tests.fakes.line import FakeLine, SilentLog, arrived, events_of
 
@@ -207,8 +207,8 @@ def test_a_message_log_that_was_put_there_by_somebody_else_is_not_read_and_is_to
     assert not list(messages.glob("*.corrupt-*"))
 
 
-def text(content: str, sender: str, to: str, **names: str) -> Text:
-    return Text(content=content, from_name=names.get("from_name", sender), to_name=to)
+def text(content: str, sender: str, to: str, **names: str) -> TextMessage:
+    return TextMessage(content=content, from_name=names.get("from_name", sender), to_name=to)
 
 
 def test_texts_between_entities_become_numbered_files_with_names(home: Home) -> None:

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from actors import event_file, recorder
-from actors.event_file import EventFile
-from actors.event_log import DELETED, EventLog
-from actors.human.followers import Bells, follow
-from actors.message_log import JOURNAL, MessageLog, read_messages
-from agiraph.config import load_config
-from agiraph.event_filter import EventFilter
-from agiraph.ids import AgentId
+from actors.gateway.events.followers import LogSignals, follow
+from actors.recorder import event_file, recorder
+from actors.recorder.event_file import EventFile
+from actors.recorder.event_log import DELETED, EventLog
+from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
+from agiraph.core.config import load_config
+from agiraph.core.event_filter import EventFilter
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Event
 from agiraph.messages import ReportEvents
-from agiraph.models import Event
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal
 from agiraph.storage.segments import segments_of
@@ -288,7 +288,7 @@ def test_a_follower_hears_of_what_was_deleted_and_why_it_can_read_no_further(
     last = whole.rstrip(b"\n").rindex(b"\n") + 1
     path.write_bytes(whole[:last] + whole[last:].replace(b"node.started", b"node.stopped"))
     socket = Socket()
-    asyncio.run(follow(socket, EventLog(path), Bells(), AgentId("a-1"), 2))
+    asyncio.run(follow(socket, EventLog(path), LogSignals(), AgentId("a-1"), 2))
     damaged = EventLog(path).last()
     assert socket.sent == [full[0].last, *range(full[1].first, socket.sent[-1] + 1)]
     assert socket.closed == (1011, f"{path}: event {damaged} is damaged"[-100:])

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
+from agiraph.storage.disk_space import waiting
 from agiraph.storage.files import replace_file
-from agiraph.storage.journal import Journal, Mark, encode_record, read_journal, split_records
-from agiraph.storage.room import waiting
+from agiraph.storage.journal import (
+    Journal,
+    JournalPosition,
+    encode_record,
+    read_journal,
+    split_records,
+)
 
 
 @pytest.fixture
@@ -136,9 +142,14 @@ def test_only_what_stands_behind_a_mark_is_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "mark", [Mark(1, 3, A[-18:].decode()), Mark(1, 10**6, A[-18:].decode()), Mark(0, 0, "")]
+    "mark",
+    [
+        JournalPosition(1, 3, A[-18:].decode()),
+        JournalPosition(1, 10**6, A[-18:].decode()),
+        JournalPosition(0, 0, ""),
+    ],
 )
-def test_a_mark_of_another_journal_is_passed_over(path: Path, mark: Mark) -> None:
+def test_a_mark_of_another_journal_is_passed_over(path: Path, mark: JournalPosition) -> None:
     with Journal(path) as first:
         first.append({"a": 1})
     with Journal(path, since=mark) as again:

@@ -8,12 +8,12 @@ import pytest
 from pydantic import TypeAdapter
 
 from agiraph.agent.conversation import Conversation
-from agiraph.agent.records import Heard
-from agiraph.storage.journal import Mark
+from agiraph.agent.records import InputReceived
+from agiraph.storage.journal import JournalPosition
 from agiraph.storage.snapshot import FEWEST_RECORDS, SHARE, Snapshots, is_due
 
 NUMBERS: TypeAdapter[list[int]] = TypeAdapter(list[int])
-MARK = Mark(FEWEST_RECORDS, 90, "end")
+MARK = JournalPosition(FEWEST_RECORDS, 90, "end")
 
 
 def snapshots(folder: Path, fold: int = 1) -> Snapshots[list[int]]:
@@ -39,10 +39,10 @@ def test_snapshots_become_rarer_as_the_journal_grows() -> None:
 
 def test_none_is_taken_before_it_is_due(tmp_path: Path) -> None:
     kept = snapshots(tmp_path)
-    kept.keep_if_due(Mark(FEWEST_RECORDS - 1, 90, "end"), [1])
+    kept.keep_if_due(JournalPosition(FEWEST_RECORDS - 1, 90, "end"), [1])
     assert kept.load() is None
     kept.keep_if_due(MARK, [1])
-    kept.keep_if_due(Mark(FEWEST_RECORDS + 1, 95, "end"), [2])
+    kept.keep_if_due(JournalPosition(FEWEST_RECORDS + 1, 95, "end"), [2])
     assert kept.load() == (MARK, [1])
 
 
@@ -72,8 +72,8 @@ def test_a_snapshot_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     assert kept.load() is None
 
 
-def heard(number: int) -> Heard:
-    return Heard(content=f"line {number}", from_name="bob", ts=0.0, message=f"m{number}")
+def heard(number: int) -> InputReceived:
+    return InputReceived(content=f"line {number}", from_name="bob", ts=0.0, message=f"m{number}")
 
 
 def test_a_conversation_goes_on_from_its_snapshot(tmp_path: Path) -> None:

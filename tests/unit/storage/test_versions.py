@@ -9,37 +9,37 @@ from pathlib import Path
 
 import pytest
 
-from actors.broker.door.table import DoorTable
-from actors.broker.ledger import Ledger as UsageLedger
-from actors.clock.shelf import Shelf
-from actors.event_file import EventFile
-from actors.event_log import EventLog
-from actors.human.access.keys import Keys
-from actors.human.agents import Agents
-from actors.human.channels.ledger import Ledger as ChannelLedger
-from actors.human.database import Database
-from actors.human.dead import DeadLetters
-from actors.human.questions import Questions
-from actors.human.repeats import Repeats
-from actors.human.thread import Thread
-from actors.message_log import JOURNAL, MessageLog, read_messages
-from actors.supervisor.register import Register
+from actors.broker.ledger import UsageLedger
+from actors.broker.llm_proxy.grant_table import ProxyGrantTable
+from actors.gateway.auth.credential_store import CredentialStore
+from actors.gateway.notifications.delivery_journal import DeliveryJournal
+from actors.gateway.questions.questions import QuestionStore
+from actors.gateway.state.agents import AgentDirectory
+from actors.gateway.state.database import GatewayDatabase
+from actors.gateway.state.dead_letters import DeadLetterStore
+from actors.gateway.state.idempotency_store import IdempotencyStore
+from actors.gateway.state.message_history import MessageHistory
+from actors.recorder.event_file import EventFile
+from actors.recorder.event_log import EventLog
+from actors.recorder.message_log import JOURNAL, MessageLog, read_messages
+from actors.scheduler.trigger_store import TriggerStore
+from actors.supervisor.child_register import ChildRegister
 from actors.tracer.tracer import Tracer
 from agiraph.agent.conversation import Conversation
-from agiraph.api import ApiError
+from agiraph.board.shared_context.context import SharedContextLimits
+from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.board.store import BoardStore, read_board
-from agiraph.clock import SystemClock
-from agiraph.errors import Corrupt, InvalidInput
-from agiraph.ids import AgentId
-from agiraph.providers.recording import read_recording
-from agiraph.shared.context import Bounds as SharedBounds
-from agiraph.shared.store import SharedStore
+from agiraph.core.clock import SystemClock
+from agiraph.core.errors import Corrupt, InvalidInput
+from agiraph.core.ids import AgentId
+from agiraph.http.api import ApiError
+from agiraph.llm.recording.recording import read_recording
 from agiraph.storage.home import Home
 from agiraph.storage.journal import Journal, encode_record, read_journal
-from agiraph.storage.versions import KINDS, Kind, TooNew, migrate_database, read_object
-from agiraph.triggers.book import Bounds
-from cli.checkup.check import Patient
-from cli.checkup.home import check_versions
+from agiraph.storage.versions import KINDS, FileKind, TooNew, migrate_database, read_object
+from agiraph.triggers.trigger_set import FiringLimits
+from cli.doctor_checks.check import DoctorContext
+from cli.doctor_checks.home import check_versions
 from tests.fakes.line import SilentLog
 from transport.errors import StoreRefused
 from transport.stored_mailboxes import StoredMailboxes
@@ -56,8 +56,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def shelf(home: Home) -> Shelf:
-    return Shelf(home, Bounds(1.0, 1), SilentLog(), lambda event: None, lambda: 1.0)
+def shelf(home: Home) -> TriggerStore:
+    return TriggerStore(home, FiringLimits(1.0, 1), SilentLog(), lambda event: None, lambda: 1.0)
 
 
 def tracer(home: Home) -> Tracer:
@@ -69,7 +69,7 @@ def run_of(home: Home) -> Path:
 
 
 def _agent(home: Home) -> object:
-    return Agents(home).find("shop-1").goal
+    return AgentDirectory(home).find("shop-1").goal
 
 
 def _triggers(home: Home) -> object:
@@ -79,11 +79,11 @@ def _triggers(home: Home) -> object:
 
 
 def _doors(home: Home) -> object:
-    return DoorTable(home.system.doors).is_empty
+    return ProxyGrantTable(home.system.doors).is_empty
 
 
 def _tokens(home: Home) -> object:
-    return [token.name for token in Keys(home, SystemClock(), SilentLog()).book.tokens]
+    return [token.name for token in CredentialStore(home, SystemClock(), SilentLog()).book.tokens]
 
 
 def _tracing(home: Home) -> object:
@@ -116,7 +116,7 @@ def _board(home: Home) -> object:
 
 def _context(home: Home) -> object:
     run = home.agent(SHOP).run("r1")
-    store = SharedStore(run.context_journal, run.context, SharedBounds(9, 999, 999))
+    store = SharedContextStore(run.context_journal, run.context, SharedContextLimits(9, 999, 999))
     store.close()
     return store.context.find("plan").value
 
@@ -131,35 +131,35 @@ def _messages(home: Home) -> object:
 
 
 def _questions(home: Home) -> object:
-    with closing(Database(home.human.book)) as database:
-        book = Questions(database)
+    with closing(GatewayDatabase(home.human.book)) as database:
+        book = QuestionStore(database)
         return {question.id: question.status for question in book.listed(9)}
 
 
 def _inbox(home: Home) -> object:
-    with closing(Database(home.human.book)) as database:
-        return [one.content for one in Thread(database).page(SHOP, 0, 9).messages]
+    with closing(GatewayDatabase(home.human.book)) as database:
+        return [one.content for one in MessageHistory(database).page(SHOP, 0, 9).messages]
 
 
 def _repeats(home: Home) -> object:
-    repeats = Repeats(home.human.repeats, 0.0)
+    repeats = IdempotencyStore(home.human.repeats, 0.0)
     repeats.close()
     return "key" in repeats
 
 
 def _dead(home: Home) -> object:
-    with closing(Database(home.human.book)) as database:
-        return [view.to for view in DeadLetters(database).views()]
+    with closing(GatewayDatabase(home.human.book)) as database:
+        return [view.to for view in DeadLetterStore(database).views()]
 
 
 def _channels(home: Home) -> object:
-    ledger = ChannelLedger(home.human.channels)
+    ledger = DeliveryJournal(home.human.channels)
     ledger.close()
     return "phone" in json.dumps(ledger.book.state())
 
 
 def _children(home: Home) -> object:
-    return list(Register(home.system.children).table.rows)
+    return list(ChildRegister(home.system.children).table.rows)
 
 
 def _usage(home: Home) -> object:
@@ -249,7 +249,7 @@ def test_a_file_of_a_newer_version_is_refused_by_name_and_left_alone(home: Home,
 
 @pytest.mark.parametrize("name", [name for name in READ if "recordings" not in name])
 def test_the_doctor_names_a_newer_file(home: Home, name: str) -> None:
-    patient = Patient(home, {})
+    patient = DoctorContext(home, {})
     assert check_versions(patient).status == "ok"
     make_newer(home.path / name)
     found = check_versions(patient)
@@ -265,7 +265,7 @@ def test_one_agents_newer_file_hides_that_agent_alone(home: Home) -> None:
     (other / "agent.json").write_text(json.dumps(record))
     for name in ("agent.json", "triggers.json"):
         make_newer(home.agent(SHOP).path / name)
-    assert [agent.id for agent in Agents(home).all()] == ["mill-2"]
+    assert [agent.id for agent in AgentDirectory(home).all()] == ["mill-2"]
     kept = shelf(home)
     kept.load()
     assert list(kept.books) == ["mill-2"]
@@ -276,7 +276,7 @@ def _named(record: dict[str, object]) -> dict[str, object]:
     return {"name": record["id"]}
 
 
-NEXT = Kind("x.jsonl", "journal", steps=(_named,))
+NEXT = FileKind("x.jsonl", "journal", steps=(_named,))
 
 
 def test_a_journal_of_an_older_version_is_rewritten_step_by_step(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_a_new_journal_says_its_version_unless_that_is_the_first(tmp_path: Path)
 
 
 def test_a_json_file_of_an_older_version_takes_the_steps_it_needs(tmp_path: Path) -> None:
-    kind = Kind("x.json", "json", steps=(_named, lambda value: value | {"new": 1}))
+    kind = FileKind("x.json", "json", steps=(_named, lambda value: value | {"new": 1}))
     path = tmp_path / "x.json"
     assert read_object(path, '{"id": 1}', kind) == {"name": 1, "new": 1}
     assert read_object(path, '{"name": 1, "version": 2}', kind)["new"] == 1
@@ -314,7 +314,7 @@ def test_a_json_file_of_an_older_version_takes_the_steps_it_needs(tmp_path: Path
 
 
 def test_a_database_of_an_older_version_takes_the_steps_it_needs(tmp_path: Path) -> None:
-    kind = Kind("x.db", "sqlite", sql=("ALTER TABLE t ADD COLUMN b DEFAULT 7",))
+    kind = FileKind("x.db", "sqlite", sql=("ALTER TABLE t ADD COLUMN b DEFAULT 7",))
     path = tmp_path / "x.db"
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("CREATE TABLE t (a)")
@@ -324,5 +324,5 @@ def test_a_database_of_an_older_version_takes_the_steps_it_needs(tmp_path: Path)
         assert db.execute("SELECT a, b FROM t").fetchall() == [(1, 7)]
         assert db.execute("PRAGMA user_version").fetchone() == (2,)
     with pytest.raises(TooNew, match=r"x\.db .* version is 2, this one knows up to 1"):
-        migrate_database(db, path, Kind("x.db", "sqlite"))
+        migrate_database(db, path, FileKind("x.db", "sqlite"))
     db.close()

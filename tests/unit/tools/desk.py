@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agiraph.config import Config, load_config
-from agiraph.errors import InvalidInput
-from agiraph.ids import WorkerId
-from agiraph.scopes.scope import Scope
+from agiraph.core.config import Config, load_config
+from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import WorkerId
+from agiraph.core.turns import ToolCall, ToolTurn
 from agiraph.storage.home import AgentHome, NodeHome, RunHome
 from agiraph.tools.ports import (
     EntityKind,
@@ -18,8 +18,8 @@ from agiraph.tools.ports import (
     ToolContext,
     WaitOutcome,
 )
+from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import ToolCall, ToolTurn
 
 
 @dataclass

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agiraph.board.commands import Role, StageTerms
+from agiraph.board.commands import StageRole, StageTerms
 from agiraph.tools.ports import NewNode, NewStage
 from tests.unit.tools.desk import Desk
 
@@ -38,8 +38,8 @@ def launch(tmp_path: Path, stage: object) -> tuple[str, list[tuple[Any, ...]]]:
 def test_a_stage_of_the_collaboration_plan_is_taken_as_it_is_written(tmp_path: Path) -> None:
     content, asked = launch(tmp_path, STAGE)
     terms = StageTerms("Research", checkpoint_policy="all_must_complete", timeout_seconds=60)
-    alice = Role("Alice", "Research the market.", "Market Analyst", model="a/b")
-    bob = Role("bob", "Sort it.", mode="single_inference", refs={"in": "Alice"})
+    alice = StageRole("Alice", "Research the market.", "Market Analyst", model="a/b")
+    bob = StageRole("bob", "Sort it.", mode="single_inference", refs={"in": "Alice"})
     assert asked == [("launch_roles", "call-1", NewStage(terms, (alice, bob), ("Dave",)))]
     assert json.loads(content) == {"stage": "Research"}
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.errors import InvalidInput
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import ToolCall
 from agiraph.tools.ports import EntityKind
 from agiraph.tools.table import TOOLS
 from agiraph.tools.toolbox import Toolbox
-from agiraph.turns import ToolCall
 from tests.unit.tools.desk import Desk
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from actors.tracer.tracer import Tracer
-from agiraph.errors import Corrupt
+from agiraph.core.errors import Corrupt
 from agiraph.storage.home import Home
 from agiraph.tracing.spans import Span
 from tests.fakes.line import SilentLog
-from tests.unit.tracing.test_weaving import Log, orphans, team
+from tests.unit.tracing.test_span_builder import Log, orphans, team
 
 
 class Collector:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from tests.unit.transport.test_switch import Hall, kinds
+from tests.unit.transport.test_router_core import Hall, kinds
 from transport import protocol
 from transport.envelope import Flag
 from transport.errors import NotStored
 from transport.mailboxes import MemoryMailboxes
+from transport.router_core import WINDOW
 from transport.stored_mailboxes import StoredMailboxes
-from transport.switch import WINDOW
 
 DURABLE = int(Flag.DURABLE)
 

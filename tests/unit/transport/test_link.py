@@ -9,15 +9,15 @@ from transport.link import (
     HEARTBEAT_EVERY,
     SILENCE,
     STORE_AGAIN,
-    Accepted,
-    Arrived,
-    Ended,
     Link,
+    LinkEnded,
     LinkEvent,
     LinkState,
+    LinkWelcomed,
+    MessageAccepted,
+    MessageArrived,
+    MessageRefused,
     PeerDown,
-    Refused,
-    Welcomed,
 )
 from transport.protocol import link_frame
 
@@ -58,7 +58,7 @@ def welcomed(epoch: bytes = b"one", *, raises_when_full: bool = False) -> Link:
     link = Link("ada", 1, bytes(32), 1, raises_when_full=raises_when_full)
     link.connected(0.0)
     assert sent(link) == [protocol.HELLO]
-    assert hear(link, protocol.WELCOME, {"epoch": epoch}) == [Welcomed(epoch, lost=False)]
+    assert hear(link, protocol.WELCOME, {"epoch": epoch}) == [LinkWelcomed(epoch, lost=False)]
     return link
 
 
@@ -79,12 +79,12 @@ def test_what_is_not_accepted_is_sent_again_in_order_after_each_welcome() -> Non
         submit(link, n)
     assert sent(link) == ["1", "2", "3"]
     assert hear(link, protocol.ACK, {"ids": [ident(2)], "stage": "accepted"}) == [
-        Accepted(ident(2))
+        MessageAccepted(ident(2))
     ]
     link.disconnected()
     link.connected(1.0)
     assert sent(link) == [protocol.HELLO]
-    assert hear(link, protocol.WELCOME, {"epoch": b"one"}) == [Welcomed(b"one", lost=True)]
+    assert hear(link, protocol.WELCOME, {"epoch": b"one"}) == [LinkWelcomed(b"one", lost=True)]
     assert sent(link) == ["1", "3"]
 
 
@@ -102,7 +102,7 @@ def test_a_router_that_does_not_know_us_is_greeted() -> None:
     hear(link, protocol.WHO, {})
     hear(link, protocol.WHO, {})
     assert sent(link) == [protocol.HELLO]
-    assert hear(link, protocol.WELCOME, {"epoch": b"two"}) == [Welcomed(b"two", lost=True)]
+    assert hear(link, protocol.WELCOME, {"epoch": b"two"}) == [LinkWelcomed(b"two", lost=True)]
     assert sent(link) == ["1"]
 
 
@@ -148,7 +148,7 @@ def test_a_passing_message_is_handed_out_each_time() -> None:
     link = welcomed()
     frame = message(1, durable=False)
     events = [*link.arrived(frame, 0.0), *link.arrived(frame, 0.0)]
-    assert [type(event) for event in events] == [Arrived, Arrived]
+    assert [type(event) for event in events] == [MessageArrived, MessageArrived]
 
 
 def test_time_brings_heartbeats_and_silence_a_new_greeting() -> None:
@@ -187,12 +187,14 @@ def test_a_refused_hello_and_a_follower_end_the_link() -> None:
     link = Link("ada", 1, bytes(32), 1)
     link.connected(0.0)
     nack: dict[str, Any] = {"id": NO_ID, "reason": "not_allowed", "detail": "no"}
-    assert hear(link, protocol.NACK, nack) == [Ended(LinkState.REFUSED, "not_allowed", "no")]
+    assert hear(link, protocol.NACK, nack) == [LinkEnded(LinkState.REFUSED, "not_allowed", "no")]
     link.connected(1.0)
     assert link.state is LinkState.REFUSED
     link = welcomed()
     nack = {"id": None, "reason": "stale_incarnation", "detail": "2"}
-    assert hear(link, protocol.NACK, nack) == [Ended(LinkState.FENCED, "stale_incarnation", "2")]
+    assert hear(link, protocol.NACK, nack) == [
+        LinkEnded(LinkState.FENCED, "stale_incarnation", "2")
+    ]
     link.disconnected()
     assert link.state is LinkState.FENCED
 
@@ -203,7 +205,7 @@ def test_a_late_refusal_of_a_message_is_not_one_of_the_hello() -> None:
     hear(link, protocol.WHO, {})
     nack = {"id": ident(1), "reason": "mailbox_full", "detail": "x"}
     assert hear(link, protocol.NACK, nack) == [
-        Refused(ident(1), "mailbox_full", "x", protocol.ROUTER)
+        MessageRefused(ident(1), "mailbox_full", "x", protocol.ROUTER)
     ]
     assert link.state is LinkState.GREETING
     assert not link.unaccepted
@@ -227,7 +229,7 @@ def test_goodbye_is_said_and_heard() -> None:
     link = welcomed()
     link.leave()
     assert sent(link) == [protocol.BYE]
-    assert hear(link, protocol.BYE, {}) == [Ended(LinkState.LEFT, "left", "")]
+    assert hear(link, protocol.BYE, {}) == [LinkEnded(LinkState.LEFT, "left", "")]
 
 
 def test_noise_is_counted() -> None:
@@ -251,7 +253,7 @@ def test_what_the_router_could_not_store_is_sent_again_with_all_behind_it() -> N
     link.tick(1.0 + STORE_AGAIN, 0.0)
     assert sent(link) == ["1", "2", "3"]
     ack = {"ids": [ident(1), ident(2), ident(3)], "stage": protocol.ACCEPTED}
-    assert hear(link, protocol.ACK, ack, now=2.0) == [Accepted(ident(n)) for n in (1, 2, 3)]
+    assert hear(link, protocol.ACK, ack, now=2.0) == [MessageAccepted(ident(n)) for n in (1, 2, 3)]
     submit(link, 4, now=2.0)
     assert sent(link) == ["4"]
 
@@ -261,6 +263,6 @@ def test_who_does_not_wait_for_room_is_refused() -> None:
     submit(link, 1)
     nack = {"id": ident(1), "reason": "not_stored", "detail": "full"}
     assert hear(link, protocol.NACK, nack) == [
-        Refused(ident(1), "not_stored", "full", protocol.ROUTER)
+        MessageRefused(ident(1), "not_stored", "full", protocol.ROUTER)
     ]
     assert not link.unaccepted

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from tests.contracts.bus import CODEC, PATIENCE, Ping, Result, Task, number, numbers, take, until
-from transport.asks import MAX_UNCLAIMED
 from transport.endpoint import Endpoint
 from transport.errors import LinkDown, PeerLost
-from transport.loopback import LoopbackRouter
+from transport.pending_requests import MAX_UNCLAIMED
+from transport.testing.loopback import LoopbackRouter
 
 
 async def pair(router: LoopbackRouter) -> tuple[Endpoint, Endpoint]:

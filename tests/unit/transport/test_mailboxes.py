@@ -1,6 +1,6 @@
 """Mailboxes keep order, know what they have seen, and have bounds."""
 
-from transport.box import COMPACT_FROM
+from transport.mailbox import COMPACT_FROM
 from transport.mailboxes import DUPLICATE, FULL, MemoryMailboxes
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import zmq
 
-from actors.launch import Launch
-from actors.router import BAD_CONFIG, main
+from actors.router.main import BAD_CONFIG, main
+from actors.runtime.launch import ActorLaunch
 from transport import protocol, tickets
 from transport.backlog import MOST_KEPT_FRAMES
 from transport.envelope import body_of, read_header, read_map
@@ -164,7 +164,7 @@ def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_pa
 def test_the_process_refuses_to_route_without_a_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    launch = Launch(
+    launch = ActorLaunch(
         address="router",
         kind="router",
         incarnation=1,
@@ -180,7 +180,7 @@ def test_the_process_refuses_to_route_without_a_key(
 
 def test_the_router_process_imports_neither_models_nor_the_domain() -> None:
     program = (
-        "import sys; import actors.router;"
+        "import sys; import actors.router.main;"
         "sys.exit(bool({'pydantic', 'agiraph', 'asyncio'} & set(sys.modules)))"
     )
     done = subprocess.run(

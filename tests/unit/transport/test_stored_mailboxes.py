@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from transport import mailbox_file
-from transport.box import Box
 from transport.errors import NotStored, StoreRefused
+from transport.mailbox import Mailbox
 from transport.mailbox_file import Durability, check_durability
 from transport.mailboxes import DUPLICATE, FULL
 from transport.stored_mailboxes import StoredMailboxes
@@ -313,7 +313,7 @@ def test_a_flood_that_is_over_gives_its_room_back(
 
 
 def test_an_id_that_was_taken_back_and_came_again_waits_once() -> None:
-    box = Box()
+    box = Mailbox()
     box.put(1, ident(1), 1, b"x")
     box.take(ident(1))
     box.put(2, ident(1), 1, b"x")

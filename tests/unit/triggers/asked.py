@@ -2,22 +2,22 @@
 
 from typing import Any
 
-from agiraph.ids import AgentId, NodeId
-from agiraph.models import Event
-from agiraph.triggers.book import Book, Bounds
+from agiraph.core.ids import AgentId, NodeId
+from agiraph.core.models import Event
 from agiraph.triggers.parsing import parse_trigger
 from agiraph.triggers.records import Firing, Trigger
+from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
 
 AGENT = AgentId("ada-1")
 START = 1_750_000_000.0
-BOUNDS = Bounds(late_seconds=60, per_minute=10)
+BOUNDS = FiringLimits(late_seconds=60, per_minute=10)
 
 
 class Life:
     """One agent with a book; `happens` puts an event into its log and lets the book take it in."""
 
     def __init__(self) -> None:
-        self.book = Book(AGENT, BOUNDS)
+        self.book = TriggerSet(AGENT, BOUNDS)
         self.now = START
         self._seq = 0
         self._number = 0

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agiraph.errors import InvalidInput
+from agiraph.core.errors import InvalidInput
 from agiraph.triggers.parsing import parse_trigger, seconds_of
-from agiraph.triggers.records import AtTime, Heartbeat, OnEvent, Scheduled
+from agiraph.triggers.records import CronSchedule, EventSchedule, HeartbeatSchedule, TimeSchedule
 from agiraph.triggers.timetable import machine_zone
 
 ZONE = "Europe/Berlin"
@@ -18,7 +18,7 @@ def parse(type_: str, config: dict[str, Any], action: Any = "look", **more: Any)
 
 def test_a_plain_text_wakes_the_agent_with_that_task() -> None:
     new = parse("heartbeat", {"interval_seconds": "30m"}, "Check the inbox. Then sleep.")
-    assert new.schedule == Heartbeat(interval_seconds=1800)
+    assert new.schedule == HeartbeatSchedule(interval_seconds=1800)
     assert (new.action.type, new.action.payload) == (
         "wake_agent",
         {"task": "Check the inbox. Then sleep."},
@@ -38,11 +38,11 @@ def test_an_action_may_be_an_object_or_its_json() -> None:
 
 
 def test_times_without_a_zone_are_in_the_default_one() -> None:
-    assert parse("scheduled", {"cron": "0 9 * * MON"}).schedule == Scheduled(
+    assert parse("scheduled", {"cron": "0 9 * * MON"}).schedule == CronSchedule(
         cron="0 9 * * MON", time_zone=ZONE
     )
     at = parse("at_time", {"at": "2026-07-01T09:00"}).schedule
-    assert isinstance(at, AtTime)
+    assert isinstance(at, TimeSchedule)
     assert at.moment == parse("at_time", {"at": "2026-07-01T07:00:00Z"}).schedule.moment
     there = parse("at_time", {"at": "2026-07-01T09:00", "time_zone": "Asia/Tokyo"}).schedule
     assert there.moment == at.moment - 7 * 3600
@@ -50,7 +50,7 @@ def test_times_without_a_zone_are_in_the_default_one() -> None:
 
 def test_an_event_trigger_has_a_pattern_and_a_filter() -> None:
     new = parse("on_event", {"event_pattern": "node.*", "filter": {"name": "alpha"}})
-    assert new.schedule == OnEvent(event_pattern="node.*", filter={"name": "alpha"})
+    assert new.schedule == EventSchedule(event_pattern="node.*", filter={"name": "alpha"})
 
 
 @pytest.mark.parametrize(

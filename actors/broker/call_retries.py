@@ -1,0 +1,202 @@
+"""CallRetries: one model is asked until it answers or patience is over; each attempt is metered."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+
+from actors.broker.ledger import LedgerRow, Outcome, UsageLedger
+from actors.broker.provider_queue import TOO_MANY, ProviderQueue, QueueEntry
+from agiraph.core.clock import Clock
+from agiraph.core.config import BrokerConfig
+from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.llm.base import (
+    FailureKind,
+    OnText,
+    PartialUsage,
+    Provider,
+    ProviderError,
+    StreamingAnswer,
+)
+from agiraph.llm.prices import Price, estimated_usage
+from agiraph.llm.retry import RetryPolicy
+
+NOTHING = PartialUsage(Usage(), 0, has_begun=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPlanned:
+    """A call failed and will be tried again after a wait."""
+
+    attempt: int
+    kind: FailureKind
+    message: str
+    wait_seconds: float
+
+
+OnRetry = Callable[[RetryPlanned], None]
+Reserve = Callable[[], AbstractAsyncContextManager[int]]
+"""Reserves what one attempt may take; yields how long its answer may be, in tokens."""
+
+
+@dataclass(slots=True)
+class AttemptMeter:
+    """What one attempt takes: the answer that comes in, text that it has streamed, its end."""
+
+    answer: StreamingAnswer | None = None
+    streamed: int = 0
+    response: ModelResponse | None = None
+    outcome: Outcome = "failed"
+    is_cut_off: bool = False
+
+    def hear(self, answer: StreamingAnswer) -> None:
+        """Take the answer that begins to come in."""
+        self.answer = answer
+
+    def usage(self, request: ModelRequest) -> Usage | None:
+        """Return what is on the bill for it, None if nothing is.
+
+        The service's own count, where there is one; else an estimate of what it has worked on. It
+        has not, as far as anybody knows, if it refused before anything of an answer came.
+        """
+        counted = self.response.usage if self.response else None
+        if counted is not None and (counted.tokens or self.answer is None):
+            return counted
+        so_far = self.answer.so_far() if self.answer else NOTHING
+        size = max(self.streamed, so_far.characters)
+        has_begun = so_far.has_begun or size > 0 or (self.is_cut_off and self.answer is not None)
+        return estimated_usage(request, replace(so_far, characters=size)) if has_begun else None
+
+
+class CallRetries:
+    """Asks one model; at most `concurrent_calls` attempts of all models are in flight at once."""
+
+    def __init__(self, config: BrokerConfig, ledger: UsageLedger, clock: Clock) -> None:
+        """Write what attempts took to `ledger`."""
+        self._ledger = ledger
+        self._clock = clock
+        self._policy = RetryPolicy.of(config)
+        self._fallback_attempts = config.fallback_attempts
+        self._longest_rest = config.max_delay_seconds
+        self._timeout_seconds = config.timeout_seconds
+        self._slots = asyncio.Semaphore(config.concurrent_calls)
+
+    async def until_answered(
+        self,
+        provider: Provider,
+        queue: ProviderQueue,
+        request: ModelRequest,
+        price: Price | None,
+        reserve: Reserve,
+        on_text: OnText,
+        on_retry: OnRetry,
+        *,
+        may_leave: bool,
+    ) -> ModelResponse:
+        """Return the answer; raise ProviderError when it cannot be had.
+
+        Each attempt is reserved by itself, and written down before its reservation goes: what those
+        before it were billed is spent by then. `may_leave`: another model can be asked, so patience
+        is short.
+        """
+        entry = queue.entry(may_leave=may_leave)
+        attempt = 1
+        while True:
+            tried_at = self._clock.monotonic()
+            try:
+                async with reserve() as max_tokens, queue.turn(entry):
+                    own = request.model_copy(update={"max_tokens": max_tokens})
+                    return await self._once(provider, own, price, on_text)
+            except ProviderError as error:
+                wait = self._wait_after(error, attempt, queue, entry)
+                rest = max(0.0, queue.pace.rests_until - self._clock.monotonic())
+                on_retry(RetryPlanned(attempt, error.kind, str(error), max(wait, rest)))
+                is_crowded = error.kind == TOO_MANY
+            await asyncio.sleep(wait)
+            # A service that answers others is only slow: no attempt of this call is used up.
+            if not (is_crowded and queue.pace.answered_at >= tried_at):
+                attempt += 1
+
+    def _wait_after(
+        self, error: ProviderError, attempt: int, queue: ProviderQueue, entry: QueueEntry
+    ) -> float:
+        """Return how long this call waits before it is in the row again; raise if it gives up.
+
+        After a 429 it is the lane that rests, for everybody.
+        """
+        wish = error.retry_after or 0.0
+        if not error.is_retryable or wish > self._policy.longest_wish_seconds:
+            raise error
+        if entry.may_leave and (attempt >= self._fallback_attempts or wish > self._longest_rest):
+            raise error
+        if error.kind == TOO_MANY:
+            if queue.is_stuck(entry):
+                raise error
+            return 0.0
+        wait = self._policy.wait_after(error, attempt, random.random())
+        if wait is None:
+            raise error
+        return wait
+
+    async def _once(
+        self, provider: Provider, request: ModelRequest, price: Price | None, on_text: OnText
+    ) -> ModelResponse:
+        async with self._slots, self.metered(request, price) as meter:
+
+            def count(text: str) -> None:
+                meter.streamed += len(text)
+                on_text(text)
+
+            try:
+                async with asyncio.timeout(self._timeout_seconds):
+                    meter.response = await provider.generate(request, count, meter.hear)
+            except TimeoutError:
+                meter.is_cut_off = True
+                text = f"{request.model} was not done within {self._timeout_seconds:g} s"
+                raise ProviderError("timed_out", text) from None
+            usage = priced(meter.usage(request) or Usage(), price)
+            return meter.response.model_copy(update={"usage": usage})
+
+    @asynccontextmanager
+    async def metered(
+        self, request: ModelRequest, price: Price | None
+    ) -> AsyncIterator[AttemptMeter]:
+        """Write down what is done inside, however it ends."""
+        meter, started = AttemptMeter(), self._clock.monotonic()
+        try:
+            yield meter
+            meter.outcome = "answered"
+        except asyncio.CancelledError:
+            meter.outcome, meter.is_cut_off = "cancelled", True
+            raise
+        finally:
+            usage = meter.usage(request)
+            if usage is not None:
+                self._settle(request, meter.outcome, priced(usage, price), started)
+
+    def _settle(
+        self, request: ModelRequest, outcome: Outcome, usage: Usage, started: float
+    ) -> None:
+        self._ledger.note(
+            LedgerRow(
+                ts=self._clock.now(),
+                run_id=request.run_id,
+                node_id=request.node_id,
+                entity=request.entity,
+                model=request.model,
+                outcome=outcome,
+                usage=usage,
+                seconds=self._clock.monotonic() - started,
+                trigger=request.trigger,
+                attempt=request.attempt,
+                door=request.door,
+            )
+        )
+
+
+def priced(usage: Usage, price: Price | None) -> Usage:
+    """Return `usage` with its cost: what the service says, else by our price, else unknown."""
+    if usage.cost_usd is not None or price is None:
+        return usage
+    return usage.model_copy(update={"cost_usd": price.cost(usage)})

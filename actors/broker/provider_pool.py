@@ -1,0 +1,168 @@
+"""ProviderPool: the providers, connected when first needed."""
+
+import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from agiraph.core.config import Config, configs_folder
+from agiraph.core.errors import InvalidInput
+from agiraph.llm.base import Provider, ProviderError
+from agiraph.llm.connect import connect, first_of_each, module_of, place_of
+from agiraph.llm.embedded.playbook import load_playbook
+from agiraph.llm.local_weights import file_of
+from agiraph.llm.recording.replay import load
+from agiraph.llm.registry import (
+    OFFLINE,
+    ModelName,
+    ProviderPreset,
+    is_out_of_reach,
+    parse_model,
+    pick_default,
+    usable,
+    why_unusable,
+)
+from agiraph.llm.structured import PromptedSchemaProvider
+from agiraph.llm.text_tools.text_tools import TextToolsProvider
+
+JsonObject = dict[str, Any]
+
+
+class ProviderPool:
+    """The providers, by name."""
+
+    def __init__(
+        self, config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
+    ) -> None:
+        """Know `presets`; keys and places come from `environ`."""
+        self._config = config
+        self._presets = presets
+        self._environ = environ
+        self._open: dict[tuple[str, str], Provider] = {}
+        self._opening: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def name(self, model: str) -> ModelName:
+        """Return what `model` names; InvalidInput."""
+        return parse_model(model, self._presets)
+
+    @property
+    def presets(self) -> Mapping[str, ProviderPreset]:
+        """The table of services."""
+        return self._presets
+
+    def place(self, provider: str) -> tuple[str, str | None]:
+        """Return a service's URL and key; ProviderError if it has no place or needs a key."""
+        self._refuse_out_of_reach(provider)
+        return place_of(provider, self._presets[provider], self._environ)
+
+    def window(self, model: ModelName) -> int:
+        """Return how many tokens a model can take."""
+        return self._presets[model.provider].window(model.name)
+
+    def answer_tokens(self, model: ModelName, wanted: int) -> int:
+        """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
+        return self._presets[model.provider].answer_tokens(model.name, wanted)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the keys that are at hand: they must stand nowhere."""
+        keys = (preset.key(self._environ) for preset in self._presets.values())
+        return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
+
+    def is_free(self, provider: str) -> bool:
+        """Whether calls of this provider cost nothing."""
+        return self._presets[provider].local
+
+    async def provider(self, name: ModelName) -> Provider:
+        """Return what answers calls of a model; ProviderError if it cannot be called.
+
+        A model without tool calling, or without structured answers, is asked in words.
+        """
+        traits = self._presets[name.provider].of(name.name)
+        provider = await self._service(name)
+        if traits.structured == "text":
+            provider = PromptedSchemaProvider(provider)
+        return (
+            TextToolsProvider(provider) if name.in_text or traits.tool_mode == "text" else provider
+        )
+
+    async def _service(self, name: ModelName) -> Provider:
+        """Return the connected service of a model; it has one for each wire format it speaks."""
+        self._refuse_out_of_reach(name.provider)
+        key = (name.provider, self._presets[name.provider].of(name.name).api)
+        async with self._opening[key]:
+            if key not in self._open:
+                # In a thread: an SDK takes a second to import, and heartbeats must go on.
+                self._open[key] = await asyncio.to_thread(
+                    connect,
+                    name.provider,
+                    self._presets,
+                    self._environ,
+                    timeout_seconds=self._config.broker.timeout_seconds,
+                    model=name.name,
+                )
+            return self._open[key]
+
+    def _is_out_of_reach(self, provider: str) -> bool:
+        offline = self._config.models.offline
+        return is_out_of_reach(self._presets[provider], self._environ, offline)
+
+    def _refuse_out_of_reach(self, provider: str) -> None:
+        if provider in self._presets and self._is_out_of_reach(provider):
+            # The kind with which a call goes on to the next model of its chain at once.
+            raise ProviderError("unknown_model", f"{provider} is not asked: {OFFLINE}")
+
+    async def warm_up(self) -> None:
+        """Connect a provider of each SDK that will be needed: the first call need not wait for it.
+
+        A process that was started for one run has begun with the SDK of its model already
+        (`warming`); the others wait until somebody asks for them.
+        """
+        names = first_of_each(self._presets, self._environ)
+        begun = [name for name in names if module_of(self._presets[name]) in sys.modules]
+        for name in begun or names:
+            with suppress(ProviderError):
+                await self._service(ModelName(name, self._presets[name].default_model or ""))
+
+    def catalog(self) -> tuple[JsonObject, ...]:
+        """Return a row per provider, as `registry.usable` makes them."""
+        return usable(self._presets, self._environ, offline=self._config.models.offline)
+
+    def default(self) -> tuple[str, str]:
+        """Return the model taken when none is named, and why."""
+        return pick_default(self._config, self._presets, self._environ)
+
+    def check(self, model: str) -> ModelName:
+        """Return what `model` names if it could be called now; InvalidInput with the reason."""
+        name = self.name(model)
+        preset = self._presets[name.provider]
+        if self._is_out_of_reach(name.provider):
+            raise InvalidInput(f"model {name} cannot be called: {OFFLINE}")
+        if preset.api == "local":
+            file_of(name.name, preset.model)
+        if (missing := why_unusable(preset, self._environ)) is not None:
+            raise InvalidInput(f"model {name} cannot be called: {missing}")
+        if preset.api == "replay":
+            try:
+                load(name.name)
+            except ProviderError as error:
+                raise InvalidInput(str(error)) from None
+        if preset.api == "script":
+            try:
+                load_playbook(configs_folder() / "playbooks", name.name)
+            except ProviderError as error:
+                raise InvalidInput(str(error)) from None
+        return name
+
+    def advised(self, provider: str, error: ProviderError) -> ProviderError:
+        """Return `error`, saying which key was refused if that is what it is about."""
+        key = self._presets[provider].key_name(self._environ)
+        if error.kind != "bad_key" or not key:
+            return error
+        return ProviderError("bad_key", f"{error} (the key is that of {key})")
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        for provider in self._open.values():
+            await provider.close()

@@ -1,0 +1,163 @@
+"""BudgetReservations: money and tokens are reserved before a call is made, so that nobody spends
+too much.
+
+A reservation is the most that the call can take: its input, and an answer of full length. While
+other calls of the same budget are in flight their reservations stand in the way, and a call that
+would only fit without them waits for them to be settled. One that does not fit even then gets a
+shorter answer, down to SHORTEST_ANSWER tokens; below that the budget is spent. A call keeps to
+several budgets at once: its run's, its agent's, its node's, its trigger's.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from agiraph.core.money import BudgetScope, BudgetState, Shortage, Unit
+from agiraph.core.turns import ModelRequest
+from agiraph.llm.base import ProviderError
+from agiraph.llm.prices import MILLION, Price, guess_input_tokens
+
+SHORTEST_ANSWER = 1024
+Key = tuple[BudgetScope, str, str]
+
+
+@dataclass(slots=True)
+class Reservation:
+    """What the calls in flight of one budget have reserved."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What a call takes: its input for certain, and an answer of up to `wanted` tokens."""
+
+    input_tokens: int
+    wanted: int
+    price: Price | None
+
+    @property
+    def input_usd(self) -> float:
+        """What the input costs at most."""
+        return self.input_tokens * self.price.dearest_input / MILLION if self.price else 0.0
+
+    def usd(self, answer: int) -> float:
+        """What the call costs at most with an answer of so many tokens."""
+        return self.input_usd + (answer * self.price.output / MILLION if self.price else 0.0)
+
+    def least(self, unit: Unit) -> float:
+        """How much of a unit it takes with the shortest answer."""
+        tokens = self.input_tokens + self.shortest
+        return {"usd": self.usd(self.shortest), "tokens": float(tokens), "calls": 1.0}[unit]
+
+    @property
+    def shortest(self) -> int:
+        """How long the answer must be able to be."""
+        return min(self.wanted, SHORTEST_ANSWER)
+
+
+def affordable_tokens(money: float, input_cost: float, price: Price, wanted: int) -> int:
+    """Return how many of the `wanted` tokens of answer `money` (US dollars) pays for."""
+    left = money - input_cost
+    if left < 0:
+        return 0
+    if price.output == 0:
+        return wanted
+    return min(wanted, int(left * MILLION / price.output))
+
+
+def affordable(state: BudgetState, held: Reservation, need: CostEstimate) -> tuple[int, Unit]:
+    """Return how long an answer this budget pays for, and the unit that it is bounded by.
+
+    `held` is what others have reserved of it.
+    """
+    if state.calls is not None and state.spent_calls + held.calls >= state.calls:
+        return 0, "calls"
+    longest = need.wanted
+    if state.usd is not None and need.price is not None and need.usd(need.wanted) > 0:
+        left = state.usd - state.spent_usd - held.usd
+        longest = affordable_tokens(left, need.input_usd, need.price, need.wanted)
+    if state.tokens is not None:
+        left_tokens = state.tokens - state.spent_tokens - held.tokens - need.input_tokens
+        if left_tokens < longest:
+            return max(0, left_tokens), "tokens"
+    return longest, "usd"
+
+
+class BudgetReservations:
+    """What is reserved, per budget."""
+
+    def __init__(self, states: Callable[[ModelRequest], Sequence[BudgetState]]) -> None:
+        """Keep the budgets that `states` says hold for a call, with what is spent of them."""
+        self._states = states
+        self._held: defaultdict[Key, Reservation] = defaultdict(Reservation)
+        self._settled = asyncio.Condition()
+
+    @asynccontextmanager
+    async def reserved(self, request: ModelRequest, price: Price | None) -> AsyncIterator[int]:
+        """Hold what the call may take while it runs; yield how long its answer may be, in tokens.
+
+        What was spent must be in the ledger before this is left. Raises ProviderError:
+        out_of_budget, or bad_request if there is a budget but no known price to keep it with.
+        """
+        states = self._states(request)
+        if not states:
+            yield request.max_tokens
+            return
+        if price is None and any(state.usd is not None for state in states):
+            raise ProviderError(
+                "bad_request",
+                f"the price of {request.model} is not known, so a budget in dollars cannot be "
+                "kept: add it to prices.yaml in the home, or run without a budget",
+            )
+        need = CostEstimate(guess_input_tokens(request), request.max_tokens, price)
+        answer = await self._wait_until_affordable(request, need)
+        keys = [_key(state) for state in states]
+        self._hold(keys, need.usd(answer), need.input_tokens + answer, calls=1)
+        try:
+            yield answer
+        finally:
+            self._hold(keys, -need.usd(answer), -need.input_tokens - answer, calls=-1)
+            async with self._settled:
+                self._settled.notify_all()
+
+    async def _wait_until_affordable(self, request: ModelRequest, need: CostEstimate) -> int:
+        """Return how long the answer may be."""
+        async with self._settled:
+            while True:
+                states = self._states(request)
+                held = [self._held.get(_key(state), Reservation()) for state in states]
+                free = [affordable(*pair, need)[0] for pair in zip(states, held, strict=True)]
+                if min(free) == need.wanted:
+                    return need.wanted
+                for state in states:
+                    self._refuse_if_spent(state, need, request.model)
+                # Only who stands in the way is waited for.
+                if not any(h.calls for h, f in zip(held, free, strict=True) if f < need.wanted):
+                    return min(free)
+                await self._settled.wait()
+
+    def _refuse_if_spent(self, state: BudgetState, need: CostEstimate, model: str) -> None:
+        longest, unit = affordable(state, Reservation(), need)
+        if longest >= need.shortest:
+            return
+        shortage = Shortage(budget=state, unit=unit, needs=need.least(unit))
+        text = f"out of budget: {shortage.told()}, and what is left does not cover another call"
+        raise ProviderError("out_of_budget", f"{text} of {model}", shortage=shortage)
+
+    def _hold(self, keys: Sequence[Key], usd: float, tokens: int, calls: int) -> None:
+        for key in keys:
+            held = self._held[key]
+            held.usd += usd
+            held.tokens += tokens
+            held.calls += calls
+            if not held.calls:  # also clears what rounding has left
+                del self._held[key]
+
+
+def _key(state: BudgetState) -> Key:
+    return state.scope, state.key, state.day

@@ -1,0 +1,350 @@
+"""BoardService: the board's edge. Every change goes through `execute`; its effects follow from the
+state.
+
+An effect (a spec on disk, a worker's process, an assignment sent) may be lost when the process
+dies right after the change was journaled. So effects carry ids that follow from the board, and
+`reconcile` asks for all of them again at the start: what had happened already happens once.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+from actors.coordinator.change_signal import ChangeSignal
+from actors.coordinator.files import AgentFiles
+from actors.coordinator.shared_context import SharedContextService
+from actors.coordinator.sub_node_notifier import SubNodeNotifier, words_left
+from actors.coordinator.worktrees import RunWorktrees
+from actors.entity.args import WorkerArgs
+from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.runtime import Runtime
+from agiraph.board import commands as c
+from agiraph.board import events as e
+from agiraph.board.board import Board
+from agiraph.board.scheduler import SchedulingLimits, plan
+from agiraph.board.shared_context.context import SharedContextLimits
+from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.board.store import BoardStore
+from agiraph.board.sub_nodes import to_be_told
+from agiraph.core.errors import Refused
+from agiraph.core.ids import (
+    SUPERVISOR,
+    Address,
+    AgentId,
+    NodeId,
+    RunId,
+    WorkerId,
+    coordinator_address,
+    derived_message_id,
+    worker_address,
+)
+from agiraph.core.models import Agent, Assignment, Worker, WorkNode
+from agiraph.core.money import RunTerms
+from agiraph.messages import (
+    AssignNodeMessage,
+    CancelNodeMessage,
+    ChildFailed,
+    ChildSpec,
+    StartChild,
+    StopChild,
+)
+
+Effect = Callable[[], Awaitable[None]]
+OnEvent = Callable[[e.BoardEvent, int], None]
+"""Hears a board event and its place in the run's journal."""
+
+
+class BoardService:
+    """The board of one run and all that follows from it outside this process."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        agent: Agent,
+        run: RunId,
+        files: AgentFiles,
+        today: str,
+        on_event: OnEvent,
+        environ: Mapping[str, str],
+        terms: RunTerms | None = None,
+    ) -> None:
+        """Open the run's journal; `on_event` hears of every change once it stands."""
+        self._runtime = runtime
+        self._agent = agent
+        self._run = run
+        self._files = files
+        self._today = today
+        self._terms = terms or RunTerms()
+        self._on_event = on_event
+        self._store = BoardStore(files.run.journal, files.home.snapshot(run))
+        self._effects: asyncio.Queue[Effect] = asyncio.Queue()
+        self._is_at_work = False
+        self._assigned: set[tuple[Address, bytes]] = set()
+        self._sub_node_notifier = SubNodeNotifier(runtime, agent.id, run)
+        shared = runtime.config.shared
+        bounds = SharedContextLimits(shared.max_keys, shared.max_value_bytes, shared.max_bytes)
+        self._shared = SharedContextStore(files.run.context_journal, files.run.context, bounds)
+        self.worktrees = RunWorktrees(runtime, agent, run, environ)
+        self.shelf = SharedContextService(runtime, self._shared, agent.id, run)
+        self._is_plan_due = False
+        self.changes = ChangeSignal()
+
+    @property
+    def board(self) -> Board:
+        """The board as it stands."""
+        return self._store.board
+
+    @property
+    def run_id(self) -> RunId:
+        """Which run it is of."""
+        return self._run
+
+    @property
+    def agent_id(self) -> AgentId:
+        """Whose board it is."""
+        return self._agent.id
+
+    @property
+    def count(self) -> int:
+        """How many events have happened on the board."""
+        return self._store.count
+
+    def since(self, seen: int) -> list[e.BoardEvent]:
+        """Return the events after the first `seen`, oldest first."""
+        return self._store.since(seen)
+
+    def lately(self, most: int) -> tuple[int, list[e.BoardEvent]]:
+        """Return the last events that are at hand, at most so many, and the first one's place."""
+        return self._store.lately(most)
+
+    def forget(self, seen: int) -> None:
+        """Let go of the first `seen` events: nobody will ask for them again."""
+        self._store.forget(seen)
+
+    def _history(self) -> Iterator[e.BoardEvent]:
+        """Yield all that ever happened; nothing is read unless somebody looks."""
+        yield from self.since(0)
+
+    def execute(self, command: c.Command) -> None:
+        """Carry out a command, then whatever the board asks for because of it. Raises Refused."""
+        self._check_outside(command)
+        self._do(command)
+        limits = SchedulingLimits(max_concurrent=self._runtime.config.run.max_concurrent)
+        while actions := plan(self.board, limits):
+            for action in actions:
+                self._do(action)
+        self.changes.ring()
+
+    def note_failure(self, node: WorkNode, worker: str, lost: ChildFailed) -> str:
+        """Leave notes on why a node's worker was given up; return their path in the run."""
+        return self._files.write_failure(node, worker, lost)
+
+    def _do(self, command: c.Command) -> None:
+        events = self._store.execute(command, self._runtime.clock.now())
+        for place, event in enumerate(events, start=self.count - len(events)):
+            self._follow(event)
+            self._on_event(event, place)
+
+    def _check_outside(self, command: c.Command) -> None:
+        """Refuse an autonomous worker whose agent is unknown or not installed."""
+        hired: tuple[c.SpawnWorker | c.StageRole, ...] = ()
+        if isinstance(command, c.SpawnWorker):
+            hired = (command,)
+        elif isinstance(command, c.LaunchRoles):
+            hired = command.roles
+        for worker in hired:
+            if worker.type == "autonomous" and (worker.agent_command or "").strip():
+                from agiraph.external.trial import check_agent_command  # few teams need it
+
+                home, config = self._runtime.home.path, self._runtime.config.sandbox
+                check_agent_command(worker.agent_command, home, config, os.environ)
+
+    async def run_effects(self) -> None:
+        """Carry effects out, one after the other, for as long as the process lives."""
+        while True:
+            effect = await self._effects.get()
+            self._is_at_work = True
+            await effect()
+            self._is_at_work = False
+            self._effects.task_done()
+
+    async def settled(self) -> None:
+        """Wait until every effect has been carried out."""
+        await self._effects.join()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether every effect has been carried out."""
+        return self._effects.empty() and not self._is_at_work
+
+    def reconcile(self) -> None:
+        """Ask again for every effect that the board, as it stands, implies."""
+        self._files.write_plan(self.board)
+        for worker in self.board.workers.values():
+            if worker.status == "stopped":
+                self._effects.put_nowait(lambda w=worker.id: self._dismiss(w))  # type: ignore[misc]
+            else:
+                self._effects.put_nowait(lambda w=worker: self._hire(w))  # type: ignore[misc]
+        for node in self.board.nodes.values():
+            self._files.write_node(self.board, node)
+            if node.status in ("assigned", "running", "blocked"):
+                self._effects.put_nowait(lambda n=node.id: self._assign(n))  # type: ignore[misc]
+        if not self.board.is_running:
+            self._effects.put_nowait(self._clear_worktrees)
+        for node, above in words_left(self.board, self._history()):
+            self._tell_above(node, above)
+
+    def close(self) -> None:
+        """Close the journals."""
+        self._store.close()
+        self._shared.close()
+
+    # --- what follows from what ------------------------------------------------------------------
+
+    def _follow(self, event: e.BoardEvent) -> None:
+        put = self._effects.put_nowait
+        match event:
+            case e.NodeCreated():
+                self._files.write_node(self.board, event.node)
+                self._write_plan_soon()
+            case e.NodeAssigned():
+                self._write_node(event.node_id)
+                put(lambda: self._assign(event.node_id))
+            case e.NodeCancelled() | e.NodeFailed():
+                self._write_node(event.node_id)
+                self._write_plan_soon()
+                put(lambda: self._withdraw(event.node_id))
+                self._send_word(self.board.nodes[event.node_id])
+            case e.NodeCompleted():
+                self._write_node(event.node_id)
+                self._write_plan_soon()
+            case e.NodeStarted() | e.NodeBlocked() | e.NodeUnblocked():
+                self._write_node(event.node_id)
+            case e.WorkerSpawned():
+                put(lambda: self._hire(event.worker))
+            case e.WorkerStopped():
+                put(lambda: self._dismiss(event.worker_id))
+            case e.StageMet() | e.StageReconvened() | e.StagePlanned():
+                self._files.write_plan(self.board)
+            case e.RunFinished() | e.RunStopped():
+                self._files.write_plan(self.board)
+                put(self._dismiss_all)
+                put(self._clear_worktrees)
+            case e.DeadlockFound() | e.CycleEnded() | e.CycleStarted():
+                pass
+            case e.RunStarted() | e.StageStarted() | e.StageLaunched() | e.NodeReserved():
+                pass
+            case e.BoardEpochBegan():
+                pass
+
+    def _send_word(self, node: WorkNode) -> None:
+        above = to_be_told(self.board, node)
+        if above is not None:
+            self._tell_above(node, above)
+
+    def _tell_above(self, node: WorkNode, above: WorkNode) -> None:
+        self._effects.put_nowait(lambda: self._sub_node_notifier.send_word(self.board, node, above))
+
+    def _write_plan_soon(self) -> None:
+        """Write the plan once for all that happens before it is its turn."""
+        if not self._is_plan_due:
+            self._is_plan_due = True
+            self._effects.put_nowait(self._write_plan)
+
+    async def _write_plan(self) -> None:
+        self._is_plan_due = False
+        self._files.write_plan(self.board)
+
+    def _write_node(self, node: NodeId) -> None:
+        self._files.write_node(self.board, self.board.nodes[node])
+
+    # --- effects ---------------------------------------------------------------------------------
+
+    async def _hire(self, worker: Worker) -> None:
+        """Have the supervisor run the worker's process; harmless if it runs already."""
+        args = WorkerArgs(
+            agent=self._agent.id,
+            agent_name=self._agent.name,
+            run=self._run,
+            worker=worker,
+            model=self._agent.worker_model,
+            today=self._today,
+            input_dir=self._agent.input_dir,
+            terms=self._terms,
+        )
+        spec = ChildSpec(
+            address=worker_address(self._agent.id, worker.id),
+            kind="worker",
+            args=args.model_dump(mode="json"),
+            restart="transient",
+            owner=coordinator_address(self._agent.id),
+            intensity=self._runtime.config.supervisor.intensity,
+            period_seconds=self._runtime.config.supervisor.period_seconds,
+        )
+        try:
+            body = StartChild(spec=spec)
+            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+        except Refused as error:
+            self.execute(c.LoseWorker(worker.id, f"it could not be started: {error}"))
+            return
+        # In a large team it begins at once, not when all the others have been started too.
+        for node in list(self.board.nodes.values()):
+            if node.assigned_worker == worker.id and node.status == "assigned":
+                await self._assign(node.id)
+
+    async def _dismiss(self, worker: WorkerId) -> None:
+        """Have the supervisor end a worker's process and forget its address."""
+        body = StopChild(
+            address=worker_address(self._agent.id, worker), how="forget", reason="its work is over"
+        )
+        try:
+            self._runtime.done(await ask_until_answered(self._runtime, SUPERVISOR, body))
+        except Refused as error:
+            self._runtime.log.debug("nothing to dismiss", worker=worker, reason=str(error))
+
+    async def _dismiss_all(self) -> None:
+        await asyncio.gather(*(self._dismiss(worker) for worker in self.board.workers))
+
+    async def _clear_worktrees(self) -> None:
+        await self.worktrees.clear(self.board)
+
+    async def _assign(self, node_id: NodeId) -> None:
+        node = self.board.nodes[node_id]
+        if node.has_ended or node.assigned_worker is None:
+            return
+        message = self._id("assign", node.id, node.attempt)
+        to = worker_address(self._agent.id, node.assigned_worker)
+        if (to, message) in self._assigned:
+            return
+        worker = self.board.workers[node.assigned_worker]
+        order = await self.worktrees.order_for(node, worker)
+        assignment = self._assignment(node).model_copy(update={"worktree": order})
+        body = AssignNodeMessage(agent=self._agent.id, run=self._run, assignment=assignment)
+        self._assigned.add((to, message))
+        await self._runtime.send(to, body, id=message)
+
+    def _assignment(self, node: WorkNode) -> Assignment:
+        team = tuple(f"{worker.name} ({worker.role})" for worker in self.board.team)
+        return Assignment(
+            node=node,
+            spec=node.task,
+            contract=self.board.stages[node.stage].contract,
+            attempt=node.attempt,
+            team=team,
+            goal=self._agent.goal,
+            input_dir=self._agent.input_dir,
+        )
+
+    async def _withdraw(self, node_id: NodeId) -> None:
+        """Tell the worker that held a node to put it down."""
+        node = self.board.nodes[node_id]
+        worker = self.board.workers.get(node.assigned_worker) if node.assigned_worker else None
+        if worker is None or worker.status == "stopped":
+            return
+        body = CancelNodeMessage(node_id=node.id, reason=node.reason or "")
+        to = worker_address(self._agent.id, worker.id)
+        await self._runtime.send(to, body, id=self._id("withdraw", node.id, node.attempt))
+
+    def _id(self, what: str, *about: object) -> bytes:
+        key = ".".join(str(part) for part in (self.board.key(self._run), what, *about))
+        return derived_message_id(self._runtime.address, key)

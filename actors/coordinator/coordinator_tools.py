@@ -1,0 +1,226 @@
+"""CoordinatorTools: what the coordinator's tools do, on the board that stands in this process."""
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, Literal, Protocol
+
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.cycles import Cycles
+from actors.coordinator.stages import closed_stage, launch_roles, require_worker, warnings_of
+from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.trigger_client import TriggerClient
+from agiraph.agent.activity import waiting_for
+from agiraph.agent.loop import CallEffects
+from agiraph.board import commands as c
+from agiraph.board.names import find_node, find_worker
+from agiraph.board.sub_nodes import is_coordinators
+from agiraph.board.view import board_view, waited_row
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.ids import NodeId
+from agiraph.core.models import DeliveryMode
+from agiraph.core.turns import JsonObject
+from agiraph.tools.ports import NewNode, NewQuestion, NewStage, NewWorker, WaitOutcome
+
+
+class CoordinatorToolsContext(EntityContext, Protocol):
+    """The coordinator, as far as its tools need to know it."""
+
+    def has_alarm(self) -> bool:
+        """Whether the board tells of something that must end a wait."""
+        ...
+
+    def waiting_for_human(self) -> AbstractContextManager[None]:
+        """Let the agent's status say, inside this block, that it waits for the human."""
+        ...
+
+
+class CoordinatorTools(TriggerClient):
+    """The team as the coordinator's tools see it."""
+
+    def __init__(
+        self,
+        coordinator: CoordinatorToolsContext,
+        board_service: BoardService,
+        messenger: Messenger,
+        cycles: Cycles,
+    ) -> None:
+        """Lead the team of `board_service`, talking through `messenger`."""
+        super().__init__(coordinator)
+        self._coordinator = coordinator
+        self._cycles = cycles
+        self._board_service = board_service
+        self._messenger = messenger
+        self._runtime = coordinator.runtime
+        self._covered: list[NodeId] = []
+
+    def take_effects(self) -> CallEffects:
+        """Return what the last call has told the model, and forget it."""
+        effects = replace(self._messenger.take_effects(), covers=tuple(self._covered))
+        self._covered.clear()
+        return effects
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a worker, `human` or `*`."""
+        await self._messenger.send_message(call_id, to, content, mode)
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that have arrived."""
+        return await self._messenger.check_messages(call_id)
+
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask the human; while its answer is waited for, the agent waits for the human."""
+        if not question.waits:
+            return await self._messenger.ask_human(call_id, question)
+        with self._coordinator.waiting_for_human():
+            return await self._messenger.ask_human(call_id, question)
+
+    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+        """Put a node on the board."""
+        cause = self._cause(call_id)
+        self._board_service.execute(
+            c.CreateNode(
+                cause=cause,
+                task=node.task,
+                name=node.name,
+                role=node.role,
+                refs=node.refs or {},
+                dependencies=node.dependencies,
+                worker=node.worker,
+                stage=node.stage,
+                mode=node.mode,
+                checks=node.checks,
+                trigger=self._coordinator.transcript.woken_by,
+            )
+        )
+        created = self._board_service.board.node_by_cause(cause)
+        assert created is not None
+        return {"node_id": created.id, "name": created.name, "status": created.status}
+
+    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Wait until the nodes have ended (default: the open stage's) or a message arrives."""
+        board = self._board_service.board
+        ids = [find_node(board, named).id for named in nodes] or self._of_open_stage()
+        if not ids and not self._coordinator.transcript.pending:
+            raise IllegalTransition("there is nothing to wait for: no node is open")
+        self._board_service.execute(c.LaunchStage())
+        named = [board.nodes[node].name for node in ids]
+        self._coordinator.show("waiting_for_nodes", waiting_for(named))
+        if not self._coordinator.transcript.has_unread:
+            await self._coordinator.patience.first_of(
+                self._board_service.changes.until(lambda: bool(ids) and self._have_ended(ids)),
+                self._coordinator.inbox.arrived.wait(),
+                self._board_service.changes.until(self._coordinator.has_alarm),
+            )
+        interrupted = not ids or not self._have_ended(ids)
+        board = self._board_service.board
+        self._covered.extend(node for node in ids if board.nodes[node].has_ended)
+        rows = tuple(waited_row(board, board.nodes[node]) for node in ids)
+        return WaitOutcome(nodes=rows, interrupted_by_message=interrupted)
+
+    async def view_board(self) -> JsonObject:
+        """Return the board."""
+        return board_view(self._board_service.board)
+
+    async def read_context(self, key: str) -> str:
+        """Return what stands under a key of the shared context."""
+        return self._board_service.shelf.read(key)
+
+    async def list_context(self) -> str:
+        """Return the rows of all keys of the shared context."""
+        return self._board_service.shelf.rows()
+
+    async def change_context(
+        self, call_id: str, way: Literal["write", "append"], key: str, value: Any
+    ) -> JsonObject:
+        """Write or append under a key of the shared context."""
+        cause = self._cause(call_id)
+        return self._board_service.shelf.change(cause, way, key, value, self._coordinator.name)
+
+    async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
+        """Create a worker; its process starts at once."""
+        cause = self._cause(call_id)
+        if self._board_service.board.worker_by_cause(cause) is None:
+            about = (worker.model, worker.tools, worker.name, worker.role)
+            await require_worker(self._runtime, *about)
+        self._board_service.execute(
+            c.SpawnWorker(
+                cause=cause,
+                name=worker.name,
+                type=worker.type,
+                model=worker.model,
+                role=worker.role,
+                memory=worker.memory,
+                tools=worker.tools,
+                agent_command=worker.agent_command,
+                mode=worker.mode,
+            )
+        )
+        spawned = self._board_service.board.worker_by_cause(cause)
+        assert spawned is not None
+        hired = (spawned.name, spawned.role, spawned.agent_command)
+        warnings = warnings_of(self._runtime, *hired) if spawned.type == "autonomous" else []
+        told = {"worker_id": spawned.id, "name": spawned.name}
+        return told | ({"warnings": warnings} if warnings else {})
+
+    async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
+        """Keep a node for a worker, who gets it as soon as both are free."""
+        self._board_service.execute(c.ReserveNode(node, worker))
+        board = self._board_service.board
+        found = find_node(board, node)
+        return {
+            "node_id": found.id,
+            "worker_id": find_worker(board, worker).id,
+            "status": found.status,
+        }
+
+    async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
+        """Let a worker go; its outputs stay."""
+        found = find_worker(self._board_service.board, worker)
+        self._board_service.execute(c.RetireWorker(found.id))
+        return {"worker_id": found.id, "status": self._board_service.board.workers[found.id].status}
+
+    async def cancel_node(self, call_id: str, node: str) -> JsonObject:
+        """Cancel a node that has not ended."""
+        found = find_node(self._board_service.board, node)
+        self._board_service.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
+        return {"node_id": found.id, "status": self._board_service.board.nodes[found.id].status}
+
+    async def launch_roles(self, call_id: str, stage: NewStage) -> JsonObject:
+        """Open a stage with its workers and nodes, all of it or nothing."""
+        woken_by = self._coordinator.transcript.woken_by
+        cause = self._cause(call_id)
+        return await launch_roles(self._runtime, self._board_service, cause, stage, woken_by)
+
+    async def reconvene(
+        self, call_id: str, assessment: str, decided: str, terms: c.StageTerms | None
+    ) -> JsonObject:
+        """Close the open stage; asked again after a crash it reports the stage it closed."""
+        cause = self._cause(call_id)
+        self._board_service.execute(c.Reconvene(assessment, cause, decided, terms))
+        return closed_stage(self._board_service.board, cause)
+
+    async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
+        """End a cycle of an infinite run, and have the clock wake us for the next one."""
+        await self._board_service.worktrees.closing_words(self._board_service.board)
+        return await self._cycles.end(call_id, notes, next_in)
+
+    async def finish(self, call_id: str, summary: str) -> None:
+        """End the run with its result; of changes in git it tells where they stand."""
+        words = await self._board_service.worktrees.closing_words(self._board_service.board)
+        self._board_service.execute(
+            c.FinishRun(f"{summary.rstrip()}\n\n{words}" if words else summary)
+        )
+
+    def _cause(self, call_id: str) -> str:
+        return f"{self._runtime.address}#{call_id}"
+
+    def _of_open_stage(self) -> list[NodeId]:
+        """Return the nodes of the open stage that are the coordinator's own."""
+        board = self._board_service.board
+        if board.open_stage is None:
+            return []
+        nodes = (board.nodes[node] for node in board.stages[board.open_stage].nodes)
+        return [node.id for node in nodes if is_coordinators(board, node)]
+
+    def _have_ended(self, ids: list[NodeId]) -> bool:
+        return all(self._board_service.board.nodes[node].has_ended for node in ids)

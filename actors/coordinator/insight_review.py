@@ -1,0 +1,99 @@
+"""InsightReview: what becomes of a worker's offer to the agent's memory, by the coordinator's
+policy.
+
+    accept   it is written into the agent's memory, with who offered it and when
+    ask      the coordinator's mind is told and may write it down itself
+    ignore   nothing
+
+In each case once: the offer is a durable message whose id follows from the worker's step.
+"""
+
+from typing import assert_never
+
+from actors.coordinator.files import AgentFiles
+from actors.runtime.runtime import Runtime
+from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from agiraph.core.errors import Refused
+from agiraph.core.ids import RECORDER, AgentId, RunId, derived_message_id
+from agiraph.core.models import Event
+from agiraph.memory.insights import FILE, Insight, keep
+from agiraph.memory.memory_files import MemoryFiles
+from agiraph.messages import OfferInsight, ReportEvents
+from transport.endpoint import Received
+
+MARK_CHARACTERS = 12
+
+
+class InsightReview:
+    """Takes the offers of one run's workers."""
+
+    def __init__(
+        self, runtime: Runtime, agent: AgentId, run: RunId, files: AgentFiles, inbox: EntityInbox
+    ) -> None:
+        """Keep what is accepted in the home of `files`; ask through `inbox`."""
+        self._runtime = runtime
+        self._agent = agent
+        self._run = run
+        self._home = files.home
+        self._inbox = inbox
+
+    async def take(self, received: Received, offer: OfferInsight, worker: str, node: str) -> None:
+        """Give an offer its effect; `worker` and `node` are the names of who offers it and why."""
+        policy = self._runtime.config.memory.insights
+        insight = Insight(
+            text=offer.insight,
+            worker=worker,
+            node=node,
+            run=self._run,
+            offered_at=received.header.sent_at,
+            mark=received.header.id.hex()[:MARK_CHARACTERS],
+        )
+        match policy:
+            case "accept":
+                self._accept(received, insight)
+            case "ask":
+                self._ask(received, insight, "")
+            case "ignore":
+                self._runtime.done(received)
+            case _:
+                assert_never(policy)
+        await self._tell(received, insight, policy)
+
+    def _accept(self, received: Received, insight: Insight) -> None:
+        shelf = MemoryFiles.of_agent(self._home, self._runtime.config.memory)
+        try:
+            keep(shelf, insight, self._home.path)
+        except Refused as error:
+            self._ask(received, insight, f" It could not be kept as it is: {error}.")
+            return
+        self._runtime.done(received)
+
+    def _ask(self, received: Received, insight: Insight, more: str) -> None:
+        content = (
+            f"I offer this to your long-term memory, from node '{insight.node}': {insight.text}\n"
+            f"[Runtime]: If it will be of use after this run, write it down with memory_write, and "
+            f"who found it.{more} Else leave it."
+        )
+        self._inbox.put(
+            IncomingMessage(
+                id=received.header.id.hex(),
+                from_name=insight.worker,
+                content=content,
+                mode="steer",
+                done=lambda: self._runtime.done(received),
+            )
+        )
+
+    async def _tell(self, received: Received, insight: Insight, policy: str) -> None:
+        """Report the offer, once however often it is delivered."""
+        data = {"worker": insight.worker, "node": insight.node, "insight": insight.text}
+        event = Event(
+            type="memory.insight",
+            agent_id=self._agent,
+            ts=insight.offered_at,
+            entity=insight.worker,
+            run_id=self._run,
+            data=data | {"policy": policy} | ({"path": FILE} if policy == "accept" else {}),
+        )
+        id = derived_message_id(self._runtime.address, f"insight.{received.header.id.hex()}")
+        await self._runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)

@@ -1,0 +1,56 @@
+"""Run start: how a run begins on the board: its terms, its plan if it was given one, its goal."""
+
+from actors.coordinator.board_service import BoardService
+from actors.entity.args import CoordinatorArgs
+from agiraph.agent.node_limits import contract_of
+from agiraph.agent.prompts import goal_turn
+from agiraph.agent.transcript import Transcript
+from agiraph.board import commands as c
+from agiraph.board.plans.plan import parse_plan, plan_commands
+from agiraph.core.config import Config
+from agiraph.core.errors import Refused
+from agiraph.core.ids import new_epoch
+
+
+def start_run(board_service: BoardService, args: CoordinatorArgs, config: Config) -> None:
+    """Begin the run on the board, unless it has been begun before."""
+    if board_service.board.run is not None:
+        return
+    agent, settings = args.agent, config.run
+    board_service.execute(
+        c.StartRun(
+            run_id=args.run,
+            goal=agent.goal,
+            model=agent.model,
+            worker_model=agent.worker_model,
+            mode=agent.mode,
+            max_nodes=settings.max_nodes,
+            max_workers=settings.max_workers,
+            max_depth=settings.max_depth,
+            contract=contract_of(settings),
+            epoch=new_epoch(),
+        )
+    )
+
+
+def fill_board(board_service: BoardService, plan: str | None) -> str | None:
+    """Put a plan that was given with the goal on the board; what stands there already stays.
+
+    Returns why it cannot be followed, None if it can or if there is none.
+    """
+    if plan is None or not board_service.board.is_running:
+        return None
+    try:
+        for command in plan_commands(parse_plan(plan)):
+            board_service.execute(command)
+    except Refused as error:
+        return f"the plan cannot be followed: {error}"
+    return None
+
+
+def task_of(transcript: Transcript, args: CoordinatorArgs) -> str:
+    """Return the goal of this run as the model was given it."""
+    if transcript.began is not None:
+        return transcript.began.content
+    agent = args.agent
+    return goal_turn(agent.goal, agent.input_dir, has_plan=args.plan is not None)

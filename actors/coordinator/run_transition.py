@@ -1,0 +1,140 @@
+"""RunTransition: how a coordinator goes from a run that has ended to the next one.
+
+The new run stands with one record in the conversation (`RunBegan`): before it the old run counts,
+after it the new one, and a process that dies on either side comes back there. The parts that
+belong to one run are then put together anew, from disk, as after a restart. Before the record is
+written every effect of the old run has been carried out: its workers are let go.
+"""
+
+from typing import NoReturn
+
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.memory_maintenance import upkeep_turn
+from actors.coordinator.worker_requests import WorkerRequestHandler
+from actors.entity.args import CoordinatorArgs
+from actors.runtime.runtime import Runtime
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.loop import INTERRUPTED_CALL, PauseSwitch
+from agiraph.agent.prompts import new_run_turn
+from agiraph.agent.records import CallFinished, InputReceived, RunBegan
+from agiraph.board import commands as c
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.ids import RunId, new_run_id, short_derived_id
+from agiraph.messages import BeginRun, Ok, RefusedReply
+from transport.endpoint import Received
+
+GIVEN_UP = "given up for another goal"
+GOAL_SHOWN = 80
+REFUSED = IllegalTransition.__name__
+
+
+class NextRunRequested(Exception):
+    """The coordinator leaves its run for the next one, which `body` orders."""
+
+    def __init__(self, received: Received, body: BeginRun) -> None:
+        """Keep the message that ordered it: it is done once the new run stands."""
+        super().__init__(body.goal)
+        self.received = received
+        self.body = body
+
+
+class RunTransition:
+    """Takes the order for a new run, and begins it."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        args: CoordinatorArgs,
+        conversation: Conversation,
+        board_service: BoardService,
+        counter: WorkerRequestHandler,
+        gate: PauseSwitch,
+    ) -> None:
+        """Follow on the run of `args`."""
+        self._runtime = runtime
+        self._args = args
+        self._conversation = conversation
+        self._board_service = board_service
+        self._worker_requests = counter
+        self._gate = gate
+        self._home = runtime.home.agent(args.agent.id)
+
+    async def take(self, received: Received, body: BeginRun) -> None:
+        """Refuse, or leave this run: raises NextRunRequested once nothing of it is left to do."""
+        if body.run is not None and body.run == self._args.run:
+            await self._answer(received, None)
+            return
+        if reason := self._why_not(body):
+            await self._answer(received, reason)
+            return
+        await self.leave(received, body)
+
+    async def leave(self, received: Received, body: BeginRun) -> NoReturn:
+        """Raise NextRunRequested once the old run has ended and all that followed from
+        it is done."""
+        if self._board_service.board.is_running:
+            self._board_service.execute(c.StopRun("stopped", GIVEN_UP))
+        await self._board_service.settled()
+        await self._worker_requests.waits.until_empty()
+        raise NextRunRequested(received, body)
+
+    async def begin(self, next_run: NextRunRequested) -> None:
+        """Write the new run down, with an answer for every call that the old one left open."""
+        body, header, now = next_run.body, next_run.received.header, self._runtime.clock.now()
+        self._runtime.take_up([header.id.hex()])
+        run = body.run or RunId(f"{new_run_id(now)[:-6]}{short_derived_id(header.id.hex())}")
+        agent = self._args.agent
+        input_dir = body.input_dir or agent.input_dir
+        left_open = [
+            CallFinished(
+                call_id=opened.call.id,
+                name=opened.call.name,
+                content=INTERRUPTED_CALL,
+                is_error=True,
+                ts=now,
+            )
+            for opened in self._conversation.transcript.open_calls
+        ]
+        began = RunBegan(
+            content=new_run_turn(
+                body.goal, input_dir, cause=body.cause, has_plan=body.plan is not None
+            ),
+            run=run,
+            goal=body.goal,
+            mode=body.mode or agent.mode,
+            model=body.model or agent.model,
+            worker_model=body.worker_model or body.model or agent.worker_model,
+            input_dir=input_dir,
+            plan=body.plan,
+            budget_usd=body.budget_usd,
+            terms=body.terms.model_copy(update={"trigger": body.trigger}),
+            cause=body.cause,
+            trigger=body.trigger,
+            cycle_seconds=body.cycle_seconds or agent.cycle_seconds,
+            message=header.id.hex(),
+            ts=now,
+        )
+        upkeep = upkeep_turn(self._runtime, self._home, agent.id, run)
+        told = (InputReceived(content=upkeep, from_name="runtime", ts=now),) if upkeep else ()
+        self._conversation.append(*left_open, began, *told)
+        await self._answer(next_run.received, None)
+
+    def _why_not(self, body: BeginRun) -> str:
+        """Return why a new run cannot begin now, '' if it can."""
+        name, run = self._args.agent.name, self._args.run
+        if self._gate.is_shut:
+            return f"agent '{name}' is paused: resume it first"
+        if self._board_service.board.is_running and not body.abandon:
+            goal = " ".join(self._args.agent.goal.split())[:GOAL_SHOWN]
+            return (
+                f"agent '{name}' is still at work in run {run} ('{goal}'): "
+                "wait for its end, send it a message, or stop it first"
+            )
+        return ""
+
+    async def _answer(self, received: Received, refusal: str | None) -> None:
+        """Answer the one who asked, if anybody did, and be done with the message."""
+        if isinstance(received.body, BeginRun):
+            answer = Ok() if refusal is None else RefusedReply(reason=refusal, kind=REFUSED)
+            await self._runtime.reply(received, answer)
+        self._runtime.done(received)

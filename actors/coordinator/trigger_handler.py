@@ -1,0 +1,242 @@
+"""TriggerHandler: what a coordinator does when a trigger of its agent fires.
+
+`wake_agent` enters the conversation, marked as coming from a trigger and never from the human; if
+the run has ended it begins a new one, whose goal is the trigger's task. The
+other actions cost no model call: a message is passed on, a node's work is put on the board again.
+What an action does carries the triggers that led to it, so that none of them wakes itself by it.
+"""
+
+from typing import NoReturn, Protocol
+
+from actors.coordinator.board_service import BoardService
+from actors.entity.args import CoordinatorArgs
+from actors.entity.messenger import EntityContext
+from agiraph.agent.inbox import IncomingMessage
+from agiraph.board import commands as c
+from agiraph.board.names import find_node
+from agiraph.core.errors import ModelFailure, Refused
+from agiraph.core.ids import (
+    CLOCK,
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    TRIGGER_NAME,
+    Address,
+    derived_message_id,
+)
+from agiraph.core.models import Event, WorkNode
+from agiraph.core.turns import JsonObject
+from agiraph.messages import BeginRun, TextMessage, TriggerFailed, TriggerFired
+from transport.endpoint import Received
+from transport.errors import Nacked
+
+EVERYONE = "*"
+CAUSE = "trigger."
+
+
+class TriggerHandlerContext(EntityContext, Protocol):
+    """The coordinator, as far as its triggers need to know it."""
+
+    args: CoordinatorArgs
+
+
+class SleepContext(Protocol):
+    """Whoever may sleep until a certain trigger fires."""
+
+    def wake(self, fired: TriggerFired) -> str | None:
+        """Return what to tell the mind if this is the firing that is slept for, else None.
+
+        Empty: there is nothing to do.
+        """
+        ...
+
+
+class RunTransitionContext(Protocol):
+    """Whoever can leave a run that has ended for the next one."""
+
+    async def leave(self, received: Received, body: BeginRun) -> NoReturn:
+        """Begin the run that `body` orders; `received` is done once it stands."""
+        ...
+
+
+class TriggerHandler:
+    """Takes in the firings that the clock sends."""
+
+    def __init__(
+        self,
+        coordinator: TriggerHandlerContext,
+        board_service: BoardService,
+        sleeper: SleepContext,
+        successor: RunTransitionContext,
+    ) -> None:
+        """Act for `coordinator` on its board."""
+        self._coordinator = coordinator
+        self._runtime = coordinator.runtime
+        self._board_service = board_service
+        self._sleeper = sleeper
+        self._successor = successor
+        self._lineage: tuple[str, ...] = ()
+
+    async def take(self, received: Received, fired: TriggerFired) -> None:
+        """Do what a firing asks for."""
+        match fired.action:
+            case "send_message":
+                await self._send(received, fired)
+            case "run_node":
+                self._run_node(received, fired)
+            case _:
+                told = self._sleeper.wake(fired)
+                if told == "":
+                    self._done(received, fired)
+                    return
+                if told is None and self._may_begin_anew():
+                    await self._begin_anew(received, fired)
+                task = str(fired.payload.get("task"))
+                self._wake(received, fired, told or shown(fired, task))
+
+    def marked(self, events: list[Event]) -> list[Event]:
+        """Return events with the triggers that they come from, if they come from some just now."""
+        if not self._lineage:
+            return events
+        mark = {"lineage": list(self._lineage)}
+        return [event.model_copy(update={"data": {**event.data, **mark}}) for event in events]
+
+    async def model_failed(self, failure: ModelFailure) -> str:
+        """Have the trigger paused that the mind acts on; return what the human is to be told."""
+        trigger = self._coordinator.transcript.woken_by
+        if not trigger:
+            return ""
+        body = TriggerFailed(agent=self._coordinator.agent, trigger_id=trigger, reason=str(failure))
+        place = f"trigger-failed.{self._coordinator.transcript.place}"
+        id = derived_message_id(self._runtime.address, place)
+        await self._runtime.send(CLOCK, body, id=id)
+        agent = self._coordinator.agent
+        return (
+            f" The trigger {trigger}, which led to this, is paused; when it is mended: "
+            f"agiraph triggers {agent} resume {trigger}"
+        )
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    def _wake(self, received: Received, fired: TriggerFired, content: str) -> None:
+        self._coordinator.inbox.put(
+            IncomingMessage(
+                id=received.header.id.hex(),
+                from_name=TRIGGER_NAME,
+                content=content,
+                mode="steer",
+                done=lambda: self._runtime.done(received),
+                trigger=fired.trigger_id,
+                facts={"firing": fired.firing, "lineage": list(fired.lineage)},
+            )
+        )
+
+    def _may_begin_anew(self) -> bool:
+        """Whether the run has ended, and the agent is not held."""
+        return (
+            not self._board_service.board.is_running and not self._coordinator.transcript.is_paused
+        )
+
+    async def _begin_anew(self, received: Received, fired: TriggerFired) -> NoReturn:
+        """Begin a run whose goal is the trigger's task, within the budget of the run before."""
+        self._note(fired, "message.received", {"from": TRIGGER_NAME})
+        body = BeginRun(
+            goal=str(fired.payload.get("task")),
+            mode="finite",
+            budget_usd=self._coordinator.args.budget_usd,
+            terms=self._coordinator.args.terms,
+            cause=f"trigger '{fired.name}'" + (f": {fired.about}" if fired.about else ""),
+            trigger=fired.trigger_id,
+        )
+        await self._successor.leave(received, body)
+
+    async def _send(self, received: Received, fired: TriggerFired) -> None:
+        to, content = str(fired.payload.get("to")), str(fired.payload.get("content"))
+        receivers = await self._receivers(to)
+        if not receivers:
+            lost = f"This was to be told to '{to}', whom nobody here is called: {content}"
+            self._wake(received, fired, shown(fired, lost))
+            return
+        for number, (name, address) in enumerate(receivers):
+            if address == self._runtime.address:
+                self._wake(received, fired, shown(fired, content))
+                return
+            text = TextMessage(
+                content=f"(trigger '{fired.name}') {content}",
+                from_name=COORDINATOR_NAME,
+                to_name=name,
+            )
+            id = derived_message_id(self._runtime.address, f"trigger.{fired.firing}", number)
+            try:
+                await self._runtime.send(address, text, id=id)
+            except Nacked as error:
+                self._runtime.log.warning("not told", to=name, reason=str(error))
+        self._note(fired, "message.sent", {"from": TRIGGER_NAME, "to": to, "content": content})
+        self._done(received, fired)
+
+    async def _receivers(self, to: str) -> list[tuple[str, Address]]:
+        """Return the names and addresses that `to` means, our own if it means us."""
+        named = to.strip().lstrip("@")
+        if named.lower() == HUMAN_NAME:
+            return [(HUMAN_NAME, HUMAN)]
+        if named.lower() == COORDINATOR_NAME:
+            return [(COORDINATOR_NAME, Address(self._runtime.address))]
+        roster = await self._coordinator.roster()
+        if named == EVERYONE:
+            return [(worker.name, roster[worker.id]) for worker in self._board_service.board.team]
+        return [(named, roster[named])] if named in roster else []
+
+    def _run_node(self, received: Received, fired: TriggerFired) -> None:
+        """Put the work of a node on the board once more, unless it is still on its way."""
+        named = str(fired.payload.get("node_id"))
+        try:
+            node = find_node(self._board_service.board, named)
+            if node.has_ended and not self._is_under_way(node):
+                again = c.CreateNode(
+                    cause=f"{CAUSE}{fired.firing}",
+                    task=node.task,
+                    name=node.name,
+                    role=node.role,
+                    refs=node.refs,
+                    worker=self._worker_of(node.assigned_worker),
+                    checks=node.checks,
+                    trigger=fired.trigger_id,
+                )
+                self._lineage = fired.lineage
+                self._board_service.execute(again)
+        except Refused as error:
+            self._wake(received, fired, shown(fired, f"Node '{named}' could not be run: {error}"))
+            return
+        finally:
+            self._lineage = ()
+        self._done(received, fired)
+
+    def _is_under_way(self, node: WorkNode) -> bool:
+        """Whether the same work stands on the board already, put there by a trigger."""
+        return any(
+            other.task == node.task and other.cause.startswith(CAUSE) and not other.has_ended
+            for other in self._board_service.board.nodes.values()
+        )
+
+    def _worker_of(self, worker: str | None) -> str | None:
+        """Return the worker that did a node, if it is still on the team."""
+        return next((mate.id for mate in self._board_service.board.team if mate.id == worker), None)
+
+    def _done(self, received: Received, fired: TriggerFired) -> None:
+        self._note(fired, "trigger.done", {})
+        self._runtime.done(received)
+
+    def _note(self, fired: TriggerFired, type: str, data: JsonObject) -> None:
+        facts = {"trigger_id": fired.trigger_id, "name": fired.name, "firing": fired.firing}
+        told = {**data, **facts, "lineage": list(fired.lineage)}
+        self._coordinator.report(type, told, f"{type}.{fired.firing}")
+
+
+def shown(fired: TriggerFired, content: str) -> str:
+    """Return a firing as the mind is shown it."""
+    lines = [f"[Trigger '{fired.name}']: {content}"]
+    if fired.about:
+        lines.append(f"(What set it off: {fired.about})")
+    if fired.missed:
+        lines.append(f"({fired.missed} earlier times were missed.)")
+    return "\n".join(lines)

@@ -1,0 +1,314 @@
+"""WorkerRequestHandler: where workers' requests and reports about nodes are taken in."""
+
+import asyncio
+
+from actors.coordinator.board_service import BoardService
+from actors.coordinator.insight_review import InsightReview
+from actors.runtime.background_tasks import BackgroundTasks
+from actors.runtime.runtime import Runtime
+from agiraph.agent.inbox import EntityInbox, IncomingMessage
+from agiraph.board import commands as c
+from agiraph.board.names import find_node
+from agiraph.board.node_rules import WaitCycle
+from agiraph.board.view import board_view, waited_row
+from agiraph.core.errors import IllegalTransition, Refused
+from agiraph.core.ids import COORDINATOR_NAME, NodeId, WorkerId
+from agiraph.core.models import Event, WorkNode
+from agiraph.core.turns import JsonObject
+from agiraph.messages import (
+    AwaitNodes,
+    BoardState,
+    Body,
+    CancelWait,
+    ChangeContext,
+    ChildFailed,
+    CreateNodeMessage,
+    FailNodeMessage,
+    ListContext,
+    NodeCheckpoint,
+    NodeCreatedReply,
+    NodesEnded,
+    NodeStartedMessage,
+    OfferInsight,
+    Ok,
+    PublishNode,
+    ReadContext,
+    RefusedReply,
+    SuggestNode,
+    ViewBoard,
+)
+from transport.endpoint import Received
+
+
+class WorkerRequestHandler:
+    """Takes in what comes from workers and the supervisor; what it refuses, it answers with why."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        board_service: BoardService,
+        inbox: EntityInbox,
+        insights: InsightReview,
+    ) -> None:
+        """Serve the board of `board_service`; suggestions go into the coordinator's `inbox`."""
+        self._runtime = runtime
+        self._board_service = board_service
+        self._inbox = inbox
+        self._insights = insights
+        self.waits = BackgroundTasks()
+        self._waiting: dict[bytes, tuple[Received, asyncio.Task[None]]] = {}
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no request waits for its answer."""
+        return self.waits.is_empty
+
+    async def take(self, received: Received) -> None:
+        """Take in one message."""
+        match received.body:
+            case ViewBoard() as view:
+                await self._view(received, view)
+            case CreateNodeMessage() as create:
+                await self._create(received, create)
+            case ReadContext() | ListContext() | ChangeContext():
+                await self._board_service.shelf.take(
+                    received, received.body, self._sender_name(received)
+                )
+            case AwaitNodes() as wait:
+                if received.header.id not in self._waiting:
+                    task = self.waits.start(self._wait(received, wait))
+                    self._waiting[received.header.id] = (received, task)
+            case CancelWait() as leave:
+                self._leave(received, leave)
+            case NodeStartedMessage() as started:
+                await self._report(received, self._start(received, started))
+            case PublishNode(commit=commit) as publish:
+                publishing = self._publish(received, publish)
+                if commit:  # git takes its time, in which others shall be heard
+                    self.waits.start(publishing)
+                else:
+                    await publishing
+            case OfferInsight() | NodeCheckpoint() | SuggestNode() as told:
+                await self._hear_of_node(received, told)
+            case FailNodeMessage() as failed:
+                command = c.FailNode(failed.node_id, failed.attempt, failed.reason, failed.left)
+                await self._report(received, command, holder_of=failed.node_id)
+            case ChildFailed() as lost:
+                await self._report(received, self._lose(lost))
+            case _:
+                self._runtime.done(received)
+
+    # --- requests --------------------------------------------------------------------------------
+
+    async def _create(self, received: Received, create: CreateNodeMessage) -> None:
+        command = c.CreateNode(
+            cause=f"{received.header.sender}#{create.cause}",
+            task=create.task,
+            name=create.name,
+            role=create.role,
+            refs=create.refs,
+            dependencies=create.dependencies,
+            worker=create.worker,
+            mode=create.mode,
+            checks=create.checks,
+            parent_node=create.parent_node,
+        )
+        try:
+            if create.parent_node is not None:
+                self._require_holder(received, create.parent_node)
+            self._board_service.execute(command)
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        node = self._board_service.board.node_by_cause(command.cause)
+        assert node is not None
+        await self._answer(
+            received, NodeCreatedReply(node_id=node.id, name=node.name, status=node.status)
+        )
+
+    async def _publish(self, received: Received, publish: PublishNode) -> None:
+        async with self._runtime.handling(received):
+            await self._take_result(received, publish)
+
+    async def _take_result(self, received: Received, publish: PublishNode) -> None:
+        try:
+            node = self._require_holder(received, publish.node_id)
+            if publish.commit and not node.has_ended and node.attempt == publish.attempt:
+                await self._board_service.worktrees.merge(node, publish.commit)
+            self._board_service.execute(
+                c.CompleteNode(
+                    publish.node_id,
+                    publish.attempt,
+                    publish.summary,
+                    publish.files,
+                    publish.missing,
+                    publish.bound,
+                    publish.evidence,
+                )
+            )
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        await self._answer(received, Ok())
+
+    async def _wait(self, received: Received, wait: AwaitNodes) -> None:
+        """Answer when the nodes have ended; until then the request stays undone."""
+        board_service = self._board_service
+        async with self._runtime.handling(received):
+            try:
+                ids = self._block(received, wait)
+            except Refused as error:
+                self._waiting.pop(received.header.id, None)
+                if isinstance(error, WaitCycle):
+                    board_service.execute(c.NoteDeadlock(error.ring, str(error), is_refused=True))
+                await self._refuse(received, error)
+                return
+        await board_service.changes.until(
+            lambda: all(board_service.board.nodes[n].has_ended for n in ids)
+        )
+        async with self._runtime.handling(received):
+            if board_service.board.nodes[wait.waiter].status == "blocked":
+                board_service.execute(c.UnblockNode(wait.waiter))
+            self._waiting.pop(received.header.id, None)
+            await self._answer(received, NodesEnded(nodes=tuple(self._rows(ids))))
+
+    def _block(self, received: Received, wait: AwaitNodes) -> tuple[NodeId, ...]:
+        """Let the waiter's node stand still if need be; return the nodes that it waits for."""
+        self._require_holder(received, wait.waiter)
+        ids = self._awaited(wait.waiter, wait.nodes)
+        if any(not self._board_service.board.nodes[node].has_ended for node in ids):
+            self._board_service.execute(c.BlockNode(wait.waiter, ids))
+        return ids
+
+    def _leave(self, received: Received, leave: CancelWait) -> None:
+        """Forget a wait that its worker has given up; its node no longer stands still."""
+        left = self._waiting.get(leave.wait)
+        if left is not None and left[0].header.sender == received.header.sender:
+            del self._waiting[leave.wait]
+            left[1].cancel()
+            self._runtime.done(left[0])
+        node = self._board_service.board.nodes.get(leave.waiter)
+        is_its = node is not None and node.assigned_worker == self._sender(received)
+        if node is not None and is_its and node.status == "blocked":
+            self._board_service.execute(c.UnblockNode(node.id))
+        self._runtime.done(received)
+
+    async def _view(self, received: Received, view: ViewBoard) -> None:
+        board = self._board_service.board
+        if view.waiter is None:
+            await self._answer(received, BoardState(state=board_view(board)))
+            return
+        try:
+            rows = self._rows(self._awaited(view.waiter, view.nodes))
+        except Refused as error:
+            await self._refuse(received, error)
+            return
+        await self._answer(received, BoardState(state={"nodes": rows}))
+
+    def _rows(self, ids: tuple[NodeId, ...]) -> list[JsonObject]:
+        board = self._board_service.board
+        return [waited_row(board, board.nodes[node]) for node in ids]
+
+    def _awaited(self, waiter: NodeId, nodes: tuple[str, ...]) -> tuple[NodeId, ...]:
+        board = self._board_service.board
+        if nodes:
+            return tuple(find_node(board, named).id for named in nodes)
+        return tuple(find_node(board, waiter).children)
+
+    # --- reports ---------------------------------------------------------------------------------
+
+    def _start(self, received: Received, started: NodeStartedMessage) -> c.Command:
+        node = find_node(self._board_service.board, started.node_id)
+        return c.StartNode(node.id, self._sender(received), started.attempt)
+
+    def _lose(self, lost: ChildFailed) -> c.Command:
+        """Leave notes of the failure in the node that the worker held, and say where they are."""
+        board = self._board_service.board
+        worker = board.workers.get(WorkerId(lost.address.rpartition("/")[2]))
+        if worker is None or worker.node is None:
+            return c.LoseWorker(lost.address.rpartition("/")[2], lost.cause)
+        node = board.nodes[worker.node]
+        notes = self._board_service.note_failure(node, worker.name, lost)
+        return c.LoseWorker(worker.id, f"{lost.cause} (see {notes})")
+
+    async def _hear_of_node(
+        self, received: Received, told: OfferInsight | NodeCheckpoint | SuggestNode
+    ) -> None:
+        """Take in what a worker says of the node that it holds, or held last."""
+        try:
+            node = self._require_holder(received, told.node_id)
+        except Refused as error:
+            self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
+            self._runtime.done(received)
+            return
+        match told:
+            case OfferInsight():
+                who = self._sender_name(received)
+                await self._insights.take(received, told, who, node.name)
+            case NodeCheckpoint(summary=summary):
+                self._tell(received, "node.checkpoint", node, {"summary": summary[:1000]})
+                self._pass_on(received, f"Checkpoint on node {node.name}: {summary}")
+            case SuggestNode(suggestion=text):
+                self._tell(received, "node.suggested", node, {"suggestion": text[:1000]})
+                self._pass_on(received, f"Suggestion from node {node.name}: {text}")
+
+    async def _report(
+        self, received: Received, command: c.Command, *, holder_of: str | None = None
+    ) -> None:
+        """Carry out what a report implies; one that is stale or not believed changes nothing."""
+        try:
+            if holder_of is not None:
+                self._require_holder(received, holder_of)
+            self._board_service.execute(command)
+        except Refused as error:
+            self._runtime.log.info("report refused", sender=received.header.sender, why=str(error))
+        self._runtime.done(received)
+
+    def _tell(self, received: Received, kind: str, node: WorkNode, data: JsonObject) -> None:
+        """Report what a worker has told of its node: once, however often it arrives."""
+        about = {"name": node.name, "worker": self._sender_name(received)}
+        self._runtime.report(
+            Event(
+                type=kind,
+                agent_id=self._board_service.agent_id,
+                ts=self._runtime.clock.now(),
+                entity=COORDINATOR_NAME,
+                run_id=self._board_service.run_id,
+                node_id=node.id,
+                data=about | data,
+                key=f"{kind}:{received.header.id.hex()}",
+            )
+        )
+
+    def _pass_on(self, received: Received, content: str) -> None:
+        self._inbox.put(
+            IncomingMessage(
+                id=received.header.id.hex(),
+                from_name=self._sender_name(received),
+                content=content,
+                mode="steer",
+                done=lambda: self._runtime.done(received),
+            )
+        )
+
+    # --- who speaks ------------------------------------------------------------------------------
+
+    def _sender(self, received: Received) -> WorkerId:
+        return WorkerId(received.header.sender.rpartition("/")[2])
+
+    def _sender_name(self, received: Received) -> str:
+        worker = self._board_service.board.workers.get(self._sender(received))
+        return worker.name if worker else received.header.sender
+
+    def _require_holder(self, received: Received, node: str) -> WorkNode:
+        found = find_node(self._board_service.board, node)
+        if found.assigned_worker != self._sender(received):
+            raise IllegalTransition(f"node '{found.name}' is not held by {received.header.sender}")
+        return found
+
+    async def _answer(self, received: Received, body: Body) -> None:
+        await self._runtime.reply(received, body)
+        self._runtime.done(received)
+
+    async def _refuse(self, received: Received, error: Refused) -> None:
+        await self._answer(received, RefusedReply(reason=str(error), kind=type(error).__name__))

@@ -1,0 +1,99 @@
+"""Remote tools: an entity's way to tools that run in processes of their own.
+
+What may be repeated is asked for again until it is answered. Anything else is asked for once: the
+process is woken first, and its incarnation noted. If the call may have been lost, that incarnation
+says whether it ever began; a later one cannot, and then nobody knows what became of the call.
+"""
+
+import asyncio
+
+from actors.runtime.ask_again import ask_until_answered
+from actors.runtime.runtime import Runtime
+from agiraph.core.errors import Refused
+from agiraph.core.ids import Address, derived_message_id
+from agiraph.core.turns import JsonObject
+from agiraph.messages import (
+    CallTool,
+    CancelTool,
+    FetchResult,
+    ListTools,
+    NoSuchCall,
+    ToolResult,
+    ToolsListed,
+)
+from transport.endpoint import Received
+from transport.errors import Nacked, PeerLost
+
+LOST = (
+    "[interrupted] {server} died while this call ran; its outcome is unknown. "
+    "Look at what it has done before you try it again."
+)
+
+
+class RemoteToolProcesses:
+    """Calls tools in other processes."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Call for the entity of `runtime`."""
+        self._runtime = runtime
+
+    async def call(
+        self,
+        call_id: str,
+        server: Address,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        is_repeatable: bool = True,
+    ) -> str:
+        """Return what a tool says; raises Refused with its reason. Cancelling drops the call."""
+        call = derived_message_id(self._runtime.address, call_id)
+        body = CallTool(tool=tool, arguments=arguments)
+        try:
+            if is_repeatable:
+                answer = await ask_until_answered(self._runtime, server, body, id=call)
+            else:
+                answer = await self._ask_once(server, body, call)
+        except Nacked as error:
+            raise Refused(f"{tool} cannot be used here: {error}") from None
+        except asyncio.CancelledError:
+            self._runtime.post(server, CancelTool(call=call))
+            raise
+        return _content(answer, server)
+
+    async def recover(self, call_id: str, server: Address) -> str | None:
+        """Return what a call of an earlier incarnation returned, None if it is not known."""
+        call = derived_message_id(self._runtime.address, call_id)
+        try:
+            answer = await ask_until_answered(self._runtime, server, FetchResult(call=call))
+        except Nacked:
+            return None
+        except asyncio.CancelledError:
+            self._runtime.post(server, CancelTool(call=call))
+            raise
+        return None if isinstance(answer.body, NoSuchCall) else _content(answer, server)
+
+    async def _ask_once(self, server: Address, body: CallTool, call: bytes) -> Received:
+        """Ask for what must not happen twice; asked again only if it never began."""
+        while True:
+            host = await ask_until_answered(self._runtime, server, ListTools())
+            if isinstance(host.body, ToolsListed) and host.body.catalog.problem:
+                raise Refused(host.body.catalog.problem)
+            try:
+                return await self._runtime.ask(server, body, id=call)
+            except PeerLost:
+                found = await ask_until_answered(self._runtime, server, FetchResult(call=call))
+            if not isinstance(found.body, NoSuchCall):
+                return found
+            if found.header.incarnation != host.header.incarnation:
+                raise Refused(LOST.format(server=server))
+
+
+def _content(answer: Received, server: Address) -> str:
+    match answer.body:
+        case ToolResult(content=content, is_error=False):
+            return content
+        case ToolResult(content=content):
+            raise Refused(content)
+        case other:
+            raise Refused(f"{server} answered with {type(other).__name__}")

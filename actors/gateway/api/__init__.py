@@ -1,0 +1,1 @@
+"""The endpoints of the HTTP API, a file a family; `actors.gateway.http.app` lists the families."""

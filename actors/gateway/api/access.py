@@ -1,0 +1,213 @@
+"""Endpoints: tokens, one-time login links, the sessions of browsers, and who the caller is."""
+
+import json
+from typing import Annotated
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.requests import HTTPConnection
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from actors.gateway.api.dependencies import Calling, Caused, Door
+from actors.gateway.auth.credential_store import CredentialStore
+from actors.gateway.auth.credentials import ApiToken, BrowserSession
+from actors.gateway.auth.headers import cookies, is_from_elsewhere
+from actors.gateway.auth.page import HEADERS, inside_page, login_page
+from agiraph.http.api import (
+    ApiError,
+    CreateLoginRequest,
+    CreateTokenRequest,
+    LoginView,
+    NewTokenView,
+    RotateTokenRequest,
+    SessionView,
+    TokenView,
+    WhoAmIView,
+)
+
+router = APIRouter()
+
+SEE_OTHER = 303
+LONGEST_BROWSER = 200
+AT_ONCE = RotateTokenRequest()
+
+
+async def _keys(connection: HTTPConnection) -> CredentialStore:
+    keys: CredentialStore = connection.app.state.keys
+    return keys
+
+
+KeyRing = Annotated[CredentialStore, Depends(_keys)]
+
+
+@router.get("/whoami")
+async def whoami(caller: Calling) -> WhoAmIView:
+    """Say by which key this call came, and what it may do."""
+    return WhoAmIView(
+        name=caller.name,
+        scope=caller.scope,
+        session=caller.session,
+        expires_at=caller.expires_at,
+    )
+
+
+@router.get("/tokens")
+async def tokens(keys: KeyRing) -> list[TokenView]:
+    """List the tokens, those that ended within thirty days too; never a secret."""
+    return [TokenView(**_facts(token, keys)) for token in keys.tokens()]
+
+
+@router.post("/tokens", status_code=201)
+async def add(
+    body: CreateTokenRequest, caller: Calling, keys: KeyRing, cause: Caused
+) -> NewTokenView:
+    """Make a named token. Its secret is in this answer and nowhere else."""
+    token, secret = keys.add(body, caller.name, cause.id)
+    return NewTokenView(**_facts(token, keys), token=secret)
+
+
+@router.post("/tokens/{name}/rotate")
+async def rotate(
+    name: str, keys: KeyRing, cause: Caused, body: RotateTokenRequest = AT_ONCE
+) -> NewTokenView:
+    """Give a token another secret, at once; the home's own is written to its file."""
+    token, secret = keys.rotate(name, body.grace_seconds, cause.id)
+    return NewTokenView(**_facts(token, keys), token=secret)
+
+
+@router.delete("/tokens/{name}")
+async def revoke(name: str, keys: KeyRing) -> TokenView:
+    """End a token at once, and the login links and sessions that were made by it."""
+    return TokenView(**_facts(keys.revoke(name), keys))
+
+
+@router.post("/logins", status_code=201)
+async def begin_login(
+    body: CreateLoginRequest, caller: Calling, keys: KeyRing, door: Door
+) -> LoginView:
+    """Make a link by which one browser can log in, once."""
+    http = door.config.http
+    lasts = body.session_seconds or http.session_seconds
+    login, code = keys.begin_login(body.scope, caller.name, http.login_seconds, lasts)
+    return LoginView(
+        path=f"/login#{code}",
+        scope=login.scope,
+        expires_at=login.expires_at,
+        session_seconds=login.session_seconds,
+    )
+
+
+@router.get("/login", include_in_schema=False)
+async def show_login(request: Request, keys: KeyRing) -> HTMLResponse:
+    """Show the page that takes a one-time code, or that this browser is logged in already."""
+    for secret in cookies(request.scope["headers"], keys.cookie):
+        try:
+            return HTMLResponse(inside_page(keys.caller(secret, is_cookie=True)), headers=HEADERS)
+        except ApiError:
+            continue
+    return HTMLResponse(login_page(), headers=HEADERS)
+
+
+@router.post("/login", include_in_schema=False)
+async def log_in(request: Request, keys: KeyRing) -> Response:
+    """Take a one-time code, as a form or as JSON `{"code"}`, and answer with a session's cookie."""
+    if is_from_elsewhere(request.scope["headers"]):
+        raise ApiError(403, "a page of another origin may not log this browser in")
+    is_form = request.headers.get("content-type", "").startswith(
+        "application/x-www-form-urlencoded"
+    )
+    try:
+        session, secret = keys.enter(await _code(request, is_form), _browser(request))
+    except ApiError as refusal:
+        if is_form:
+            return HTMLResponse(login_page(refusal.detail), refusal.status, headers=HEADERS)
+        raise
+    answer: Response = (
+        RedirectResponse("/login", SEE_OTHER)
+        if is_form
+        else JSONResponse(_session(session, keys).model_dump(mode="json"))
+    )
+    answer.set_cookie(
+        keys.cookie,
+        secret,
+        max_age=int(session.expires_at - session.created_at),
+        path="/",
+        secure=_is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+    return answer
+
+
+@router.post("/logout")
+async def log_out(caller: Calling, keys: KeyRing) -> Response:
+    """End the session by which this call came."""
+    if caller.session is None:
+        raise ApiError(409, f"the token '{caller.name}' is no session: revoke or rotate it")
+    keys.end_session(caller.session)
+    answer = RedirectResponse("/login", SEE_OTHER)
+    answer.delete_cookie(keys.cookie, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+@router.get("/sessions")
+async def sessions(keys: KeyRing) -> list[SessionView]:
+    """List the browsers that are logged in."""
+    return [_session(session, keys) for session in keys.sessions()]
+
+
+@router.delete("/sessions/{session}")
+async def end_session(session: str, keys: KeyRing) -> SessionView:
+    """Log a browser out, at once."""
+    return _session(keys.end_session(session), keys)
+
+
+def _facts(token: ApiToken, keys: CredentialStore) -> dict[str, object]:
+    return {
+        "name": token.name,
+        "scope": token.scope,
+        "status": token.status(keys.now()),
+        "created_at": token.created_at,
+        "created_by": token.created_by,
+        "expires_at": token.expires_at,
+        "rotated_at": token.rotated_at,
+        "revoked_at": token.revoked_at,
+        "last_used_at": keys.last_used(f"token {token.name}"),
+        "calls_per_second": token.calls_per_second,
+    }
+
+
+def _session(session: BrowserSession, keys: CredentialStore) -> SessionView:
+    return SessionView(
+        id=session.id,
+        scope=session.scope,
+        created_by=session.created_by,
+        created_at=session.created_at,
+        expires_at=session.expires_at,
+        last_used_at=keys.last_used(f"session {session.id}"),
+        browser=session.browser,
+    )
+
+
+async def _code(request: Request, is_form: bool) -> str:
+    body = await request.body()
+    try:
+        if is_form:
+            return parse_qs(body.decode("utf-8"), strict_parsing=True)["code"][0].strip()
+        code = json.loads(body)["code"]
+    except (ValueError, KeyError, TypeError):
+        raise ApiError(422, "code: the code of a login link is missing") from None
+    if not isinstance(code, str):
+        raise ApiError(422, "code: must be a text")
+    return code.strip()
+
+
+def _browser(request: Request) -> str:
+    """Return what a browser calls itself, in characters that any terminal can show."""
+    name = request.headers.get("user-agent", "")[:LONGEST_BROWSER]
+    return "".join(letter for letter in name if letter.isprintable())
+
+
+def _is_secure(request: Request) -> bool:
+    """Whether the browser speaks TLS, with us or with a proxy before us."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https:")

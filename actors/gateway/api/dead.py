@@ -1,0 +1,31 @@
+"""Endpoints of the dead letters: which messages were set aside, and sending one back."""
+
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import Caused, Door
+from actors.gateway.bus_client import as_api_error
+from agiraph.http.api import DeadLetterView
+from agiraph.messages import RetryLetter
+from transport.errors import TransportError
+
+router = APIRouter()
+
+
+@router.get("/dead")
+async def dead(door: Door) -> list[DeadLetterView]:
+    """List the messages that ended their receiver again and again, oldest first."""
+    return door.dead.views()
+
+
+@router.post("/dead/{letter}/retry")
+async def retry(letter: str, door: Door, cause: Caused) -> DeadLetterView:
+    """Send a message back to its receiver; 404 lists the known."""
+    if (before := door.dead.sent_by(cause.id)) is not None:
+        return before
+    found = door.dead.find(letter)
+    id = cause.message(f"retry of {letter}")
+    try:
+        await door.line.send(found.to, RetryLetter(letter=found), id=id)
+    except TransportError as error:
+        raise as_api_error(error, found.to) from error
+    return door.dead.sent_back(letter, cause.id)

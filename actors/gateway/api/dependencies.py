@@ -1,0 +1,69 @@
+"""What the endpoints are handed: the gateway, an agent by its id or name, a cursor."""
+
+from typing import Annotated
+
+from fastapi import Depends, Query
+from fastapi.requests import HTTPConnection
+
+from actors.gateway.auth.principals import Principal
+from actors.gateway.call_cause import SCOPE_KEY, CallCause, new_cause
+from actors.gateway.gateway import Gateway
+from agiraph.core.models import Agent
+from agiraph.storage.home import RunHome
+
+MOST_PER_PAGE = 1000
+LAST_CURSOR = 2**53
+
+
+async def the_gateway(connection: HTTPConnection) -> Gateway:
+    """Return the gateway, the same for every call."""
+    gateway: Gateway = connection.app.state.gateway
+    return gateway
+
+
+Door = Annotated[Gateway, Depends(the_gateway)]
+
+
+async def _cause(connection: HTTPConnection, door: Door) -> CallCause:
+    """Return what this call is known by; a key that comes again brings the same cause."""
+    known: CallCause | None = connection.scope.get(SCOPE_KEY)
+    return known if known is not None else new_cause(door.clock.now())
+
+
+Caused = Annotated[CallCause, Depends(_cause)]
+
+
+async def _calling(connection: HTTPConnection) -> Principal:
+    """Return who calls; the gate has put it there."""
+    caller: Principal = connection.state.caller
+    return caller
+
+
+Calling = Annotated[Principal, Depends(_calling)]
+
+
+async def _agent(agent: str, door: Door) -> Agent:
+    """Return the agent that the path names by id or name; 404 lists the known."""
+    return door.agents.find(agent)
+
+
+Named = Annotated[Agent, Depends(_agent)]
+
+
+async def _run(agent: Named, door: Door, run: str | None = None) -> RunHome | None:
+    """Return the folder of the run that the query names, by default of the current one."""
+    return door.agents.run_of(agent, run)
+
+
+RunNamed = Annotated[RunHome | None, Depends(_run)]
+After = Annotated[int, Query(ge=0, le=LAST_CURSOR)]
+At = Annotated[
+    int | None, Query(ge=0, le=LAST_CURSOR, description="The `seq` of an earlier board.")
+]
+Before = Annotated[
+    int | None,
+    Query(ge=0, le=LAST_CURSOR, description="Only what stands before; the last of it comes."),
+]
+Entity = Annotated[str | None, Query(description="Only what was said to or by this one.")]
+Limit = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
+Offset = Annotated[int, Query(ge=0, le=LAST_CURSOR)]

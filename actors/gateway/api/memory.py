@@ -1,0 +1,38 @@
+"""Endpoints: an agent's long-term memory."""
+
+from fastapi import APIRouter, Response
+from starlette.requests import Request
+
+from actors.gateway.api.dependencies import Door, Named
+from actors.gateway.api.file_responses import ASKED, SHOWN, As, Shown, show
+from actors.gateway.resources.memories import memory_file, memory_files, memory_path, search_memory
+from agiraph.http.api import FileContentView, MemoryEntryView, MemoryHitView, SearchMemoryRequest
+
+router = APIRouter()
+
+
+@router.get("/agents/{agent}/memory")
+def files(agent: Named, door: Door) -> list[MemoryEntryView]:
+    """List the files of an agent's memory."""
+    return memory_files(door, agent)
+
+
+@router.post("/agents/{agent}/memory/search")
+def find(agent: Named, query: SearchMemoryRequest, door: Door) -> list[MemoryHitView]:
+    """Return the sections that fit a query, the best first."""
+    return search_memory(door, agent, query.query)
+
+
+@router.get(
+    "/agents/{agent}/memory/{path:path}",
+    response_model=FileContentView,
+    responses=SHOWN,
+    openapi_extra=ASKED,
+)
+def read(
+    request: Request, agent: Named, path: str, door: Door, how: As = "json"
+) -> Shown | Response:
+    """Read one file."""
+    if how == "json":
+        return memory_file(door, agent, path)
+    return show(door.agents.home_of(agent).path, memory_path(door, agent, path), how, 0, request)

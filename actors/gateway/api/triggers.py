@@ -1,0 +1,108 @@
+"""Endpoints: an agent's triggers, which the clock keeps."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from actors.gateway.api.dependencies import Caused, Door, Named
+from actors.gateway.bus_client import TOO_LATE, ask_for
+from actors.gateway.call_cause import CallCause
+from actors.gateway.gateway import Gateway
+from agiraph.core.ids import CLOCK, HUMAN_NAME
+from agiraph.core.models import Agent
+from agiraph.http.api import ApiError, CreateTriggerRequest, TriggerView
+from agiraph.messages import (
+    ChangeTrigger,
+    CreateTrigger,
+    ListTriggers,
+    TriggerState,
+    TriggerTable,
+)
+from agiraph.triggers.records import TriggerAct, trigger_id
+
+router = APIRouter()
+
+ANSWER_SECONDS = 10.0
+AGAIN_SECONDS = 2.0
+UNPROCESSABLE = 422
+CONFLICT = 409
+
+
+@router.get("/agents/{agent}/triggers")
+async def triggers(agent: Named, door: Door) -> list[TriggerView]:
+    """List the triggers, oldest first; of those that have ended the last ones."""
+    return await _table(door, agent)
+
+
+@router.post("/agents/{agent}/triggers", status_code=201)
+async def create(
+    agent: Named, body: CreateTriggerRequest, door: Door, cause: Caused
+) -> TriggerView:
+    """Make a trigger."""
+    wanted = CreateTrigger(
+        agent=agent.id,
+        type=body.type,
+        config=body.config,
+        action=body.action,
+        name=body.name,
+        created_by=HUMAN_NAME,
+    )
+    id = cause.message("trigger")
+    return await _ask(door, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
+
+
+@router.delete("/agents/{agent}/triggers/{trigger}")
+async def cancel(agent: Named, trigger: str, door: Door, cause: Caused) -> TriggerView:
+    """Cancel a trigger."""
+    return await _change(door, agent, trigger, "cancel", cause)
+
+
+@router.post("/agents/{agent}/triggers/{trigger}/{act}")
+async def act_on(
+    agent: Named, trigger: str, act: Literal["pause", "resume", "fire"], door: Door, cause: Caused
+) -> TriggerView:
+    """Pause, resume or fire a trigger now."""
+    return await _change(door, agent, trigger, act, cause)
+
+
+async def _change(
+    door: Gateway, agent: Agent, trigger: str, act: TriggerAct, cause: CallCause
+) -> TriggerView:
+    order = ChangeTrigger(agent=agent.id, trigger_id=trigger, act=act)
+    return await _ask(door, agent, order, CONFLICT, cause, cause.message(act), trigger)
+
+
+async def _table(door: Gateway, agent: Agent) -> list[TriggerView]:
+    question = ListTriggers(agent=agent.id)
+    table = await ask_for(door.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS)
+    return [TriggerView.model_validate(row) for row in table.triggers]
+
+
+async def _ask(
+    door: Gateway,
+    agent: Agent,
+    body: BaseModel,
+    refused: int,
+    cause: CallCause,
+    id: bytes,
+    named: str,
+) -> TriggerView:
+    """Ask the clock, under an id by which it knows the same request again.
+
+    If the gateway died after the router had taken the request, the clock's answer went to an
+    incarnation that is gone and comes no second time: what the clock has made of it is looked up.
+    """
+    within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
+    try:
+        state = await ask_for(
+            door.line, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
+        )
+    except ApiError as error:
+        if not cause.is_again or error.status != TOO_LATE:
+            raise
+        found = [t for t in await _table(door, agent) if named in (t.id, t.name)]
+        if not found:
+            raise
+        return found[-1]
+    return TriggerView.model_validate(state.trigger)

@@ -1,0 +1,280 @@
+"""The keys of a home: who opens with what, kept in `human/tokens.json`, changed here alone.
+
+A change is on disk before its secret is shown, and counts at once: what an ended key had open is
+cut off. The file holds digests only. One that cannot be read is moved aside, which ends every
+named token and session (fails closed); the home's own token, a file of its own, still opens.
+"""
+
+import asyncio
+import secrets
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from actors.gateway.auth.credentials import (
+    ApiToken,
+    BrowserSession,
+    Credentials,
+    LoginLink,
+    caller_of,
+)
+from actors.gateway.auth.home_token import TOKEN_MARK, load_token, renew_token
+from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.private import read_private, write_private
+from agiraph.core.clock import Clock
+from agiraph.http.api import ApiError
+from agiraph.http.api.access import HOME_TOKEN, CreateTokenRequest, Scope
+from agiraph.storage.files import move, status_of
+from agiraph.storage.home import Home
+from agiraph.storage.versions import read_object
+
+LOGIN_MARK: Final = "agl_"
+SESSION_MARK: Final = "ags_"
+"""What a secret begins with, so that a log in which one stands can blot it out."""
+"""How a named token begins, so that people and scanners know one when they see it."""
+
+SHORTEST_SECRET: Final = 32
+"""No secret of a home is shorter."""
+
+NEEDED: Final = "this needs a token of the home: Authorization: Bearer TOKEN"
+
+
+def digest_of(secret: str) -> str:
+    """Return what is kept of a secret."""
+    return sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class CredentialStore:
+    """Everything that opens this home's API."""
+
+    def __init__(self, home: Home, clock: Clock, log: Any) -> None:
+        """Read the keys; the home's own token is made if there is none. Raises OSError."""
+        self._clock = clock
+        self._path = home.human.tokens
+        self._home_path = home.system.token
+        self._know_home(digest_of(load_token(self._home_path)))
+        self._used: dict[str, float] = {}
+        self._live: dict[asyncio.Timeout, Principal] = {}
+        self._by_digest: dict[str, ApiToken | BrowserSession] = {}
+        self.cookie = f"agiraph_{digest_of(str(home.path))[:8]}"
+        self.book = Credentials()
+        self._take(_read(self._path, clock, log))
+
+    def _know_home(self, digest: str) -> None:
+        self._home_digest = digest
+        self._home = Principal(HOME_TOKEN, "control", digest=digest)
+
+    def now(self) -> float:
+        """Return the time by which keys end."""
+        return self._clock.now()
+
+    # --- who calls ---
+
+    def caller(self, secret: str, *, is_cookie: bool = False) -> Principal:
+        """Return who shows this token (or this session's cookie); ApiError 401."""
+        digest = digest_of(secret)
+        if digest == self._home_digest and not is_cookie:
+            found = self._home
+        else:
+            key = self._by_digest.get(digest)
+            if key is None or isinstance(key, BrowserSession) != is_cookie:
+                raise ApiError(401, NEEDED)
+            found = caller_of(key, digest, self._clock.now())
+        self._used[found.key] = self._clock.now()
+        return found
+
+    def is_secret(self, text: str) -> bool:
+        """Whether this text is a token, a session or an unused code of this home, ended or not."""
+        digest = digest_of(text)
+        return (
+            digest == self._home_digest
+            or digest in self._by_digest
+            or any(login.digest == digest for login in self.book.logins)
+        )
+
+    def last_used(self, caller: str) -> float | None:
+        """Return when a key was last shown to this process, by `Principal.key`."""
+        return self._used.get(caller)
+
+    def while_valid(self, caller: Principal) -> "WhileValid":
+        """Do something only as long as the caller's key opens; TimeoutError when it ends."""
+        return WhileValid(self._live, caller, self._end_of(caller))
+
+    # --- tokens ---
+
+    def add(self, wanted: CreateTokenRequest, by: str, cause: str = "") -> tuple[ApiToken, str]:
+        """Make a named token; return it and its secret, which is nowhere else."""
+        now, secret = self._clock.now(), TOKEN_MARK + secrets.token_urlsafe(32)
+        token = ApiToken(
+            name=wanted.name,
+            scope=wanted.scope,
+            digest=digest_of(secret),
+            created_at=now,
+            created_by=by,
+            expires_at=now + wanted.expires_in_seconds if wanted.expires_in_seconds else None,
+            calls_per_second=wanted.calls_per_second,
+            cause=cause,
+        )
+        self._write(self.book.with_token(token, now))
+        return token, secret
+
+    def rotate(
+        self, name: str, grace_seconds: float, cause: str = ""
+    ) -> tuple[ApiToken, str | None]:
+        """Change a token's secret; return it with the new one, None for the home's own.
+
+        The home's stands in its file, where the commands find it.
+        """
+        now = self._clock.now()
+        if name == HOME_TOKEN:
+            self._rotate_home(now, grace_seconds, cause)
+            return self.home_entry(), None
+        secret = TOKEN_MARK + secrets.token_urlsafe(32)
+        self._write(self.book.rotated(name, digest_of(secret), now, grace_seconds, cause))
+        return self.book.token(name, now), secret
+
+    def _rotate_home(self, now: float, grace_seconds: float, cause: str) -> None:
+        noted = self.home_entry()
+        if cause and noted.cause == cause and noted.old_digest not in ("", self._home_digest):
+            return  # this call was carried out already, but for its answer
+        self._write(self.book.home_rotated(self._home_digest, now, grace_seconds, cause))
+        self._know_home(digest_of(renew_token(self._home_path)))
+        self._cut_off()
+
+    def revoke(self, name: str) -> ApiToken:
+        """End a token, and the links and sessions that were made by it."""
+        if name == HOME_TOKEN:
+            raise ApiError(409, "the home's own token can be rotated, not revoked")
+        self._write(self.book.revoked(name, self._clock.now()))
+        return next(token for token in self.book.tokens if token.name == name)
+
+    def tokens(self) -> list[ApiToken]:
+        """Return the home's own token and every named one, those that ended lately too."""
+        return [self.home_entry(), *(one for one in self.book.tokens if one.name != HOME_TOKEN)]
+
+    def home_entry(self) -> ApiToken:
+        """Return the home's own token as an entry of the book."""
+        noted = next((one for one in self.book.tokens if one.name == HOME_TOKEN), None)
+        if noted is not None:
+            return noted
+        made = status_of(self._home_path)
+        made_at = made.st_mtime if made else 0.0
+        return ApiToken(
+            name=HOME_TOKEN, scope="control", digest="", created_at=made_at, created_by=HOME_TOKEN
+        )
+
+    # --- login links and sessions ---
+
+    def begin_login(
+        self, scope: Scope, by: str, within_seconds: float, session_seconds: float
+    ) -> tuple[LoginLink, str]:
+        """Make a one-time link; return it and its code, which is nowhere else."""
+        code = LOGIN_MARK + secrets.token_urlsafe(32)
+        login = LoginLink(
+            digest=digest_of(code),
+            scope=scope,
+            created_by=by,
+            expires_at=self._clock.now() + within_seconds,
+            session_seconds=session_seconds,
+        )
+        self._write(self.book.with_login(login))
+        return login, code
+
+    def enter(self, code: str, browser: str) -> tuple[BrowserSession, str]:
+        """Turn a link's code into a session; return it and its secret. ApiError 403."""
+        secret, id = SESSION_MARK + secrets.token_urlsafe(32), secrets.token_hex(4)
+        now = self._clock.now()
+        self._write(self.book.entered(digest_of(code), id, digest_of(secret), browser, now))
+        return self.book.session(id), secret
+
+    def sessions(self) -> list[BrowserSession]:
+        """Return the browsers that are logged in, oldest first."""
+        return list(self.book.pruned(self.now()).sessions)
+
+    def end_session(self, id: str) -> BrowserSession:
+        """Log a browser out; ApiError 404."""
+        session = self.book.session(id)
+        self._write(self.book.without_session(id))
+        return session
+
+    # --- the file ---
+
+    def _write(self, book: Credentials) -> None:
+        """Put a changed book on disk, then let it count."""
+        kept = book.pruned(self._clock.now())
+        write_private(self._path, kept.model_dump_json(exclude_defaults=True) + "\n")
+        self._take(kept)
+        self._cut_off()
+
+    def _take(self, book: Credentials) -> None:
+        self.book = book
+        keys: dict[str, ApiToken | BrowserSession] = {one.digest: one for one in book.sessions}
+        keys |= {one.old_digest: one for one in book.tokens if one.old_digest}
+        keys |= {one.digest: one for one in book.tokens if one.digest}
+        self._by_digest = keys
+
+    def _cut_off(self) -> None:
+        """Let what is open end when its key does, which may be now."""
+        for deadline, caller in list(self._live.items()):
+            if not deadline.expired():
+                deadline.reschedule(self._end_of(caller))
+
+    def _end_of(self, caller: Principal) -> float | None:
+        """Return the loop's time at which a caller's key ends, None if it does not."""
+        loop_now, now = asyncio.get_running_loop().time(), self._clock.now()
+        if caller.digest == self._home_digest:
+            return None
+        key = self._by_digest.get(caller.digest)
+        try:
+            found = caller_of(key, caller.digest, now) if key is not None else None
+        except ApiError:
+            return loop_now
+        if found is None:
+            return loop_now
+        return None if found.expires_at is None else loop_now + found.expires_at - now
+
+
+class WhileValid:
+    """A context that ends when a key does; it is the one of `asyncio.timeout_at`, and known."""
+
+    __slots__ = ("_caller", "_deadline", "_live")
+
+    def __init__(
+        self, live: dict[asyncio.Timeout, Principal], caller: Principal, end: float | None
+    ) -> None:
+        """Stand in `live` while entered."""
+        self._live = live
+        self._caller = caller
+        self._deadline = asyncio.timeout_at(end)
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        """Begin; return the deadline."""
+        self._live[self._deadline] = self._caller
+        return await self._deadline.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End."""
+        del self._live[self._deadline]
+        await self._deadline.__aexit__(kind, error, trace)
+
+
+def _read(path: Path, clock: Clock, log: Any) -> Credentials:
+    """Return the keys that are kept; TooNew, OSError."""
+    data = read_private(path)
+    if data is None:
+        return Credentials()
+    try:
+        return Credentials.model_validate(read_object(path, data))
+    except ValueError as error:
+        aside = path.with_name(f"{path.name}.corrupt-{int(clock.now())}")
+        move(path, aside)
+        log.error(
+            "every named token and session is void", moved=str(aside), reason=str(error)[:200]
+        )
+        return Credentials()

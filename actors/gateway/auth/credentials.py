@@ -1,0 +1,251 @@
+"""All keys of a home as one value, and every change of it: tokens, login links, sessions.
+
+Pure: `now` is passed in, secrets come in as digests. What has ended stays for KEEP_SECONDS, so that
+its holder hears why it opens nothing any more, and goes then.
+"""
+
+from typing import Final, Literal
+
+from actors.gateway.auth.principals import Principal
+from agiraph.core.clock import iso
+from agiraph.core.record import Record
+from agiraph.http.api import ApiError
+from agiraph.http.api.access import HOME_TOKEN, Scope
+
+KEEP_SECONDS: Final = 30 * 86400.0
+MOST_TOKENS: Final = 200
+MOST_SESSIONS: Final = 200
+MOST_LOGINS: Final = 20
+
+Status = Literal["active", "expired", "revoked"]
+
+
+class ApiToken(Record):
+    """A named token. `old_digest` opens beside `digest` until `old_until`.
+
+    `cause` is the call that gave it its secret: made again, because the gateway died before it
+    could answer, it gives another secret in that one's place and changes nothing else.
+    """
+
+    name: str
+    scope: Scope
+    digest: str
+    created_at: float
+    created_by: str
+    expires_at: float | None = None
+    revoked_at: float | None = None
+    rotated_at: float | None = None
+    old_digest: str = ""
+    old_until: float = 0.0
+    calls_per_second: float | None = None
+    cause: str = ""
+
+    def status(self, now: float) -> Status:
+        """Return what this token is worth now."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "active"
+
+
+class LoginLink(Record):
+    """A one-time link that was not used yet."""
+
+    digest: str
+    scope: Scope
+    created_by: str
+    expires_at: float
+    session_seconds: float
+
+
+class BrowserSession(Record):
+    """A browser that came in by a link; `created_by` is the token by which the link was made."""
+
+    id: str
+    digest: str
+    scope: Scope
+    created_by: str
+    created_at: float
+    expires_at: float
+    browser: str = ""
+
+
+class Credentials(Record):
+    """Everything that opens the API, but for the home's own token, which has a file of its own.
+
+    The home's token has an entry here only after a rotation: with `digest` empty, for its times and
+    for the old one's grace.
+    """
+
+    tokens: tuple[ApiToken, ...] = ()
+    logins: tuple[LoginLink, ...] = ()
+    sessions: tuple[BrowserSession, ...] = ()
+
+    # --- tokens ---
+
+    def token(self, name: str, now: float) -> ApiToken:
+        """Return an active token; ApiError 404 lists the active ones, 409 if it has ended."""
+        found = next((token for token in self.tokens if token.name == name), None)
+        if found is None:
+            known = [token.name for token in self.tokens if token.status(now) == "active"]
+            names = ", ".join(sorted({HOME_TOKEN, *known}))
+            raise ApiError(404, f"there is no token '{name}' (known: {names})")
+        if found.status(now) != "active":
+            raise ApiError(409, f"{ended(found, now)}: add it again")
+        return found
+
+    def with_token(self, token: ApiToken, now: float) -> "Credentials":
+        """Add a token; one of the same name gives way if it has ended or has the same cause.
+
+        Raises ApiError 409 if it has not.
+        """
+        others = tuple(known for known in self.tokens if known.name != token.name)
+        if token.name == HOME_TOKEN:
+            raise ApiError(409, f"'{HOME_TOKEN}' is the name of the home's own token")
+        same = next((known for known in self.tokens if known.name == token.name), None)
+        if same is not None and same.status(now) == "active" and not _is_again(same, token.cause):
+            raise ApiError(409, f"there is a token '{token.name}' already: rotate or revoke it")
+        if len(others) >= MOST_TOKENS:
+            raise ApiError(409, f"there are {MOST_TOKENS} tokens already: revoke some")
+        return self.model_copy(update={"tokens": (*others, token)})
+
+    def rotated(
+        self, name: str, digest: str, now: float, grace: float, cause: str
+    ) -> "Credentials":
+        """Give a token another secret; the old one opens for `grace` seconds more."""
+        old = self.token(name, now)
+        if _is_again(old, cause):
+            return self._replaced(old, old.model_copy(update={"digest": digest}))
+        new = old.model_copy(
+            update={
+                "digest": digest,
+                "rotated_at": now,
+                "old_digest": old.digest if grace else "",
+                "old_until": now + grace,
+                "cause": cause,
+            }
+        )
+        return self._replaced(old, new)
+
+    def home_rotated(self, old_digest: str, now: float, grace: float, cause: str) -> "Credentials":
+        """Note that the home's own token is changed, and for how long the old one opens."""
+        others = tuple(token for token in self.tokens if token.name != HOME_TOKEN)
+        note = ApiToken(
+            name=HOME_TOKEN,
+            scope="control",
+            digest="",
+            created_at=now,
+            created_by=HOME_TOKEN,
+            rotated_at=now,
+            old_digest=old_digest if grace else "",
+            old_until=now + grace,
+            cause=cause,
+        )
+        return self.model_copy(update={"tokens": (*others, note)})
+
+    def revoked(self, name: str, now: float) -> "Credentials":
+        """End a token, and with it the links and sessions that were made by it.
+
+        One that was revoked before stays as it is.
+        """
+        if any(one.name == name and one.revoked_at is not None for one in self.tokens):
+            return self
+        old = self.token(name, now)
+        new = old.model_copy(update={"revoked_at": now, "old_digest": ""})
+        return self._replaced(old, new).model_copy(
+            update={
+                "logins": tuple(one for one in self.logins if one.created_by != name),
+                "sessions": tuple(one for one in self.sessions if one.created_by != name),
+            }
+        )
+
+    def _replaced(self, old: ApiToken, new: ApiToken) -> "Credentials":
+        tokens = tuple(new if token is old else token for token in self.tokens)
+        return self.model_copy(update={"tokens": tokens})
+
+    # --- login links and sessions ---
+
+    def with_login(self, login: LoginLink) -> "Credentials":
+        """Add a link; of too many the oldest goes."""
+        return self.model_copy(update={"logins": (*self.logins, login)[-MOST_LOGINS:]})
+
+    def entered(
+        self, code_digest: str, session_id: str, digest: str, browser: str, now: float
+    ) -> "Credentials":
+        """Turn a link into a session, in one step; ApiError 403 if it was used or is too old."""
+        login = next((one for one in self.logins if one.digest == code_digest), None)
+        if login is None or login.expires_at <= now:
+            raise ApiError(
+                403, "this login link was used already, is too old, or never was one: make another"
+            )
+        session = BrowserSession(
+            id=session_id,
+            digest=digest,
+            scope=login.scope,
+            created_by=login.created_by,
+            created_at=now,
+            expires_at=now + login.session_seconds,
+            browser=browser,
+        )
+        return self.model_copy(
+            update={
+                "logins": tuple(one for one in self.logins if one is not login),
+                "sessions": (*self.sessions, session)[-MOST_SESSIONS:],
+            }
+        )
+
+    def session(self, id: str) -> BrowserSession:
+        """Return a session by its id; ApiError 404 lists the known."""
+        found = next((one for one in self.sessions if one.id == id), None)
+        if found is None:
+            known = ", ".join(one.id for one in self.sessions) or "none"
+            raise ApiError(404, f"there is no session '{id}' (known: {known})")
+        return found
+
+    def without_session(self, id: str) -> "Credentials":
+        """End a session; ApiError 404 if there is none."""
+        gone = self.session(id)
+        sessions = tuple(one for one in self.sessions if one is not gone)
+        return self.model_copy(update={"sessions": sessions})
+
+    # --- time ---
+
+    def pruned(self, now: float) -> "Credentials":
+        """Leave out what ended long ago."""
+        return Credentials(
+            tokens=tuple(one for one in self.tokens if not _is_long_over(one, now)),
+            logins=tuple(one for one in self.logins if one.expires_at > now),
+            sessions=tuple(one for one in self.sessions if one.expires_at > now),
+        )
+
+
+def _is_again(token: ApiToken, cause: str) -> bool:
+    """Whether the call that gave this token its secret was made again."""
+    return bool(cause) and token.cause == cause
+
+
+def _is_long_over(token: ApiToken, now: float) -> bool:
+    over_at = token.revoked_at if token.revoked_at is not None else token.expires_at
+    return over_at is not None and over_at + KEEP_SECONDS < now
+
+
+def ended(token: ApiToken, now: float) -> str:
+    """Say how a token ended."""
+    if token.revoked_at is not None:
+        return f"the token '{token.name}' was revoked at {iso(token.revoked_at)}"
+    return f"the token '{token.name}' expired at {iso(token.expires_at or now)}"
+
+
+def caller_of(key: ApiToken | BrowserSession, digest: str, now: float) -> Principal:
+    """Return who comes with a key that bears this digest; ApiError 401 if it has ended."""
+    if isinstance(key, BrowserSession):
+        if key.expires_at <= now:
+            raise ApiError(401, "this session is over: log in again (agiraph login)")
+        return Principal(key.created_by, key.scope, key.id, key.expires_at, digest=digest)
+    if key.status(now) != "active":
+        raise ApiError(401, ended(key, now))
+    end = key.expires_at
+    if digest != key.digest:
+        if key.old_until <= now:
+            raise ApiError(401, f"this is the old token '{key.name}', which was rotated")
+        end = min(key.old_until, end) if end is not None else key.old_until
+    return Principal(key.name, key.scope, None, end, key.calls_per_second, digest)

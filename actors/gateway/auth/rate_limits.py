@@ -1,0 +1,68 @@
+"""How many calls a second, and how many at once.
+
+Each key has a bucket of calls, filled at its rate. Pure: `now` is passed in. What has not been
+heard of for a while is forgotten, so that strangers with ever new addresses fill nothing.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from actors.gateway.auth.principals import Principal
+
+MOST_BUCKETS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBucket:
+    """So many calls were left at that time."""
+
+    left: float
+    at: float
+
+
+def take(bucket: TokenBucket, now: float, rate: float, burst: float) -> tuple[TokenBucket, float]:
+    """Take one call; return the bucket after it and how many seconds to wait (0: it may go on)."""
+    left = min(burst, bucket.left + max(0.0, now - bucket.at) * rate)
+    if left >= 1:
+        return TokenBucket(left - 1, now), 0.0
+    return TokenBucket(left, now), (1 - left) / rate
+
+
+class RateLimiter:
+    """The buckets of all who call."""
+
+    def __init__(self) -> None:
+        """Begin with nobody."""
+        self._buckets: dict[str, TokenBucket] = {}
+
+    def wait_of(self, key: str, now: float, rate: float, burst: float) -> float:
+        """Take one call of `key`; return the seconds that it has to wait, 0 if it may go on."""
+        known = self._buckets.pop(key, None)
+        bucket, wait = take(known or TokenBucket(burst, now), now, rate, burst)
+        self._buckets[key] = bucket  # the latest stands last
+        if len(self._buckets) > MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+        return wait
+
+
+class OpenCalls:
+    """The calls that are being served, by the key that made them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._count: Counter[str] = Counter()
+
+    def of(self, caller: Principal) -> int:
+        """Return how many calls this caller has open."""
+        return self._count[caller.key]
+
+    def begin(self, caller: Principal) -> None:
+        """Count a call, which is served from now on."""
+        self._count[caller.key] += 1
+
+    def end(self, caller: Principal) -> None:
+        """Count it no more."""
+        key = caller.key
+        self._count[key] -= 1
+        if not self._count[key]:
+            del self._count[key]

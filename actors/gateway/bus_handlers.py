@@ -1,0 +1,179 @@
+"""The bus loop of the human: one handler per kind of message that arrives there.
+
+A durable message is done only when its effect is journaled; on a full disk that waits for room. One
+that is delivered again (its id stands in a journal) leaves no second trace.
+"""
+
+from functools import partial
+
+from actors.gateway.gateway import Gateway
+from actors.gateway.questions.standing_approvals import answer_by_standing
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, AgentId, agent_of
+from agiraph.core.models import BUDGET
+from agiraph.core.money import named_in
+from agiraph.messages import (
+    AskQuestion,
+    ChildFailed,
+    DeadLetter,
+    EntityStatus,
+    EventAppended,
+    TextMessage,
+    WithdrawQuestion,
+)
+from agiraph.messages.authorization import owns_budget, shown_name
+from agiraph.storage.disk_space import outlasting
+from transport.endpoint import Received
+
+NOBODY = AgentId("")
+
+
+async def attend(gateway: Gateway) -> None:
+    """Take message after message, for ever."""
+    while True:
+        received = await gateway.line.receive()
+        await outlasting(partial(handle, gateway, received))
+        gateway.line.done(received)
+
+
+async def handle(gateway: Gateway, received: Received) -> None:
+    """Give one message its effect."""
+    match received.body:
+        case TextMessage():
+            await _take_text(gateway, received, received.body)
+        case AskQuestion():
+            await _take_question(gateway, received, received.body)
+        case WithdrawQuestion(question_id=id, reason=reason):
+            gateway.questions.withdraw_one(received.header.sender, id, reason, gateway.clock.now())
+            gateway.answer_delivery.ring()
+        case ChildFailed():
+            await _take_failure(gateway, received, received.body)
+        case DeadLetter():
+            await _take_letter(gateway, received, received.body)
+        case EventAppended():
+            gateway.tallies.events.update(received.body.counts)
+            gateway.bells.ring(received.body.event.agent_id)
+            gateway.orphans.ring(received.body.event.agent_id)
+        case EntityStatus():
+            header = received.header
+            gateway.statuses.hear(header.sender, header.incarnation, received.body, header.sent_at)
+        case _ if received.header.reply_to is not None:
+            pass  # an answer that came after its asker had given up waiting
+        case _:
+            gateway.log.warning(
+                "nobody here takes this", type=received.header.type, sender=received.header.sender
+            )
+
+
+async def _take_text(gateway: Gateway, received: Received, body: TextMessage) -> None:
+    header = received.header
+    agent = agent_of(header.sender) or NOBODY
+    sender = shown_name(header.sender, body.from_name)
+    gateway.thread.add(
+        id=header.id.hex(),
+        agent=agent,
+        sender=sender,
+        to=HUMAN_NAME,
+        content=body.content,
+        ts=header.sent_at,
+        in_reply_to=body.in_reply_to,
+    )
+    if agent:
+        data = {"from": sender, "to": HUMAN_NAME, "content": body.content, "id": header.id.hex()}
+        data |= {"in_reply_to": body.in_reply_to} if body.in_reply_to else {}
+        await gateway.telling.tell("message.received", agent, header.id, data)
+
+
+async def _take_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
+    header = received.header
+    if not _is_about_own_money(gateway, body):
+        gateway.log.warning("not authorized", sender=header.sender, type=header.type)
+        return
+    name = shown_name(header.sender, body.from_name)
+    within = body.deadline_seconds or _patience(gateway, body)
+    asker = body.model_copy(update={"from_name": name, "deadline_seconds": within})
+    question = gateway.questions.ask(asker, header.sender, header.id.hex(), header.sent_at)
+    if question is None:
+        question = gateway.questions.asked_by(header.id.hex())
+        if question is None or question.status != "open":
+            gateway.answer_delivery.ring()
+            return
+    if answer_by_standing(gateway.questions, question, gateway.clock.now()):
+        gateway.answer_delivery.ring()
+        return
+    gateway.deadlines.ring()
+    gateway.thread.add(
+        id=f"question:{question.id}",
+        agent=question.agent,
+        sender=question.from_id,
+        to=HUMAN_NAME,
+        content=question.question,
+        ts=question.asked_at,
+        kind="question",
+        question_id=question.id,
+    )
+    data = {
+        "question_id": question.id,
+        "question": question.question,
+        "from": question.from_id,
+        "channel": question.channel,
+        "kind": question.kind,
+        "urgency": question.urgency,
+        "options": question.options,
+        "deadline_at": question.deadline_at,
+        "default": question.default,
+    }
+    cause = f"question:{question.id}".encode()
+    await gateway.telling.tell("human.question", question.agent, cause, data, entity=header.sender)
+
+
+def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
+    """Whether a question for more money is for the asking agent's: its answer raises it."""
+    short = named_in(body.about.shortage) if body.kind == BUDGET and body.about else None
+    if short is None:
+        return body.kind != BUDGET
+    agent = gateway.agents.get(body.agent)
+    runs = (agent.run, *gateway.agents.runs_of(agent)) if agent is not None else ()
+    return owns_budget(body.agent, short, has_run=lambda run: run in runs)
+
+
+def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
+    """Return how long a question waits that does not say so itself; None: for ever."""
+    policy = gateway.config.questions
+    if body.kind != "question":
+        return policy.approval_deadline_seconds
+    if body.urgency == "urgent":
+        return policy.urgent_deadline_seconds or policy.deadline_seconds
+    return policy.deadline_seconds
+
+
+async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed) -> None:
+    agent = agent_of(body.address) or NOBODY
+    gateway.thread.add(
+        id=received.header.id.hex(),
+        agent=agent,
+        sender="supervisor",
+        to=HUMAN_NAME,
+        content=f"{body.address} was given up after too many restarts: {body.cause}",
+        ts=received.header.sent_at,
+        kind="notice",
+    )
+    if agent:
+        is_coordinator = body.address.endswith(f"/{COORDINATOR_NAME}")
+        data = {"address": body.address, "incarnation": body.incarnation, "reason": body.cause}
+        await gateway.telling.tell(
+            "agent.failed" if is_coordinator else "entity.failed",
+            agent,
+            received.header.id,
+            data,
+            entity=body.address,
+        )
+
+
+async def _take_letter(gateway: Gateway, received: Received, letter: DeadLetter) -> None:
+    """Keep a dead letter."""
+    gateway.dead.keep(letter, received.header.sent_at)
+    agent = agent_of(letter.to)
+    if agent:
+        data = {"type": letter.type, "from": letter.sender, "cause": letter.cause}
+        cause = received.header.id
+        await gateway.telling.tell("message.dead", agent, cause, data, entity=letter.to)

@@ -1,0 +1,1 @@
+"""Files over HTTP: the confined browser of folders, a file as its bytes, a file rendered."""

@@ -1,0 +1,129 @@
+"""The OpenAPI document: what FastAPI says of the endpoints, and what it cannot know.
+
+Summaries from the docstrings, every refusal as a `ProblemView`, `Idempotency-Key` on what changes
+something, and an example of each record (`actors.gateway.http.examples`).
+"""
+
+from typing import Any, Final
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+
+from actors.gateway.http.examples import EXAMPLES
+from actors.gateway.problems import MEDIA_TYPE
+from agiraph.http.api import ProblemView
+
+JsonObject = dict[str, Any]
+
+DESCRIPTION: Final = """\
+Agents that work as teams of processes, and the person among them.
+
+Every call needs a token: `Authorization: Bearer TOKEN`. Wherever an agent, a node, a worker or a
+trigger is named, its id or its name serves. Times are seconds since 1970. A refusal is a `Problem`
+(RFC 9457). What changes something takes an `Idempotency-Key`: made again with the same key, also
+after a restart, it does nothing twice and is answered the same.
+
+`/agents/{agent}/events` is also a WebSocket (`?after=`, `type`, `entity`, `node`): each event is
+one JSON text, first the log from the cursor on, then what comes. It closes with 1012 when the
+gateway restarts, 1013 for a reader that is too slow, 1000 when the agent was archived; come back
+with the `seq` of the last event that was seen.
+"""
+
+CHANGES: Final = ("post", "put", "patch", "delete")
+
+KEY: Final[JsonObject] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Any text of the caller's own, new for each thing to be done. The answer to a "
+    "call made again bears `Idempotency-Replayed: true`; another call under the same key is 422, "
+    "an empty one 400.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+
+ALWAYS: Final = {
+    "401": "No token, or one that does not open.",
+    "403": "Not with this token, or not with this path.",
+    "429": "Too many calls; `Retry-After` tells when to come back.",
+    "default": "Any other refusal: 5xx when a process of ours is away or failed.",
+}
+NAMED: Final = {"404": "What the path names is not there; the detail lists what is."}
+CHANGED: Final = {"409": "Not in the state that things are in; the detail says why."}
+ASKED: Final = {"422": "A field is wrong, or what is asked for cannot be; `errors` names fields."}
+KEYED: Final = {"400": "The header `Idempotency-Key` is empty."}
+TAKEN: Final = {
+    "400": "The body cannot be read, or the header `Idempotency-Key` is empty.",
+    "413": "The body is too large.",
+}
+
+
+def family_of(router: APIRouter) -> str:
+    """Return what a family of endpoints is called: the name of the file that holds it."""
+    for route in router.routes:
+        if isinstance(route, APIRoute):
+            return route.endpoint.__module__.rpartition(".")[2]
+    return "other"
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return the name of one endpoint, for those who generate clients."""
+    family = route.endpoint.__module__.rpartition(".")[2]
+    return f"{family}_{route.name}{'_at' if '{path' in route.path_format else ''}"
+
+
+def with_words(document: JsonObject) -> JsonObject:
+    """Return the document with what FastAPI does not say."""
+    paths = {
+        path: {method: _operation(path, method, about) for method, about in operations.items()}
+        for path, operations in document["paths"].items()
+    }
+    parts = document.get("components", {})
+    return document | {"paths": paths, "components": parts | {"schemas": _schemas(parts)}}
+
+
+def _operation(path: str, method: str, about: JsonObject) -> JsonObject:
+    told = dict(about)
+    words = str(about.get("description") or about.get("summary") or "")
+    summary, _, rest = words.partition("\n\n")
+    told["summary"] = " ".join(summary.split()).rstrip(".")
+    told.pop("description", None)
+    if rest:
+        told["description"] = rest
+    told["responses"] = _responses(path, method, about)
+    if method in CHANGES:
+        told["parameters"] = [*about.get("parameters", ()), KEY]
+    return told
+
+
+def _responses(path: str, method: str, about: JsonObject) -> JsonObject:
+    refusals = dict(ALWAYS)
+    if "{" in path:
+        refusals |= NAMED | CHANGED
+    if method in CHANGES:
+        refusals |= CHANGED | ASKED | KEYED
+    if "parameters" in about:
+        refusals |= ASKED
+    if "requestBody" in about:
+        refusals |= TAKEN
+    told: JsonObject = {}
+    for status, response in about["responses"].items():
+        is_refusal = status >= "400"
+        told[status] = _refusal(response["description"]) if is_refusal else response
+    return told | {status: _refusal(text) for status, text in refusals.items()}
+
+
+def _refusal(text: str) -> JsonObject:
+    schema = {"$ref": "#/components/schemas/ProblemView"}
+    return {"description": text, "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+def _schemas(parts: JsonObject) -> JsonObject:
+    schemas = dict(parts.get("schemas", {}))
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    problem = ProblemView.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs", {}) | {"ProblemView": problem}
+    for name, examples in EXAMPLES.items():
+        if name in schemas:
+            schemas[name] = schemas[name] | {"examples": examples}
+    return schemas

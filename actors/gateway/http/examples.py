@@ -1,0 +1,101 @@
+"""An example of each record that the HTTP API takes, and of the most common ones that it gives."""
+
+from typing import Any, Final
+
+JsonObject = dict[str, Any]
+
+AGENT: Final = "survey-this-folder-3fa9c1"
+RUN: Final = "20260102-101500-4be21a"
+
+EXAMPLES: Final[dict[str, list[JsonObject]]] = {
+    "CreateAgentRequest": [
+        {"goal": "Survey this folder", "input": "/home/ada/data", "budget_usd": 2.5},
+        {
+            "goal": "Watch the release notes",
+            "name": "watcher",
+            "mode": "infinite",
+            "cycle_seconds": 3600,
+        },
+    ],
+    "StartRunRequest": [{"goal": "Now compare it with last year's", "budget_usd": 1}],
+    "SendTextRequest": [
+        {"message": "Also include Qualcomm"},
+        {"message": "Stop, the file is wrong", "to": "Alice", "mode": "interrupt"},
+    ],
+    "NudgeRequest": [{"message": "Be brief"}],
+    "RespondRequest": [{"response": "PostgreSQL", "question_id": "q-5d41aa07"}],
+    "AnswerRequest": [{"answer": "PostgreSQL", "by": "Ada", "via": "web"}],
+    "SearchMemoryRequest": [{"query": "melting point"}],
+    "CreateTriggerRequest": [
+        {
+            "type": "scheduled",
+            "config": {"cron": "0 9 * * 1-5"},
+            "action": "Tell me what is new",
+            "name": "mornings",
+        }
+    ],
+    "CreateTokenRequest": [{"name": "dashboard", "scope": "read", "expires_in_seconds": 2592000}],
+    "CreateLoginRequest": [{"scope": "talk"}],
+    "SetBudgetRequest": [{"usd": 5, "tokens": "none"}, {"tokens": 2000000}],
+    "BudgetView": [
+        {
+            "scope": "agent",
+            "agent": AGENT,
+            "agent_name": "survey-this-folder",
+            "key": AGENT,
+            "name": "survey-this-folder",
+            "period": "day",
+            "day": "2026-01-02",
+            "usd": 5,
+            "tokens": None,
+            "spent_usd": 1.25,
+            "spent_tokens": 310000,
+            "left_usd": 3.75,
+            "left_tokens": None,
+            "raises": 0,
+            "is_own": True,
+        }
+    ],
+    "SetPresenceRequest": [{"status": "away", "until": 1767348000, "channel": "mail"}],
+    "AgentView": [
+        {
+            "id": AGENT,
+            "name": "survey-this-folder",
+            "goal": "Survey this folder",
+            "mode": "finite",
+            "model": "anthropic/claude-sonnet-4-5",
+            "worker_model": "anthropic/claude-sonnet-4-5",
+            "status": "working",
+            "run": RUN,
+            "current_stage": "reading",
+            "node_count": 3,
+            "nodes_ended": 1,
+            "worker_count": 2,
+            "open_questions": 1,
+            "created_at": 1767348900.5,
+            "updated_at": 1767348960.25,
+        }
+    ],
+    "SentView": [{"id": "9f0c2d", "to": ["Alice"], "ts": 1767348960.25}],
+    "Event": [
+        {
+            "type": "node.completed",
+            "agent_id": AGENT,
+            "ts": 1767348990.5,
+            "entity": "alice-7c01aa",
+            "run_id": RUN,
+            "node_id": "a1b2c3",
+            "data": {"name": "tables", "worker": "Alice", "summary": "Three tables found"},
+            "seq": 42,
+        }
+    ],
+    "ProblemView": [
+        {
+            "type": "about:blank",
+            "title": "Not Found",
+            "status": 404,
+            "detail": "unknown agent 'surveyy' (known: survey-this-folder)",
+            "instance": "/agents/surveyy",
+        }
+    ],
+}

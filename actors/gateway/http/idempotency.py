@@ -1,0 +1,183 @@
+"""IdempotencyMiddleware: a call with an `Idempotency-Key` has its effect once, however often it is
+made.
+
+Pure ASGI, between the gate and the endpoints. The key is on disk before the call is carried out,
+and its answer before anyone gets it; made again, the call is answered from there. Two calls with
+one key at the same time: the second one waits for the first.
+"""
+
+import asyncio
+from hashlib import sha256
+from weakref import WeakValueDictionary
+
+from starlette.exceptions import HTTPException
+
+from actors.gateway.auth.headers import header
+from actors.gateway.call_cause import SCOPE_KEY, cause_of_key
+from actors.gateway.http.exchange import WHOLE, App, Message, Receive, Scope, Send
+from actors.gateway.problems import (
+    INSUFFICIENT_STORAGE,
+    MEDIA_TYPE,
+    problem_bytes,
+    problem_response,
+)
+from actors.gateway.state.idempotency_store import IdempotencyStore, StoredAnswer
+from agiraph.core.clock import Clock
+from agiraph.http.api import ApiError
+from agiraph.storage.disk_space import DiskFull
+
+NAME = b"idempotency-key"
+LONGEST = 255
+KEYS = f"1 to {LONGEST} printable ASCII characters"
+CONFLICT = 409
+SUCCESS = range(200, 300)
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+SECRETS = ("/tokens", "/logins", "/login", "/consoles")
+"""Where an answer holds a secret that stands nowhere on disk: done once, but told once too."""
+FULL_SECONDS = 5.0
+PAUSE_SECONDS = 0.2
+NOT_BEGUN = "the disk is full (no space left on device): nothing was done"
+CUT_OFF = (
+    "the disk is full (no space left on device), and this may be half done:"
+    " made again with the same Idempotency-Key it is finished"
+)
+AGAIN = (b"idempotency-replayed", b"true")
+
+
+class IdempotencyMiddleware:
+    """Stands before the endpoints."""
+
+    def __init__(self, app: App, repeats: IdempotencyStore, clock: Clock) -> None:
+        """Stand before `app`, with the keys that came so far."""
+        self._app = app
+        self._repeats = repeats
+        self._clock = clock
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one call."""
+        is_change = scope["type"] == "http" and scope["method"] not in SAFE_METHODS
+        if not is_change or all(name != NAME for name, _ in scope["headers"]):
+            await self._app(scope, receive, send)
+            return
+        key = header(scope["headers"], NAME)
+        try:
+            _check(key)
+            scope.pop(WHOLE, None)  # an answer that is kept comes by ASGI's own messages
+            body = await _whole_body(receive)
+            if body is None:
+                return
+            turn = self._turns.setdefault(key, asyncio.Lock())
+            async with turn:
+                is_again = key in self._repeats
+                kept = self._repeats.begin(key, _print(scope, body), self._clock.now())
+                if kept.body is not None:
+                    await _give_again(kept, kept.body, send)
+                    return
+                scope[SCOPE_KEY] = cause_of_key(key, kept.at, is_again=is_again)
+                await self._carry_out(key, scope, body, receive, send)
+        except DiskFull:
+            refusal = ApiError(INSUFFICIENT_STORAGE, NOT_BEGUN)
+            await problem_response(refusal, scope["path"])(scope, receive, send)
+        except ApiError as refusal:
+            await problem_response(refusal, scope["path"])(scope, receive, send)
+        except HTTPException as refusal:
+            told = ApiError(refusal.status_code, refusal.detail)
+            await problem_response(told, scope["path"])(scope, receive, send)
+
+    async def _carry_out(
+        self,
+        key: str,
+        scope: Scope,
+        body: bytes,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """Let the endpoint do it; keep its answer, if it did, before it goes out.
+
+        What a full disk has cut off is carried out again for a moment, under the same cause.
+        """
+        give_up_at = self._clock.monotonic() + FULL_SECONDS
+        while (answer := await self._answer_of(key, scope, body, receive)) is None:
+            if self._clock.monotonic() >= give_up_at:
+                raise ApiError(INSUFFICIENT_STORAGE, CUT_OFF)
+            await asyncio.sleep(PAUSE_SECONDS)
+        for part in answer:
+            await send(part)
+
+    async def _answer_of(
+        self, key: str, scope: Scope, body: bytes, receive: Receive
+    ) -> list[Message] | None:
+        """Return what the endpoint answers, kept; None if the disk had no room for all of it."""
+        given = False
+        answer: list[Message] = []
+
+        async def again() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                self._keep(key, scope["path"], answer)
+
+        try:
+            await self._app(scope, again, keep)
+        except DiskFull:
+            return None
+        return None if answer and answer[0]["status"] == INSUFFICIENT_STORAGE else answer
+
+    def _keep(self, key: str, path: str, answer: list[Message]) -> None:
+        start = answer[0]
+        status = start["status"]
+        if status not in SUCCESS:
+            return
+        text = b"".join(part.get("body", b"") for part in answer[1:]).decode()
+        media_type = header(start.get("headers", ()), b"content-type")
+        if path.startswith(SECRETS):
+            told = ApiError(CONFLICT, "this was done; its answer held a secret, shown only once")
+            text, media_type, status = problem_bytes(told, path).decode(), MEDIA_TYPE, CONFLICT
+        self._repeats.answered(key, status, media_type, text)
+
+
+def _check(key: str) -> None:
+    if not key.strip():  # a caller who meant to be safe, and whose variable was not set
+        raise ApiError(400, f"the header Idempotency-Key is empty: give {KEYS}, or no such header")
+    if len(key) > LONGEST or not (key.isascii() and key.isprintable()):
+        raise ApiError(422, f"an Idempotency-Key is {KEYS}")
+
+
+async def _whole_body(receive: Receive) -> bytes | None:
+    """Return the body; None if the caller has gone."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _print(scope: Scope, body: bytes) -> str:
+    """Return the fingerprint of a call: the same call of the same caller, the same print."""
+    path = scope.get("raw_path") or scope["path"].encode()
+    caller = scope.get("state", {}).get("caller")
+    who = caller.key.encode() if caller is not None else b""
+    parts = (who, scope["method"].encode(), path, scope.get("query_string", b""), body)
+    return sha256(b"\0".join(sha256(part).digest() for part in parts)).hexdigest()
+
+
+async def _give_again(kept: StoredAnswer, body: str, send: Send) -> None:
+    data = body.encode()
+    headers = [
+        (b"content-type", kept.media_type.encode("latin-1")),
+        (b"content-length", str(len(data)).encode()),
+        AGAIN,
+    ]
+    await send({"type": "http.response.start", "status": kept.status, "headers": headers})
+    await send({"type": "http.response.body", "body": data})

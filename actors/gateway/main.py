@@ -1,0 +1,95 @@
+"""The process `human`: opens the journals, then serves the bus and the HTTP API side by side."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from actors.gateway.auth.audit_file import AuditFile
+from actors.gateway.auth.audit_log import AuditLog
+from actors.gateway.auth.credential_store import CredentialStore
+from actors.gateway.bus_handlers import attend
+from actors.gateway.gateway import Gateway, open_gateway
+from actors.gateway.http.app import build_app
+from actors.gateway.http.server import bind, serving, tls_of, url_of
+from actors.gateway.resources.archive import sweep
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.core.config import HttpConfig, is_loopback
+from agiraph.storage.disk_space import outlasting
+from agiraph.storage.files import read_bytes, remove_file, replace_file
+
+
+def main(launch: ActorLaunch) -> int:
+    """Run the human gateway; return its exit code."""
+    return run_actor(launch, serve, waits_for_room=False)
+
+
+async def serve(runtime: Runtime) -> None:
+    """Serve until cancelled.
+
+    The address file is taken back at an orderly end; after a crash it stays, so that the next
+    incarnation can listen on the same port.
+    """
+    sweep(runtime.home)
+    gateway = open_gateway(
+        runtime, runtime.home, runtime.config, runtime.clock, runtime.log, os.environ
+    )
+    try:
+        await _serve(gateway, runtime)
+    finally:
+        gateway.close()
+        remove_file(runtime.home.human.address)
+
+
+async def _serve(gateway: Gateway, runtime: Runtime) -> None:
+    http, address = runtime.config.http, runtime.home.human.address
+    tls = tls_of(http)
+    if tls is None and not is_loopback(http.host):
+        runtime.log.warning(
+            "THE API IS OPEN TO THE NETWORK WITHOUT TLS: whoever reads the traffic reads tokens",
+            host=http.host,
+            because="http.insecure is true",
+        )
+    keys = CredentialStore(runtime.home, runtime.clock, runtime.log)
+    audit = AuditFile(runtime.home.human.audit, http.audit_bytes, http.audit_files)
+    ledger = AuditLog(audit, keys, runtime.clock, runtime.log)
+    listener = bind(http.host, http.port, _last_port(address))
+    scheme = "https" if tls else "http"
+    gateway.dispatcher.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)
+    async with serving(build_app(gateway, keys, ledger), listener, http, tls) as server:
+        try:
+            replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
+            await runtime.ready()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(attend(gateway))
+                group.create_task(outlasting(gateway.answer_delivery.run))
+                group.create_task(outlasting(gateway.deadlines.run))
+                group.create_task(outlasting(gateway.orphans.run))
+                group.create_task(outlasting(lambda: gateway.dispatcher.run(gateway)))
+                group.create_task(_watch(server))
+        finally:
+            gateway.bells.close()
+            audit.close()
+
+
+def _address(url: str, http: HttpConfig) -> dict[str, Any]:
+    """Return what clients on this machine need to know; `cert` is whom they will meet there."""
+    known: dict[str, Any] = {"url": url, "pid": os.getpid()}
+    return known | {"cert": os.path.abspath(http.tls_cert)} if http.tls_cert else known
+
+
+async def _watch(server: "asyncio.Task[None]") -> None:
+    """Turn an end of the HTTP server, which nobody asked for, into this process's."""
+    await asyncio.wait([server])
+    server.result()
+    raise RuntimeError("the HTTP server ended by itself")
+
+
+def _last_port(address: Path) -> int | None:
+    """Return the port of the incarnation before, None if it left none."""
+    try:
+        return int(str(json.loads(read_bytes(address))["url"]).rpartition(":")[2])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,50 @@
+"""Answer links: where they lead, and the key of this home that signs them."""
+
+import secrets
+from pathlib import Path
+
+from actors.gateway.auth.private import read_private, write_private
+from agiraph.notifications.notice import Notice
+from agiraph.notifications.signing import KEY_BYTES, answer_token, read_answer_token
+
+PATH = "/answer/"
+
+
+class AnswerLinks:
+    """Makes and reads the links of one home."""
+
+    def __init__(self, key_file: Path, good_for_seconds: float) -> None:
+        """Sign with the key in `key_file`, which is made when it is first needed."""
+        self._key_file = key_file
+        self._good_for = good_for_seconds
+        self._key: bytes | None = None
+        self.base = ""
+
+    def link_of(self, notice: Notice) -> str | None:
+        """Return the link by which this notice's question is answered, None if it is about none."""
+        if notice.question_id is None:
+            return None
+        expires_at = notice.ts + self._good_for
+        return f"{self.base}{PATH}{answer_token(self.key, notice.question_id, expires_at)}"
+
+    def question_of(self, token: str, now: float) -> str:
+        """Return the question that a link's token is for; raise InvalidInput."""
+        return read_answer_token(self.key, token, now)
+
+    @property
+    def key(self) -> bytes:
+        """The key, 32 bytes; its file is for this user alone."""
+        if self._key is None:
+            self._key = _load(self._key_file)
+        return self._key
+
+
+def _load(path: Path) -> bytes:
+    try:
+        key = bytes.fromhex((read_private(path) or b"").decode())
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        key = secrets.token_bytes(KEY_BYTES)
+        write_private(path, key.hex())
+    return key

@@ -1,0 +1,82 @@
+"""What is worth a notice: texts, questions and failures in the thread, ends in the events. Pure."""
+
+from agiraph.core.event_filter import EventFilter
+from agiraph.core.ids import HUMAN_NAME
+from agiraph.core.models import Agent, Event, Question
+from agiraph.http.api import ConversationMessageView
+from agiraph.notifications.notice import Notice
+
+ENDS = EventFilter(frozenset({"agent.completed", "agent.failed", "model.failed"}))
+OUT_OF_BUDGET = "out_of_budget"
+EVENT_KINDS = frozenset({"finished", "failed", OUT_OF_BUDGET})
+
+
+def notice_of_message(
+    message: ConversationMessageView, agent_name: str, question: Question | None
+) -> Notice | None:
+    """Return what is told of a line of the thread, None if it is not for the person."""
+    if message.to != HUMAN_NAME:
+        return None
+    if message.kind == "question":
+        return None if question is None else _of_question(question, agent_name)
+    if message.kind not in ("text", "notice") or message.question_id is not None:
+        return None
+    is_failure = message.kind == "notice"
+    return Notice(
+        id=f"message:{message.id}",
+        kind="failed" if is_failure else "messages",
+        agent=message.agent,
+        agent_name=agent_name,
+        sender=message.sender,
+        text=message.content,
+        ts=message.ts,
+        is_urgent=is_failure,
+    )
+
+
+def _of_question(question: Question, agent_name: str) -> Notice:
+    return Notice(
+        id=f"question:{question.agent}:{question.id}",
+        kind="approvals" if question.kind == "approval" else "questions",
+        agent=question.agent,
+        agent_name=agent_name,
+        sender=question.from_id,
+        text=question.question,
+        ts=question.asked_at,
+        is_urgent=question.urgency == "urgent",
+        question_id=question.id,
+        options=question.options,
+        deadline_at=question.deadline_at,
+        default=question.default,
+    )
+
+
+def notice_of_event(event: Event, agent: Agent) -> Notice | None:
+    """Return what is told of an event, None if it is not worth a notice.
+
+    A coordinator that was given up stands in the thread already, its `agent.failed` names the
+    address. Of calls refused for want of money the first of a run is told.
+    """
+    data = event.data
+    match event.type:
+        case "agent.completed":
+            kind, text = "finished", str(data.get("result") or "The goal is met.")
+        case "agent.failed" if not data.get("address"):
+            kind, text = "failed", str(data.get("reason") or "No reason was given.")
+        case "model.failed" if data.get("kind") == OUT_OF_BUDGET:
+            kind, text = OUT_OF_BUDGET, str(data.get("message") or "The budget is spent.")
+        case _:
+            return None
+    once = event.run_id if kind == OUT_OF_BUDGET else event.seq
+    return Notice.model_validate(
+        {
+            "id": f"{kind}:{agent.id}:{once}",
+            "kind": kind,
+            "agent": agent.id,
+            "agent_name": agent.name,
+            "sender": "coordinator",
+            "text": text,
+            "ts": event.ts,
+            "is_urgent": kind != "finished",
+        }
+    )

@@ -1,0 +1,52 @@
+"""Errors as the API tells them: RFC 9457 problem details, whoever refuses, wherever it happens."""
+
+import json
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from agiraph.http.api.errors import ApiError
+from agiraph.storage.disk_space import full_message
+
+MEDIA_TYPE = "application/problem+json"
+
+INSUFFICIENT_STORAGE = 507
+JsonObject = dict[str, Any]
+
+
+def no_room(home: Path) -> ApiError:
+    """Return the refusal of what needs room on a full disk."""
+    return ApiError(INSUFFICIENT_STORAGE, full_message(home))
+
+
+def problem_of(error: ApiError, instance: str = "", **more: Any) -> JsonObject:
+    """Return what the API says of an error; `instance` is the path that was called."""
+    told: JsonObject = {
+        "type": error.type,
+        "title": _title(error.status),
+        "status": error.status,
+        "detail": error.detail,
+    }
+    return told | ({"instance": instance} if instance else {}) | more
+
+
+def problem_bytes(error: ApiError, instance: str = "", **more: Any) -> bytes:
+    """Return the body of the answer that refuses."""
+    return json.dumps(problem_of(error, instance, **more), ensure_ascii=False).encode()
+
+
+def problem_response(
+    error: ApiError, instance: str = "", headers: dict[str, str] | None = None, **more: Any
+) -> Response:
+    """Return the answer that refuses."""
+    body = problem_bytes(error, instance, **more)
+    return Response(body, error.status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"

@@ -1,0 +1,1 @@
+"""Questions to the human: asked, answered, expired, withdrawn, and the answer's way back."""

@@ -1,0 +1,90 @@
+"""The page behind an answer link: plain HTML without a script. Pure."""
+
+import base64
+from hashlib import sha256
+from html import escape
+
+from agiraph.core.clock import iso
+from agiraph.core.models import Question
+
+STYLE = (
+    "body{font:17px/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;"
+    "color:#1a1a1a;background:#fff}"
+    "blockquote{margin:1rem 0;padding:.8rem 1rem;background:#f3f4f6;border-radius:6px;"
+    "white-space:pre-wrap;overflow-wrap:anywhere}"
+    "button,textarea{font:inherit;border:1px solid #8a8f98;border-radius:6px;padding:.5rem .9rem}"
+    "button{background:#fff;cursor:pointer;margin:.2rem .4rem .2rem 0}"
+    "textarea{width:100%;box-sizing:border-box;min-height:6rem}"
+    ".small{color:#5c6370;font-size:.9rem}"
+    "@media(prefers-color-scheme:dark){body{background:#16181d;color:#e6e6e6}"
+    "blockquote{background:#23262d}button,textarea{background:#16181d;color:inherit}}"
+)
+_DIGEST = base64.b64encode(sha256(STYLE.encode()).digest()).decode()
+POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+
+
+def question_page(question: Question, agent: str, problem: str = "") -> str:
+    """Return the page of a question: a form while it is open, else what became of it."""
+    parts = [_asked(question, agent)]
+    if problem:
+        parts.append(f"<p><strong>{escape(problem)}</strong></p>")
+    if question.status == "open":
+        parts.append(_form(question))
+    else:
+        parts.append(f"<p>{escape(became_of(question))}</p>")
+    return page(f"{question.from_id} asks", "".join(parts))
+
+
+def thanks_page(question: Question, agent: str) -> str:
+    """Return what is shown to one whose answer holds."""
+    answer = f"<p>Your answer:</p><blockquote>{escape(question.answer or '')}</blockquote>"
+    then = "<p>It is on its way; you can close this page.</p>"
+    return page("Thank you", _asked(question, agent) + answer + then)
+
+
+def page(title: str, body: str) -> str:
+    """Return a whole page; `body` is HTML."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="robots" content="noindex">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+    )
+
+
+def became_of(question: Question) -> str:
+    """Return in words what became of a question that is no longer open."""
+    if question.status == "answered":
+        when = f" at {iso(question.answered_at)}" if question.answered_at else ""
+        where = f", over {question.answered_via}" if question.answered_via else ""
+        return f"It was answered by {question.answered_by}{when}{where}: {question.answer}"
+    if question.status == "withdrawn":
+        return "It was withdrawn: nobody waits for an answer any more."
+    otherwise = f" The default holds: {question.default}" if question.default else ""
+    return f"Nobody answered in time.{otherwise}"
+
+
+def _asked(question: Question, agent: str) -> str:
+    where = f"{question.from_id} of {agent}, {iso(question.asked_at)}"
+    return (
+        f'<p class="small">{escape(where)}</p><blockquote>{escape(question.question)}</blockquote>'
+    )
+
+
+def _form(question: Question) -> str:
+    options = [
+        f'<button name="option" value="{escape(text, quote=True)}">{escape(text)}</button>'
+        for text in question.options
+    ]
+    choice = f"<p>{''.join(options)}</p>" if options else ""
+    # The button that Enter presses is a form's first: an option must never be picked like that.
+    return (
+        f'<form method="post">{choice}</form><form method="post">'
+        '<p><label for="answer">Your answer</label></p>'
+        '<textarea id="answer" name="answer" required maxlength="20000"></textarea>'
+        "<p><button>Send</button></p></form>"
+    )

@@ -1,0 +1,121 @@
+"""QuestionRecord: one question to the human, all that became of it, and what is still to be told of
+it.
+
+A case is the fold of its records; see `actors.gateway.questions.questions` for what they are.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agiraph.core.ids import QuestionId
+from agiraph.core.models import Question
+from agiraph.http.api import QuestionView
+from agiraph.tools.approvals.wording import ALLOW_ALWAYS
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRecord:
+    """One question. `asked_as` is the id its asker gave it, `asks` the messages that asked it.
+
+    `question.id` differs from `asked_as` only if another asker used the same id before. `askers`
+    tells whose message it was where that is somebody else than `asker`. `answered_as` is the cause
+    of the call that answered it.
+    """
+
+    question: Question
+    asker: str
+    asked_as: QuestionId
+    asks: tuple[str, ...]
+    delivered: frozenset[str] = frozenset()
+    is_shared: bool = False
+    askers: dict[str, str] = field(default_factory=dict)
+    reason: str = ""
+    is_revoked: bool = False
+    answered_as: str = ""
+
+    @property
+    def undelivered(self) -> tuple[str, ...]:
+        """The asking messages to which what became of the question has yet to go."""
+        if self.question.status == "open":
+            return ()
+        return tuple(ask for ask in self.asks if ask not in self.delivered)
+
+    @property
+    def was_given(self) -> bool:
+        """Whether it is an approval that was given for always."""
+        question = self.question
+        is_given = question.status == "answered" and question.answer == ALLOW_ALWAYS
+        return question.kind == "approval" and is_given
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is such an approval, and was not taken back."""
+        return self.was_given and not self.is_revoked
+
+    @property
+    def is_live(self) -> bool:
+        """Whether something may follow from it by itself: it is open, stands, or is to be told."""
+        return self.question.status == "open" or self.stands or bool(self.undelivered)
+
+    def asker_of(self, ask: str) -> str:
+        """Return the address of the one who sent this asking message."""
+        return self.askers.get(ask, self.asker)
+
+
+def first_case(record: JsonObject) -> QuestionRecord:
+    """Return the case that a record `asked` begins."""
+    return QuestionRecord(
+        question=Question.model_validate(record["question"]),
+        asker=record["asker"],
+        asked_as=QuestionId(record["asked_as"]),
+        asks=(record["ask"],),
+        is_shared=record.get("shared", False),
+    )
+
+
+def case_after(case: QuestionRecord, record: JsonObject) -> QuestionRecord:
+    """Return the case as it is after one more record."""
+    match record["type"]:
+        case "asked_again":
+            asker = record.get("asker", case.asker)
+            askers = case.askers | ({record["ask"]: asker} if asker != case.asker else {})
+            return replace(case, asks=(*case.asks, record["ask"]), askers=askers)
+        case "delivered":
+            return replace(case, delivered=case.delivered | {record["ask"]})
+        case "withdrawn":
+            told = case.asks if record.get("silent", True) else ()
+            withdrawn = _with(case.question, status="withdrawn", answered_at=record.get("at"))
+            return replace(
+                case,
+                question=withdrawn,
+                delivered=case.delivered | set(told),
+                reason=record.get("reason", ""),
+            )
+        case "revoked":
+            return replace(case, is_revoked=True)
+        case "expired":
+            return replace(case, question=_with(case.question, status="expired"))
+        case "answered":
+            answered = _with(
+                case.question,
+                status="answered",
+                answer=record["answer"],
+                answered_by=record["by"],
+                answered_at=record["at"],
+                answered_via=record.get("via"),
+            )
+            return replace(case, question=answered, answered_as=record.get("cause", ""))
+        case other:
+            raise ValueError(f"unknown record '{other}'")
+
+
+def question_view(question: Question, agent_name: str = "") -> QuestionView:
+    """Return a question as the API shows it."""
+    shown = question.model_dump(exclude={"from_id"})
+    return QuestionView.model_validate(shown | {"agent_name": agent_name, "from": question.from_id})
+
+
+def _with(question: Question, **changes: Any) -> Question:
+    return question.model_copy(update=changes)

@@ -1,0 +1,306 @@
+"""Questions to the human: who asked what, what became of it, and what is still to deliver.
+
+What may still change or be told (open ones, standing approvals, outcomes on their way) is held in
+memory, the others are looked up in the database when somebody names them. A case is the fold of
+records of these types, the form in which older versions kept them:
+
+    asked      a new question, with the address of its asker and the id of the message
+    asked_again  it is asked once more (by its asker after a restart, or, if it is shared, by
+               another entity): one more message to reply to. Under the same id, but with other
+               words or about another deed, it is a new question
+    answered   a person's answer; the first one holds
+    expired    its deadline has passed without one
+    withdrawn  nobody waits any more: its asker said so, or is gone
+    revoked    what an approval allowed for always is allowed no more
+    delivered  the outcome is in the router's hands as the answer to one message
+
+Each question gets exactly one of answered, expired and withdrawn, here and nowhere else.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from actors.gateway.questions.question_records import QuestionRecord, case_after, first_case
+from actors.gateway.state.database import GatewayDatabase, Statement
+from agiraph.core.clock import iso
+from agiraph.core.errors import Corrupt
+from agiraph.core.ids import QuestionId, abbreviated, ids_meant
+from agiraph.core.models import Question, QuestionStatus
+from agiraph.http.api import ApiError
+from agiraph.messages import AskQuestion
+from agiraph.storage.journal import JsonObject
+
+JOURNAL: Final = "questions.jsonl"
+CASES: Final = TypeAdapter(QuestionRecord)
+MOST_MEANT: Final = 20
+"""Questions that are named to a person who has named the beginning of them all."""
+
+
+class QuestionStore:
+    """The book of questions."""
+
+    def __init__(self, database: GatewayDatabase) -> None:
+        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        self.database = database
+        database.take_in(JOURNAL, _statements)
+        live = self._read("is_live = 1 ORDER BY +number")  # by the index of those alone
+        self._live = {case.question.id: case for case in live}
+
+    def ask(self, body: AskQuestion, asker: str, ask: str, ts: float) -> Question | None:
+        """Write a question down; return it if it is new, None if it was known already.
+
+        `ask` is the id of the message that asked, in hexadecimal, `ts` when it was sent: its
+        deadline counts from there, however often it is asked again.
+        """
+        if self.asked_by(ask) is not None:
+            return None
+        known = self._asked_before(asker, body)
+        if known is not None:
+            again = {"type": "asked_again", "id": known.question.id, "ask": ask}
+            self._write(again | ({"asker": asker} if asker != known.asker else {}))
+            return None
+        question = Question(
+            id=self._free_id(body.question_id),
+            agent=body.agent,
+            from_id=body.from_name,
+            question=body.question,
+            asked_at=ts,
+            channel=body.channel,
+            options=body.options,
+            deadline_at=None if body.deadline_seconds is None else ts + body.deadline_seconds,
+            default=body.default,
+            urgency=body.urgency,
+            kind=body.kind,
+            about=body.about,
+        )
+        self._write(
+            {
+                "type": "asked",
+                "question": question.model_dump(mode="json"),
+                "asker": asker,
+                "asked_as": body.question_id,
+                "ask": ask,
+                "shared": body.shared,
+            }
+        )
+        return question
+
+    def get(self, id: str) -> Question | None:
+        """Return a question, None if there is none of this id."""
+        case = self._find(id)
+        return case.question if case else None
+
+    def meant(self, text: str) -> str:
+        """Return the id that a person means: it, or the only one that begins so.
+
+        Raises ApiError 404 with the open ones, 409 with those that it may be.
+        """
+        beginning = "id >= ? AND id < ? ORDER BY id LIMIT ?"
+        near = self._read(beginning, text, f"{text}\U0010ffff", MOST_MEANT)
+        found = ids_meant(text, (case.question.id for case in near))
+        if len(found) > 1:
+            listed = "; ".join(f"{id}: {self._case(id).question.question[:80]}" for id in found)
+            raise ApiError(409, f"'{text}' is the beginning of several questions ({listed})")
+        return found[0] if found else self._case(text).question.id
+
+    def asked_by(self, ask: str) -> Question | None:
+        """Return the question that a message asked, None if it asked none."""
+        found = self._read("id = (SELECT id FROM asks WHERE ask = ?)", ask)
+        return found[0].question if found else None
+
+    def answer(
+        self, id: str, answer: str, by: str, at: float, via: str = "", cause: str = ""
+    ) -> Question:
+        """Write the answer down and return the question; raise ApiError 404 or 409.
+
+        Whoever comes second, or too late, is told what holds instead. The same `cause` again is
+        the same answer.
+        """
+        if cause and self._case(id).answered_as == cause:
+            return self._case(id).question
+        self.expire(at)
+        question = self._case(id).question
+        if question.status != "open":
+            raise ApiError(409, _too_late(question))
+        record = {"type": "answered", "id": id, "answer": answer, "by": by, "at": at, "via": via}
+        self._write(record | ({"cause": cause} if cause else {}))
+        return self._case(id).question
+
+    def answered_as(self, cause: str) -> str | None:
+        """Return the id of the question that a call has answered, None if it has answered none."""
+        found = self._read("cause = ? AND cause != '' LIMIT 1", cause)
+        return found[0].question.id if found else None
+
+    def expire(self, now: float) -> list[Question]:
+        """Write down which questions have not been answered in time; return them."""
+        over = [q for q in self.open() if q.deadline_at is not None and q.deadline_at <= now]
+        for question in over:
+            self._write({"type": "expired", "id": question.id, "at": now})
+        return [self._case(question.id).question for question in over]
+
+    def next_deadline(self) -> float | None:
+        """Return when the next open question expires; None if none ever does."""
+        times = [q.deadline_at for q in self.open() if q.deadline_at is not None]
+        return min(times, default=None)
+
+    def withdraw(self, agent: str) -> None:
+        """Withdraw what an agent that is gone left open; there is nobody to be told."""
+        for question in self.open(agent):
+            self._write({"type": "withdrawn", "id": question.id})
+
+    def withdraw_one(self, asker: str, asked_as: str, reason: str, at: float) -> Question | None:
+        """Withdraw an open question; None if this asker has none of that id.
+
+        Who asked is told, so that one who waits for it all the same does not wait for ever.
+        """
+        for case in self.live():
+            named = asked_as in (case.asked_as, case.question.id)
+            is_its = case.asker == asker and named and not case.is_shared
+            if is_its and case.question.status == "open":
+                record = {"type": "withdrawn", "id": case.question.id, "silent": False}
+                self._write(record | {"reason": reason, "at": at})
+                return self._case(case.question.id).question
+        return None
+
+    def delivered(self, id: str, ask: str) -> None:
+        """Write down that the answer to one asking message is in the router's hands."""
+        self._write({"type": "delivered", "id": id, "ask": ask})
+
+    def undelivered(self) -> list[QuestionRecord]:
+        """Return the questions of whose outcome somebody has yet to be told."""
+        return [case for case in self.live() if case.undelivered]
+
+    def live(self) -> list[QuestionRecord]:
+        """Return the questions from which something may follow by itself, oldest first."""
+        return list(self._live.values())
+
+    def listed(self, most: int, status: QuestionStatus | None = None) -> list[Question]:
+        """Return the newest `most` questions (in one status), and all open ones, oldest first."""
+        if status == "open":
+            return self.open()
+        wanted, values = ("status = ?", (status,)) if status else ("true", ())
+        newest = self._read(f"{wanted} ORDER BY number DESC LIMIT ?", *values, most)
+        listed = {case.question.id: case.question for case in reversed(newest)}
+        older = [] if status else [one for one in self.open() if one.id not in listed]
+        return [*older, *listed.values()]
+
+    def open(self, agent: str | None = None) -> list[Question]:
+        """Return the open questions, of one agent or of all, oldest first."""
+        waiting = [case.question for case in self.live() if case.question.status == "open"]
+        return [question for question in waiting if agent in (None, question.agent)]
+
+    def asker_of(self, id: str) -> str:
+        """Return the address of the one who asked a question first; ApiError 404."""
+        return self._case(id).asker
+
+    def given(self, id: str) -> list[QuestionRecord]:
+        """Return the approvals given for always, taken back or not, whose ids begin with `id`."""
+        wanted = "was_given AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return self._read(wanted, id, f"{id}\U0010ffff", MOST_MEANT)
+
+    def revoke(self, id: str, at: float) -> None:
+        """Take back what the answer to an approval has allowed from then on."""
+        self._write({"type": "revoked", "id": id, "at": at})
+
+    def _find(self, id: str) -> QuestionRecord | None:
+        live = self._live.get(QuestionId(id))
+        return live or next(iter(self._read("id = ?", id)), None)
+
+    def _case(self, id: str) -> QuestionRecord:
+        case = self._find(id)
+        if case is None:
+            known = ", ".join(abbreviated(question.id) for question in self.open()) or "none"
+            raise ApiError(404, f"unknown question '{id}' (open: {known})")
+        return case
+
+    def _asked_before(self, asker: str, body: AskQuestion) -> QuestionRecord | None:
+        for case in self._read("asked_as = ? ORDER BY number", body.question_id):
+            is_shared = case.is_shared and body.shared and case.question.agent == body.agent
+            is_its = case.asker == asker or is_shared
+            if is_its and asks_the_same(case.question, body):
+                return case
+        return None
+
+    def _free_id(self, wanted: QuestionId) -> QuestionId:
+        id, number = wanted, 2
+        while self._find(id):
+            id, number = QuestionId(f"{wanted}-{number}"), number + 1
+        return id
+
+    def _write(self, record: JsonObject) -> None:
+        case = _after(record, self._case)
+        self.database.write(*_written(case))
+        if case.is_live:
+            self._live[case.question.id] = case
+        else:
+            self._live.pop(case.question.id, None)
+
+    def _read(self, where: str, *values: object) -> list[QuestionRecord]:
+        rows = self.database.rows(f'SELECT "case" FROM questions WHERE {where}', *values)
+        return [CASES.validate_json(row[0]) for row in rows]
+
+
+def _after(record: JsonObject, case_of: Callable[[str], QuestionRecord]) -> QuestionRecord:
+    """Return the case of a record as it is after it."""
+    if record["type"] == "asked":
+        return first_case(record)
+    return case_after(case_of(record["id"]), record)
+
+
+def _written(case: QuestionRecord) -> Iterator[Statement]:
+    """Yield what writes a case and the messages that asked it down."""
+    state = (case.question.status, case.is_live, case.was_given, case.answered_as)
+    yield (
+        'INSERT INTO questions (id, asked_as, status, is_live, was_given, cause, "case")'
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET status = excluded.status,"
+        " is_live = excluded.is_live, was_given = excluded.was_given, cause = excluded.cause,"
+        ' "case" = excluded."case"',
+        (case.question.id, case.asked_as, *state, CASES.dump_json(case).decode()),
+    )
+    for ask in case.asks:
+        yield "INSERT OR IGNORE INTO asks VALUES (?, ?)", (ask, case.question.id)
+
+
+def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
+    """Yield what writes the questions of an older version's journal down."""
+    cases: dict[str, QuestionRecord] = {}
+    for number, record in enumerate(records, start=1):
+        try:
+            case = _after(record, cases.__getitem__)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Corrupt(f"{path}: record {number} is none of a question ({error})") from error
+        cases[case.question.id] = case
+    for case in cases.values():
+        yield from _written(case)
+
+
+def asks_the_same(question: Question, body: AskQuestion) -> bool:
+    """Whether what is asked under an id is what was asked under it before.
+
+    An answer must never be given to anything else. Of a deed its words may be others (how much is
+    spent by now), of a question without one they are all there is.
+    """
+    if question.kind != body.kind or (question.about is None) != (body.about is None):
+        return False
+    if question.about is not None and body.about is not None:
+        return question.about.is_same(body.about)
+    return (question.question, question.options) == (body.question, body.options)
+
+
+def _too_late(question: Question) -> str:
+    """Say to one who answers what came before, in one sentence."""
+    named = f"question '{abbreviated(question.id)}'"
+    match question.status:
+        case "answered":
+            via = f" over {question.answered_via}" if question.answered_via else ""
+            when = iso(question.answered_at or 0.0)
+            who = f"{question.answered_by} at {when}{via}"
+            return f"{named} was answered by {who}: {question.answer}"
+        case "expired":
+            holds = "" if question.default is None else f": the default holds, {question.default}"
+            return f"{named} expired at {iso(question.deadline_at or 0.0)}, unanswered{holds}"
+        case _:
+            return f"{named} was withdrawn: nobody waits for an answer"

@@ -1,0 +1,146 @@
+"""Which agents there are: their records on disk, found by id or by name."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from actors.runtime.agent_folders import AgentFolders
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Agent
+from agiraph.http.api import AgentView, ApiError
+from agiraph.logs.log import logger
+from agiraph.storage.files import (
+    UnsafeFile,
+    entries,
+    make_folder,
+    move,
+    read_bytes,
+    status_of,
+)
+from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.versions import TooNew, read_object
+
+ARCHIVE = ".archive"
+MOST_PATHS = 1024
+
+Stamp = tuple[int, int]
+
+
+class AgentDirectory:
+    """Reads `agents/*/agent.json`; the coordinators write them, each replacing it whole.
+
+    Names that people type are matched against what is there and never become part of a path.
+    """
+
+    def __init__(self, home: Home, folder: Path | None = None) -> None:
+        """Read the agents of `home`, or those that lie in another folder."""
+        self._folder = folder or home.agents
+        self._log = logger()
+        self._folders = AgentFolders(self._folder, self._log)
+        self._told: set[Path] = set()
+        self._read: dict[Path, tuple[Stamp, Agent]] = {}
+        self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
+        self._run = lru_cache(MOST_PATHS)(lambda id, run: self._home(id).run(run))
+        self._record = lru_cache(MOST_PATHS)(lambda home: home.record)
+
+    def all(self) -> list[Agent]:
+        """Return every agent that has begun, oldest first; a damaged one hides itself alone."""
+        homes = (self._home(name) for name in self._folders.names())
+        found = [agent for home in homes if (agent := self._load_whole(home)) is not None]
+        return sorted(found, key=lambda agent: (agent.created_at, agent.id))
+
+    def get(self, id: AgentId | str) -> Agent | None:
+        """Return the agent with exactly this id, None if there is none; ApiError if damaged."""
+        if not id or id.startswith(".") or "/" in id or "\0" in id:
+            return None
+        return self._load(self._home(id))
+
+    def find(self, named: str) -> Agent:
+        """Return the agent with this id or name; raise ApiError 404 or, for several, 409."""
+        exact = self.get(named)
+        if exact is not None:
+            return exact
+        agents = self.all()
+        same = [agent for agent in agents if agent.name == named]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            ids = ", ".join(agent.id for agent in same)
+            raise ApiError(409, f"several agents are called '{named}': name one by its id ({ids})")
+        known = ", ".join(f"{agent.name} ({agent.id})" for agent in agents) or "none"
+        raise ApiError(404, f"unknown agent '{named}' (known: {known})")
+
+    def home_of(self, agent: Agent) -> AgentHome:
+        """Return an agent's home."""
+        return self._home(agent.id)
+
+    def run_of(self, agent: Agent, run: str | None = None) -> RunHome | None:
+        """Return the folder of an agent's current run, None before its first; or of an older one.
+
+        Raises ApiError 404 that lists the known.
+        """
+        if run is None:
+            return self._run(agent.id, agent.run) if agent.run else None
+        known = self.runs_of(agent)
+        if run not in known:
+            names = ", ".join(known) or "none"
+            raise ApiError(404, f"agent '{agent.name}' has no run '{run}' (known: {names})")
+        return self._run(agent.id, run)
+
+    def runs_of(self, agent: Agent) -> list[str]:
+        """Return the ids of an agent's runs, oldest first: they sort by time."""
+        try:
+            found = entries(self.home_of(agent).runs)
+        except (FileNotFoundError, UnsafeFile):
+            return []
+        return [one.name for one in found if one.kind == "folder" and not one.name.startswith(".")]
+
+    def archive(self, agent: Agent) -> Path:
+        """Move an agent's folder, whose processes are all down, out of the way; return where."""
+        archived = self._folder / ARCHIVE / agent.id
+        make_folder(archived.parent, 0o700)
+        move(self.home_of(agent).path, archived)
+        return archived
+
+    def _load_whole(self, home: AgentHome) -> Agent | None:
+        try:
+            return self._load(home)
+        except ApiError as error:
+            if home.path not in self._told:
+                self._told.add(home.path)
+                self._log.warning(
+                    "an agent is passed over", agent=home.path.name, reason=str(error)
+                )
+            return None
+
+    def _load(self, home: AgentHome) -> Agent | None:
+        """Return the agent of a folder; None while its coordinator has not yet written it."""
+        try:
+            status = status_of(self._record(home))
+            if status is None:
+                return None
+            stamp = (status.st_mtime_ns, status.st_ino)
+            known = self._read.get(home.path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            agent = Agent.model_validate(read_object(home.record, read_bytes(home.record)))
+        except FileNotFoundError:
+            return None
+        except TooNew as error:
+            raise ApiError(500, str(error)) from error
+        except OSError as error:
+            raise ApiError(500, f"{home.record} cannot be read: {error}") from error
+        except ValueError as error:
+            wrong = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            raise ApiError(500, f"{home.record} is damaged: {wrong}") from error
+        if agent.id != home.path.name:
+            raise ApiError(500, f"{home.record} holds another agent, '{agent.id}'")
+        self._read[home.path] = (stamp, agent)
+        return agent
+
+
+def agent_summary(agent: Agent, status: str, open_questions: int, last_event: int = 0) -> AgentView:
+    """Return an agent as listings show it; `status` is what its processes say it is."""
+    facts = dict(agent) | {"status": status, "open_questions": open_questions}
+    return AgentView.model_validate(facts | {"last_event": last_event})

@@ -1,0 +1,160 @@
+"""The board and the workers of an agent's current run, folded from the coordinator's journal."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from actors.gateway.lru_cache import LruCache
+from agiraph.board.board import Board, NodeTimes
+from agiraph.board.events import BoardEvent
+from agiraph.board.names import find_node
+from agiraph.board.store import fold_events, read_events
+from agiraph.core.errors import Corrupt, InvalidInput
+from agiraph.core.ids import AgentId, worker_address
+from agiraph.core.models import Worker, WorkNode
+from agiraph.http.api import ApiError, BoardView, NodeDetailView, NodeView, StageView, WorkerView
+from agiraph.storage.files import UnsafeFile, status_of
+from agiraph.storage.home import RunHome
+from agiraph.storage.journal import read_journal
+
+MOST_PATHS = 1024
+PREVIEW = 200
+NO_STAGE = -1
+
+
+class BoardReader:
+    """Reads boards; a journal that has not grown is not folded again."""
+
+    def __init__(self) -> None:
+        """Begin with none read."""
+        self._folded: dict[Path, tuple[int, Board, int]] = {}
+        self._views: LruCache[BoardView] = LruCache()
+        self._journal = lru_cache(MOST_PATHS)(lambda run: Path(run.journal))
+
+    def of(self, run: RunHome | None) -> Board:
+        """Return the board of a run, an empty one before there is any."""
+        return self.with_seq(run)[0]
+
+    def with_seq(self, run: RunHome | None) -> tuple[Board, int]:
+        """Return the board of a run and how much has happened on it."""
+        if run is None:
+            return Board(), 0
+        journal = self._journal(run)
+        try:
+            status = status_of(journal)
+        except UnsafeFile as error:
+            raise Corrupt(str(error)) from error
+        if status is None:
+            return Board(), 0
+        size = status.st_size
+        known = self._folded.get(journal)
+        if known is not None and known[0] == size:
+            return known[1], known[2]
+        happened = _events(journal)
+        board = fold_events(happened, journal)
+        self._folded[journal] = (size, board, len(happened))
+        return board, len(happened)
+
+    def view(self, run: RunHome | None) -> BoardView:
+        """Return the board of a run as the API shows it."""
+        board, seq = self.with_seq(run)
+        return self._views.get(run, (board, seq), lambda: board_view(board, seq))
+
+    def at(self, run: RunHome | None, seq: int) -> Board:
+        """Return the board as it was when so much had happened on it; ApiError 404 if less has."""
+        now, last = self.with_seq(run)
+        if seq == last or run is None:
+            return now
+        if seq > last:
+            raise ApiError(404, f"the board is at {last}, there is no {seq} yet")
+        happened = _events(run.journal)
+        return fold_events(happened[:seq], run.journal)
+
+
+def _events(journal: Path) -> list[BoardEvent]:
+    try:
+        return read_events(read_journal(journal), journal)
+    except UnsafeFile as error:
+        raise Corrupt(str(error)) from error
+
+
+def node_named(board: Board, named: str) -> WorkNode:
+    """Return a node by name or id; raise ApiError 404 that lists the known."""
+    try:
+        return find_node(board, named)
+    except InvalidInput as error:
+        raise ApiError(404, str(error)) from None
+
+
+def board_view(board: Board, seq: int) -> BoardView:
+    """Return a board as the API shows it."""
+    return BoardView(
+        seq=seq,
+        run=board.run.id if board.run else None,
+        nodes=tuple(node_view(board, node) for node in board.nodes.values()),
+        stages=tuple(
+            StageView(
+                name=stage.name,
+                nodes=tuple(board.nodes[node].name for node in stage.nodes),
+                status=stage.status,
+                assessment=stage.assessment,
+            )
+            for stage in board.stages
+        ),
+        current_stage=len(board.stages) - 1 if board.stages else NO_STAGE,
+    )
+
+
+def node_view(board: Board, node: WorkNode) -> NodeView:
+    """Return one node; other nodes and the worker in it by name."""
+    times = board.times.get(node.id) or NodeTimes(created=0.0)
+    result = node.summary or node.reason
+    return NodeView(
+        id=node.id,
+        name=node.name,
+        role=node.role,
+        task=node.task,
+        status=node.status,
+        assigned_worker=_worker_name(board, node),
+        dependencies=tuple(board.nodes[other].name for other in node.dependencies),
+        parent_node=board.nodes[node.parent_node].name if node.parent_node else None,
+        children=tuple(board.nodes[other].name for other in node.children),
+        stage=node.stage,
+        attempt=node.attempt,
+        summary=node.summary,
+        reason=node.reason,
+        published=node.published,
+        folder=node.folder,
+        checks=node.checks,
+        result_preview=result[:PREVIEW] if result else None,
+        created_at=times.created,
+        started_at=times.started,
+        ended_at=times.ended,
+    )
+
+
+def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
+    """Return one node with its references and where its files are."""
+    facts = node_view(board, node).model_dump()
+    more = {"refs": node.refs, "path": f"nodes/{node.folder}", "evidence": node.evidence}
+    return NodeDetailView.model_validate(facts | more)
+
+
+def worker_view(board: Board, agent: AgentId, worker: Worker, step: str) -> WorkerView:
+    """Return one worker; `step` is what it said it does right now."""
+    return WorkerView(
+        id=worker.id,
+        name=worker.name,
+        type=worker.type,
+        role=worker.role,
+        model=worker.model,
+        status=worker.status,
+        node=board.nodes[worker.node].name if worker.node else None,
+        node_id=worker.node,
+        address=worker_address(agent, worker.id),
+        step=step,
+    )
+
+
+def _worker_name(board: Board, node: WorkNode) -> str | None:
+    holder = node.assigned_worker
+    return board.workers[holder].name if holder else None

@@ -1,0 +1,114 @@
+"""Dead letters that the gateway keeps, until they are sent back."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgpack
+
+from actors.gateway.state.database import GatewayDatabase, Statement
+from agiraph.core.errors import Corrupt
+from agiraph.core.ids import agent_of
+from agiraph.http.api import ApiError, DeadLetterView
+from agiraph.messages import DeadLetter
+from agiraph.storage.journal import JsonObject
+
+ID_CHARACTERS = 12
+JOURNAL: Final = "dead.jsonl"
+
+
+class DeadLetterStore:
+    """The book of dead letters; one that was sent back may come again."""
+
+    def __init__(self, database: GatewayDatabase) -> None:
+        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        self.database = database
+        database.take_in(JOURNAL, _statements)
+
+    def keep(self, letter: DeadLetter, at: float) -> bool:
+        """Write a letter down; return whether it is new here."""
+        id = letter_id(letter)
+        if self.database.rows("SELECT 1 FROM letters WHERE id = ?", id):
+            return False
+        self.database.write(_kept(id, letter, at))
+        return True
+
+    def find(self, id: str) -> DeadLetter:
+        """Return a letter; ApiError 404 lists the known."""
+        found = self.database.rows("SELECT letter FROM letters WHERE id = ?", id)
+        if not found:
+            known = [row[0] for row in self.database.rows("SELECT id FROM letters ORDER BY number")]
+            raise ApiError(404, f"unknown dead letter '{id}' (known: {', '.join(known)})")
+        return _unpacked(found[0][0])
+
+    def sent_back(self, id: str, cause: str) -> DeadLetterView:
+        """Note that a letter is with its receiver again, because of this call; return it."""
+        [(letter, at)] = self.database.rows("SELECT letter, at FROM letters WHERE id = ?", id)
+        view = _view(id, _unpacked(letter), at)
+        self.database.write(*_sent(id, cause, view))
+        return view
+
+    def sent_by(self, cause: str) -> DeadLetterView | None:
+        """Return the letter that a call has sent back, None if it has sent none."""
+        found = self.database.rows('SELECT "view" FROM sent_letters WHERE cause = ?', cause)
+        return DeadLetterView.model_validate_json(found[0][0]) if found else None
+
+    def views(self) -> list[DeadLetterView]:
+        """Return every letter as the API shows it, oldest first."""
+        rows = self.database.rows("SELECT id, letter, at FROM letters ORDER BY number")
+        return [_view(id, _unpacked(letter), at) for id, letter, at in rows]
+
+
+def letter_id(letter: DeadLetter) -> str:
+    """Return what people call a letter."""
+    return f"d-{letter.letter.hex()[:ID_CHARACTERS]}"
+
+
+def _kept(id: str, letter: DeadLetter, at: float) -> Statement:
+    packed = msgpack.packb(letter.model_dump(mode="python"), use_bin_type=True)
+    return "INSERT OR IGNORE INTO letters (id, letter, at) VALUES (?, ?, ?)", (id, packed, at)
+
+
+def _sent(id: str, cause: str, view: DeadLetterView) -> Iterator[Statement]:
+    yield "DELETE FROM letters WHERE id = ?", (id,)
+    yield "INSERT OR REPLACE INTO sent_letters VALUES (?, ?)", (cause, view.model_dump_json())
+
+
+def _unpacked(packed: bytes) -> DeadLetter:
+    return DeadLetter.model_validate(msgpack.unpackb(packed, raw=False))
+
+
+def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
+    """Yield what writes the letters of an older version's journal down."""
+    kept: dict[str, tuple[DeadLetter, float]] = {}
+    for number, record in enumerate(records, start=1):
+        try:
+            if record["type"] == "sent_back":
+                yield from _sent_before(record, kept.pop(record["id"], None))
+            else:
+                letter, at = _unpacked(bytes.fromhex(record["letter"])), float(record["at"])
+                kept[letter_id(letter)] = letter, at
+                yield _kept(letter_id(letter), letter, at)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Corrupt(f"{path}: record {number} is no dead letter ({error})") from error
+
+
+def _sent_before(record: JsonObject, kept: tuple[DeadLetter, float] | None) -> Iterator[Statement]:
+    """Yield what says that a letter was sent back; the oldest records do not say by which call."""
+    if kept is not None and "cause" in record:
+        yield from _sent(record["id"], record["cause"], _view(record["id"], *kept))
+    else:
+        yield "DELETE FROM letters WHERE id = ?", (record["id"],)
+
+
+def _view(id: str, letter: DeadLetter, at: float) -> DeadLetterView:
+    return DeadLetterView(
+        id=id,
+        agent=agent_of(letter.to) or "",
+        to=letter.to,
+        sender=letter.sender,
+        type=letter.type,
+        cause=letter.cause,
+        at=at,
+        size=len(letter.content),
+    )

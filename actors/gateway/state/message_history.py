@@ -1,0 +1,188 @@
+"""Everything that was said to and by the person, over all agents."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from actors.gateway.lru_cache import LruCache
+from actors.gateway.state.database import GatewayDatabase, Statement
+from agiraph.agent.replies import key_of, quote
+from agiraph.core.errors import Corrupt
+from agiraph.core.ids import HUMAN_NAME
+from agiraph.http.api import ApiError, ConversationMessageView, ConversationPageView
+from agiraph.storage.journal import JsonObject
+
+EVERYONE = "*"
+JOURNAL: Final = "inbox.jsonl"
+FIELDS: Final = ("id", "agent", "from", "to", "content", "ts", "kind", "question_id", "in_reply_to")
+COLUMNS: Final = ", ".join(["seq", *(f'"{field}"' for field in FIELDS)])
+READ_AT_ONCE: Final = 500
+SHOWN_TEXTS: Final = 3
+LOOKED_THROUGH: Final = 200
+"""Messages among which the latest texts are looked for, to name them to who named a wrong one."""
+
+LAST: Final = 2**63 - 1
+
+
+class MessageHistory:
+    """The messages in the order of arrival, numbered from 1 by their `seq`.
+
+    An id that stands in it is never written again, so a redelivered message has its effect once.
+    """
+
+    def __init__(self, database: GatewayDatabase) -> None:
+        """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
+        self.database = database
+        self.when_added: Callable[[], None] = lambda: None
+        self._pages: LruCache[ConversationPageView] = LruCache()
+        database.take_in(JOURNAL, _statements)
+        [(last,)] = database.rows("SELECT max(seq) FROM messages")
+        self._count: int = last or 0
+
+    def __contains__(self, id: str) -> bool:
+        """Whether a message with this id has been written down."""
+        return bool(self.database.rows("SELECT 1 FROM messages WHERE id = ? LIMIT 1", id))
+
+    def add(
+        self,
+        *,
+        id: str,
+        agent: str,
+        sender: str,
+        to: str,
+        content: str,
+        ts: float,
+        kind: str = "text",
+        question_id: str | None = None,
+        in_reply_to: str | None = None,
+    ) -> bool:
+        """Write a message down and wait until it is on disk; return False if it stood there."""
+        if id in self:
+            return False
+        message = ConversationMessageView.model_validate(
+            {
+                "seq": self._count + 1,
+                "id": id,
+                "agent": agent,
+                "from": sender,
+                "to": to,
+                "content": content,
+                "ts": ts,
+                "kind": kind,
+                "question_id": question_id,
+                "in_reply_to": in_reply_to or None,
+            }
+        )
+        self.database.write(_statement(message))
+        self._count = message.seq
+        self.when_added()
+        return True
+
+    @property
+    def count(self) -> int:
+        """How many messages there are, over all agents."""
+        return self._count
+
+    def since(self, seq: int) -> Iterator[ConversationMessageView]:
+        """Yield the messages of all agents that stand after number `seq`."""
+        while found := self._read("seq > ? ORDER BY seq LIMIT ?", seq, READ_AT_ONCE):
+            yield from found
+            seq = found[-1].seq
+
+    def find(self, agent: str, id: str) -> ConversationMessageView:
+        """Return an agent's message by its id or the beginning of it; ApiError 404, or 409."""
+        wanted = "id >= ? AND id < ? AND +agent = ? LIMIT 2"  # by the index of ids
+        found = self._read(wanted, id, f"{id}\U0010ffff", agent)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ApiError(409, f"several messages begin with '{id}': name more of the id")
+        latest = self._stretch(agent, None, 0, LAST, LOOKED_THROUGH, is_backwards=True)
+        last = [m for m in latest if m.kind == "text" and m.sender != HUMAN_NAME][-SHOWN_TEXTS:]
+        listing = "; ".join(f"{m.id[:8]} {m.sender}: {quote(m.content)}" for m in last) or "none"
+        raise ApiError(404, f"unknown message '{id}' (the last to you: {listing})")
+
+    def unanswered(self, agent: str, name: str) -> ConversationMessageView | None:
+        """Return the last text of somebody that the person has not written to them since."""
+        texts = "agent = ? AND other = ? AND kind IN ('text', 'nudge') ORDER BY seq DESC LIMIT 1"
+        last = self._read(texts, agent, key_of(name))
+        return last[0] if last and last[0].sender != HUMAN_NAME else None
+
+    def page(
+        self,
+        agent: str,
+        after: int,
+        limit: int,
+        *,
+        before: int | None = None,
+        entity: str | None = None,
+    ) -> ConversationPageView:
+        """Return up to `limit` messages of one agent: the first ones after number `after`.
+
+        With `before`: the last ones that stand after `after` and before that number. With `entity`:
+        only what was said to or by the one of that name, or to all.
+        """
+        [last] = self.database.rows("SELECT max(seq) FROM messages WHERE agent = ?", agent)
+        key = (agent, after, limit, before, entity)
+        return self._pages.get(key, last, lambda: self._page(agent, after, limit, before, entity))
+
+    def _page(
+        self, agent: str, after: int, limit: int, before: int | None, entity: str | None
+    ) -> ConversationPageView:
+        end, is_backwards = LAST if before is None else before, before is not None
+        page = self._stretch(agent, entity, after, end, limit, is_backwards=is_backwards)
+        if not page:
+            return ConversationPageView(messages=(), next=after)
+        first = page[0].seq
+        is_first = not self._stretch(agent, entity, 0, first, 1)
+        return ConversationPageView(
+            messages=tuple(page), next=page[-1].seq, previous=None if is_first else first
+        )
+
+    def _stretch(
+        self,
+        agent: str,
+        entity: str | None,
+        after: int,
+        before: int,
+        limit: int,
+        *,
+        is_backwards: bool = False,
+    ) -> list[ConversationMessageView]:
+        """Return the first (the last) `limit` messages between two numbers, in order."""
+        whom = ""
+        names: set[tuple[str, ...]] = {()}
+        if entity is not None and key_of(entity) != HUMAN_NAME:
+            whom, names = "AND other = ?", {(key_of(entity),), (EVERYONE,)}
+        order = "DESC" if is_backwards else "ASC"
+        wanted = f"agent = ? {whom} AND seq > ? AND seq < ? ORDER BY seq {order} LIMIT ?"
+        found = [
+            message
+            for name in names
+            for message in self._read(wanted, agent, *name, after, before, limit)
+        ]
+        found.sort(key=lambda message: message.seq)
+        return found[-limit:] if is_backwards else found[:limit]
+
+    def _read(self, where: str, *values: object) -> list[ConversationMessageView]:
+        rows = self.database.rows(f"SELECT {COLUMNS} FROM messages WHERE {where}", *values)
+        named = (dict(zip(("seq", *FIELDS), row, strict=True)) for row in rows)
+        return [ConversationMessageView.model_validate(one) for one in named]
+
+
+def _statement(message: ConversationMessageView) -> Statement:
+    """Return what writes a message down."""
+    other = key_of(message.to if message.sender == HUMAN_NAME else message.sender)
+    shown = message.model_dump(by_alias=True)
+    marks = ", ".join("?" * (len(FIELDS) + 2))
+    sql = f"INSERT INTO messages ({COLUMNS}, other) VALUES ({marks})"
+    return sql, (message.seq, *(shown[field] for field in FIELDS), other)
+
+
+def _statements(path: Path, records: list[JsonObject]) -> Iterator[Statement]:
+    """Yield what writes the messages of an older version's journal down."""
+    for seq, record in enumerate(records, start=1):
+        try:
+            yield _statement(ConversationMessageView.model_validate({**record, "seq": seq}))
+        except ValueError as error:
+            raise Corrupt(f"{path}: record {seq} is no message ({error})") from error

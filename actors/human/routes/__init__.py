@@ -1,1 +1,0 @@
-"""The endpoints of the HTTP API, a file a family; `actors.human.app` lists the families."""

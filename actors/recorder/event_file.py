@@ -1,0 +1,158 @@
+"""events.jsonl of one agent: one event a line, each numbered by `seq` and written once.
+
+What was reported is known again by its source. The sources of the newest events are in memory, a
+bounded number for each open file; an event that is not newer than what was forgotten is looked for
+in the log, about the time that it says it happened.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from agiraph.core.models import Event
+from agiraph.core.redaction import redact_texts
+from agiraph.storage.journal import JsonObject, parse_line, read_tail
+from agiraph.storage.segment_reader import SegmentReader
+from agiraph.storage.segments import SEGMENT_BYTES, LogPosition, SegmentedJournal
+
+REMEMBERED: Final = 500
+"""Sources in memory for each open log."""
+
+TAIL_BYTES: Final = 1 << 18
+"""How much of the newest full segment is read for them if the active file is short."""
+
+SLACK_SECONDS: Final = 5.0
+"""By how much an event may be written later than one that happened after it."""
+
+SEARCHED: Final = 5_000
+PAGE: Final = 500
+
+SOURCE = "source"
+"""Which part of which report a line came from; what makes a report that comes again a repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLog:
+    """What is kept of a log that was closed, so that opening it again reads next to nothing."""
+
+    place: LogPosition | None
+    newest: float
+
+
+class EventFile:
+    """The log of one agent; one process writes it."""
+
+    def __init__(
+        self, path: Path, most_bytes: int = SEGMENT_BYTES, before: ClosedLog | None = None
+    ) -> None:
+        """Open or create the log. Raises Corrupt, OSError.
+
+        `before` is what `close` returned the last time, if this process had it open.
+        """
+        self._journal = SegmentedJournal(path, most_bytes, before.place if before else None)
+        self._reader = SegmentReader(path)
+        self._sources: dict[int, float] = {}
+        self._newest = before.newest if before else 0.0
+        self._recall(path)
+
+    @property
+    def count(self) -> int:
+        """The number of the last event."""
+        return self._journal.count
+
+    def take_turn(self) -> bool:
+        """Return whether a segment became full since this was asked for the last time."""
+        has_turned, self._journal.has_turned = self._journal.has_turned, False
+        return has_turned
+
+    def _recall(self, path: Path) -> None:
+        """Remember the sources at the log's end."""
+        records = self._journal.records or read_tail(path)
+        self._journal.records = []
+        if len(records) < REMEMBERED and self._journal.base:
+            records = self._journal.tail_before(TAIL_BYTES) + records
+        recent = records[-REMEMBERED:]
+        self._floor = self._newest
+        if not self._floor and recent and len(recent) < self.count:
+            self._floor = recent[0]["ts"] + SLACK_SECONDS
+        for record in recent:
+            self._remember(str(record.get(SOURCE)), record["ts"])
+
+    def append(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
+        """Write (source, event) pairs and wait until they are on disk, as `write`."""
+        new = self.write(events)
+        self.sync()
+        return new
+
+    def write(self, events: Sequence[tuple[str, Event]]) -> list[Event]:
+        """Write (source, event) pairs in one piece; return the new events with their seq.
+
+        They count when `sync` has returned. Raises OSError.
+        """
+        new: list[Event] = []
+        records: list[JsonObject] = []
+        for source, event in events:
+            if self._is_known(source, event.ts):
+                continue
+            self._remember(source, event.ts)
+            seq = self.count + len(new) + 1
+            numbered = event.model_copy(update={"seq": seq, "data": redact_texts(event.data)})
+            new.append(numbered)
+            records.append(numbered.model_dump(mode="json") | {SOURCE: source})
+        self._journal.write(*records)
+        return new
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was written that may not be on disk yet."""
+        return self._journal.is_behind
+
+    def sync(self) -> None:
+        """Wait until what was written is on disk; OSError."""
+        self._journal.sync()
+
+    def try_sync(self) -> bool:
+        """Do the same without waiting for room; return whether it is on disk. For any thread."""
+        return self._journal.try_sync()
+
+    def _remember(self, source: str, ts: float) -> None:
+        self._sources[hash(source)] = ts
+        self._newest = max(self._newest, ts)
+        if len(self._sources) > REMEMBERED:
+            forgotten = next(iter(self._sources))
+            self._floor = max(self._floor, self._sources.pop(forgotten))
+
+    def _is_known(self, source: str, ts: float) -> bool:
+        return hash(source) in self._sources or (ts <= self._floor and self._is_logged(source, ts))
+
+    def _is_logged(self, source: str, ts: float) -> bool:
+        """Whether an event stands in the log, written not long after its time."""
+        sought = json.dumps({SOURCE: source}, ensure_ascii=False, separators=(",", ":"))[1:-1]
+        after = self._last_before(ts - SLACK_SECONDS)
+        end = after + SEARCHED
+        while after < end and (lines := self._reader.lines(after, PAGE)):
+            for line in (line for _, line in lines if sought.encode() in line):
+                record, _ = parse_line(line.rstrip())
+                if record and record.get(SOURCE) == source:  # and not a field of its data
+                    return True
+            after = lines[-1][0]
+        return False
+
+    def _last_before(self, ts: float) -> int:
+        """Return the number of an event before which all happened before `ts`."""
+        low, high = self._reader.first() - 1, self._reader.last()
+        while low < high:
+            middle = (low + high + 1) // 2
+            [(_, line)] = self._reader.lines(middle - 1, 1)
+            if (parse_line(line.rstrip())[0] or {}).get("ts", 0.0) < ts:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def close(self) -> ClosedLog:
+        """Close the file; return what opens it quickly again."""
+        self._journal.close()
+        return ClosedLog(self._journal.place, self._newest)

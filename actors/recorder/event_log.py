@@ -1,0 +1,110 @@
+"""Paging through an agent's events by their numbers, without reading its log from the start."""
+
+from pathlib import Path
+
+from agiraph.core.errors import Corrupt
+from agiraph.core.event_filter import EventFilter
+from agiraph.core.models import Event
+from agiraph.storage.journal import parse_line
+from agiraph.storage.segment_reader import LATEST, STRIDE, Line, SegmentReader
+
+__all__ = ["DELETED", "EVERYTHING", "LATEST", "LOOKED_AT", "STRIDE", "EventLog"]
+
+LOOKED_AT = 2000
+EVERYTHING = EventFilter()
+DELETED = "events.deleted"
+
+
+class EventLog:
+    """A reader of one growing log; another process appends to it, fills segments, deletes old ones.
+
+    Where events are not kept any more, one of type `events.deleted` stands for all of them: its
+    `seq` is the last one's, so that a cursor goes on behind it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read from `path`, which need not exist yet."""
+        self._path = path
+        self._reader = SegmentReader(path)
+        self._made: dict[int, Event] = {}
+        self._made_of = 0
+
+    @property
+    def begun(self) -> int:
+        """A number that grows when the log is found to be another one, or in another file."""
+        return self._reader.begun
+
+    def pick(
+        self, after: int, limit: int, wanted: EventFilter = EVERYTHING
+    ) -> tuple[list[Event], int]:
+        """Return up to `limit` wanted events after seq `after`, and the seq to go on after.
+
+        That is `after` itself at the log's end. At most LOOKED_AT lines are looked at, so a page
+        may be empty though more follow.
+        """
+        if wanted.takes_all:
+            events = self.page(after, limit)
+            return events, events[-1].seq if events else after
+        picked: list[Event] = []
+        for event in self.page(after, LOOKED_AT):
+            after = event.seq
+            if wanted.takes(event) or _stands_for_deleted(event):
+                picked.append(event)
+            if len(picked) == limit:
+                break
+        return picked, after
+
+    def page(self, after: int, limit: int) -> list[Event]:
+        """Return up to `limit` events whose seq is greater than `after`, in order.
+
+        A page ends before a damaged line. Raises Corrupt if it would begin with one, OSError.
+        """
+        events: list[Event] = []
+        for line in self._reader.lines(after, limit):
+            try:
+                event = self._event(line)
+            except Corrupt:
+                if not events:
+                    raise
+                break
+            if event.seq > after + 1:
+                events.append(_deleted(after + 1, event))
+            events.append(event)
+            after = event.seq
+        return events[:limit]
+
+    def last(self) -> int:
+        """Return the seq of the last event, 0 if there is none."""
+        return self._reader.last()
+
+    def _event(self, line: Line) -> Event:
+        """Return a line's event; the latest ones are made of their lines once."""
+        seq = line[0]
+        if self._made_of != self._reader.begun:
+            self._made, self._made_of = {}, self._reader.begun
+        known = self._made.get(seq)
+        if known is None:
+            known = _parsed(self._path, line)
+            if seq > self._reader.seen - LATEST:
+                self._made[seq] = known
+            if len(self._made) > 2 * LATEST:
+                self._made = {n: e for n, e in self._made.items() if n > seq - LATEST}
+        return known
+
+
+def _parsed(path: Path, line: Line) -> Event:
+    seq, text = line
+    record, _ = parse_line(text.rstrip(b"\n"))
+    if record is None:
+        raise Corrupt(f"{path}: event {seq} is damaged")
+    return Event.model_validate({**record, "seq": seq})
+
+
+def _stands_for_deleted(event: Event) -> bool:
+    return event.type == DELETED and not event.key  # the recorder's own have one
+
+
+def _deleted(first: int, kept: Event) -> Event:
+    """Return what stands for the events from `first` on that are not kept any more."""
+    data = {"first": first, "last": kept.seq - 1}
+    return Event(type=DELETED, agent_id=kept.agent_id, ts=kept.ts, seq=kept.seq - 1, data=data)

@@ -1,0 +1,1 @@
+"""The process `router`: passes messages between all others."""

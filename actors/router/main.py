@@ -1,0 +1,75 @@
+"""The router's process: imports little, holds no secret but the key of the tickets, and routes.
+
+Its mailboxes stand in `{home}/system/mailboxes.db`, which no other process opens.
+"""
+
+import signal
+import sys
+from contextlib import suppress
+from types import FrameType
+
+from actors.runtime.launch import ActorLaunch
+from transport.errors import BindRefused, NotStored, StoreRefused
+from transport.mailbox_file import check_durability
+from transport.router import Router
+from transport.stored_mailboxes import StoredMailboxes
+
+BAD_CONFIG = 64
+NO_SPACE = 74
+
+
+def main(launch: ActorLaunch) -> int:
+    """Route until SIGTERM, SIGINT or the supervisor's `control.stop`; return the exit code."""
+    key = launch.args.get("key")
+    if not isinstance(key, bytes) or not key:
+        print("the router needs its key", file=sys.stderr)
+        return BAD_CONFIG
+    try:
+        mailboxes = open_mailboxes(launch)
+    except StoreRefused as error:
+        log(str(error))
+        return BAD_CONFIG
+    except NotStored as error:
+        log(str(error))
+        return NO_SPACE
+    try:
+        return route(Router(launch.router_url, key, mailboxes, log=log))
+    finally:
+        mailboxes.close()
+
+
+def open_mailboxes(launch: ActorLaunch) -> StoredMailboxes:
+    """Return the mailboxes of the home, as durable as `router.durability` says.
+
+    Raises StoreRefused, NotStored.
+    """
+    durability = check_durability(launch.config.get("router", {}).get("durability", "full"))
+    path = launch.home / "system" / "mailboxes.db"
+    return StoredMailboxes(path, durability=durability, log=log)
+
+
+def log(text: str) -> None:
+    """Say something to whoever reads the router's log; on a full disk nobody hears it."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def route(router: Router) -> int:
+    """Run a router until it is told to stop; return the exit code."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        router.stop()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    signal.set_wakeup_fd(router.wake_fd, warn_on_full_buffer=False)
+    try:
+        router.bind()
+        router.run()
+    except BindRefused as error:
+        log(str(error))
+        return BAD_CONFIG
+    finally:
+        signal.set_wakeup_fd(-1)
+        router.close()
+    return 0

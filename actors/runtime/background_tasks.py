@@ -1,0 +1,70 @@
+"""BackgroundTasks: what an actor does beside its main work; what breaks there ends the main work
+too.
+
+A task that nobody awaits keeps its exception to itself, and whoever waits for what it should have
+done waits for ever. Let it crash instead: the next incarnation, or a clear failure, is better.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from typing import Any
+
+
+class BackgroundTasks:
+    """The tasks beside one main work."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._error: BaseException | None = None
+        self._broken = asyncio.Event()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Begin `work`; call from the running loop."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no task runs."""
+        return not self._tasks
+
+    async def until_empty(self) -> None:
+        """Wait until none of the tasks that run now does."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks))
+
+    async def until_broken(self) -> None:
+        """Wait until one of the tasks raises, and raise that."""
+        await self._broken.wait()
+        assert self._error is not None
+        raise self._error
+
+    async def stop(self) -> None:
+        """Cancel what still runs and wait for its end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._error is None:
+            self._error = error
+            self._broken.set()
+
+
+async def first_to_end(*works: Awaitable[object]) -> None:
+    """Run all until one returns or raises; cancel and await the others; raise what it raised."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)

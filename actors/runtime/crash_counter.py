@@ -1,0 +1,231 @@
+"""CrashCounter: which message, or which step, has ended this actor's process again and again.
+
+While a durable message is being handled its id stands in a small file. Several may stand there: a
+batch that is written together, work that goes on beside. A message that only waits in the actor's
+memory does not. A process that dies of its own fault (not killed from outside) leaves the ids
+there, and its next incarnation counts that against each of these messages. One that was counted is
+a suspect and is handled alone from then on, so the second death names the one that is guilty; a
+message that is done is cleared. A step is counted in the same way, by the position in the
+conversation at which the process begins: no progress between two deaths is the same step. LIMIT
+deaths make a message or a step poison. The file need not survive the machine, and what does not fit
+on a full disk is not noted.
+
+The file also says which incarnation writes it, whether it has said that it is ready, and what it is
+doing, in words: its supervisor can read that when the process is dead or hangs. A word on the bus
+could still lie in a queue that dies with it.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.storage.disk_space import is_full_disk, waiting
+from agiraph.storage.files import (
+    make_folder,
+    open_file,
+    read_bytes,
+    read_part,
+    read_text,
+    replace_file,
+)
+
+LIMIT = 3
+REMEMBERED = 512
+ID_BYTES = 16
+NOBODY = bytes(ID_BYTES)
+NOTE_BYTES = 256
+MORE = ID_BYTES + NOTE_BYTES
+READY = "+"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessNote:
+    """What a process noted last: its incarnation, whether it was ready, what it was doing."""
+
+    incarnation: int
+    is_ready: bool
+    step: str
+
+
+class CrashCounter:
+    """The counts of one address, kept in `folder`. `last_end` tells of an end by own fault."""
+
+    def __init__(self, folder: Path, name: str, incarnation: int, last_end: str) -> None:
+        """Read what the last incarnation left, and count its death."""
+        self.last_end = last_end
+        self._incarnation = incarnation
+        self._is_ready = False
+        self._folder = folder
+        self._marker = folder / f"{name}.taking"
+        self._counts_file = folder / f"{name}.json"
+        self._fd: int | None = None
+        self._slots: dict[str, int] = {}
+        self._free: list[int] = []
+        self._emptied = asyncio.Event()
+        self._counts: dict[str, int] = _read_counts(self._counts_file)
+        taken = _read_taken(self._marker)
+        if last_end and taken:
+            self._count(*dict.fromkeys(taken.values()))
+        for slot in taken:
+            self._write(slot, NOBODY)
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def begin(self, id: str) -> None:
+        """Note that a message (its id in hex) is being handled."""
+        if id not in self._slots:
+            slot = self._free.pop() if self._free else len(self._slots)
+            self._slots[id] = slot
+            self._write(slot, bytes.fromhex(id))
+
+    def end(self, id: str) -> None:
+        """Note that a message is not being handled, done or not; nothing if it was not."""
+        slot = self._slots.pop(id, None)
+        if slot is not None:
+            self._free.append(slot)
+            self._write(slot, NOBODY)
+            if not self._slots:
+                self._emptied.set()
+
+    def done(self, id: str) -> None:
+        """Note that a message is done with: it has ended nobody."""
+        self.end(id)
+        self.forget(id)
+
+    def together(self, ids: Sequence[str]) -> int:
+        """Return how many of these may be handled together, from the first on: a suspect alone."""
+        if not ids or self.is_suspect(ids[0]):
+            return min(1, len(ids))
+        return next((number for number, id in enumerate(ids) if self.is_suspect(id)), len(ids))
+
+    async def turn_of(self, id: str) -> None:
+        """Wait until a suspect can be handled alone; anybody else does not wait."""
+        while self.is_suspect(id) and self._slots.keys() - {id}:
+            self._emptied.clear()
+            await self._emptied.wait()
+
+    def is_suspect(self, id: str) -> bool:
+        """Whether a message was being handled when this actor died of its own fault."""
+        return id in self._counts
+
+    def is_poison(self, id: str) -> bool:
+        """Whether a message has ended this actor LIMIT times."""
+        return self._counts.get(id, 0) >= LIMIT
+
+    def forget(self, id: str) -> None:
+        """Count from the beginning if this message comes again."""
+        if self._counts.pop(id, None) is not None:
+            self._save()
+
+    # --- steps ----------------------------------------------------------------------------------
+
+    def is_stuck_at(self, place: str) -> bool:
+        """Count this beginning at a step; return whether LIMIT own deaths lie behind it."""
+        key = f"step.{place}"
+        if self.last_end:
+            self._count(key)
+        return self._counts.get(key, 0) >= LIMIT
+
+    def doing(self, step: str) -> None:
+        """Note in words what this incarnation is doing."""
+        mark = READY if self._is_ready else ""
+        note = f"{self._incarnation}{mark} {step}".encode("utf-8", "replace")[:NOTE_BYTES]
+        with _as_far_as_it_fits():
+            os.pwrite(self._file(), note.ljust(NOTE_BYTES, b"\0"), ID_BYTES)
+
+    def ready(self) -> None:
+        """Note that this incarnation takes messages."""
+        self._is_ready = True
+        self.doing("")
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _count(self, *keys: str) -> None:
+        for key in keys:
+            self._counts[key] = self._counts.pop(key, 0) + 1
+        while len(self._counts) > REMEMBERED:
+            self._counts.pop(next(iter(self._counts)))
+        self._save()
+
+    def _save(self) -> None:
+        with _as_far_as_it_fits():
+            make_folder(self._folder, 0o700)
+            replace_file(self._counts_file, json.dumps(self._counts))
+
+    def _write(self, slot: int, id: bytes) -> None:
+        with _as_far_as_it_fits():
+            os.pwrite(self._file(), id, MORE + (slot - 1) * ID_BYTES if slot else 0)
+
+    def _file(self) -> int:
+        if self._fd is None:
+            make_folder(self._folder, 0o700)
+            self._fd = open_file(self._marker, os.O_WRONLY | os.O_CREAT)
+        return self._fd
+
+
+@contextmanager
+def _as_far_as_it_fits() -> Iterator[None]:
+    """Do without a note for which the disk has no room: it neither stops nor holds up anybody."""
+    try:
+        with waiting(None):
+            yield
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
+
+
+def file_name(address: str) -> str:
+    """Return what the files of an address are called."""
+    return address.replace("/", ".")
+
+
+def read_note(folder: Path, address: str, incarnation: int) -> ProcessNote | None:
+    """Return what an incarnation noted last, None if it noted nothing."""
+    try:
+        noted, _ = read_part(folder / f"{file_name(address)}.taking", ID_BYTES, NOTE_BYTES)
+    except OSError:
+        return None
+    number, _, step = noted.rstrip(b"\0").decode("utf-8", "replace").partition(" ")
+    if number.removesuffix(READY) != str(incarnation):
+        return None
+    return ProcessNote(incarnation, number.endswith(READY), step)
+
+
+def died_again(folder: Path, address: str) -> bool:
+    """Whether a process that is dead was handling only what its address has died over before.
+
+    Its next incarnation counts that death against the message, which bounds it.
+    """
+    taken = _read_taken(folder / f"{file_name(address)}.taking").values()
+    counts = _read_counts(folder / f"{file_name(address)}.json")
+    return bool(taken) and all(0 < counts.get(id, 0) < LIMIT for id in taken)
+
+
+def _read_taken(file: Path) -> dict[int, str]:
+    """Return the ids that stand in a marker, by their slots."""
+    try:
+        data = read_bytes(file)
+    except OSError:
+        return {}
+    ids = data[:ID_BYTES] + data[MORE:]
+    whole = range(len(ids) // ID_BYTES)
+    found = {slot: ids[slot * ID_BYTES : (slot + 1) * ID_BYTES] for slot in whole}
+    return {slot: id.hex() for slot, id in found.items() if id != NOBODY}
+
+
+def _read_counts(file: Path) -> dict[str, int]:
+    try:
+        counts = json.loads(read_text(file))
+    except (OSError, ValueError):
+        return {}
+    return {str(key): int(count) for key, count in counts.items()}

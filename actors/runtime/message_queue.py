@@ -1,0 +1,57 @@
+"""MessageQueue: messages that came over the bus and wait for the actor to take them."""
+
+import asyncio
+from collections import deque
+
+from transport.endpoint import Received
+from transport.envelope import Flag
+
+PASSING_LIMIT = 4096
+
+
+class MessageQueue:
+    """Messages that wait for `serve`: durable ones are all kept (the router bounds how many are
+    out at once), of the passing ones the oldest give way."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._items: deque[Received] = deque()
+        self._passing = 0
+        self._arrived = asyncio.Event()
+        self.dropped = 0
+
+    def put(self, received: Received) -> None:
+        """Add a message."""
+        self._items.append(received)
+        if not is_durable(received):
+            self._passing += 1
+            if self._passing > PASSING_LIMIT:
+                self._drop_oldest_passing()
+        self._arrived.set()
+
+    def put_back(self, received: Received) -> None:
+        """Let a message that was taken out wait again, before all others."""
+        self._items.appendleft(received)
+        self._passing += not is_durable(received)
+        self._arrived.set()
+
+    async def get(self) -> Received:
+        """Wait for the next message, in order of arrival."""
+        while not self._items:
+            self._arrived.clear()
+            await self._arrived.wait()
+        received = self._items.popleft()
+        if not is_durable(received):
+            self._passing -= 1
+        return received
+
+    def _drop_oldest_passing(self) -> None:
+        oldest = next(item for item in self._items if not is_durable(item))
+        self._items.remove(oldest)
+        self._passing -= 1
+        self.dropped += 1
+
+
+def is_durable(received: Received) -> bool:
+    """Whether the router keeps this message until it is done."""
+    return bool(received.header.flags & Flag.DURABLE)

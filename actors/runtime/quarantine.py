@@ -1,0 +1,73 @@
+"""Quarantine: a message that has ended its receiver again and again is not handed out once more.
+
+It goes to the human gateway as a dead letter, which keeps it and can send it back (`control.retry`)
+when a person says so. Whoever asked is refused with the cause; nothing loops.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from actors.runtime.crash_counter import LIMIT, CrashCounter
+from actors.runtime.dead_letters import letter_of, message_in
+from actors.runtime.message_queue import is_durable
+from agiraph.core.ids import HUMAN, derived_message_id
+from agiraph.messages import DeadLetter, RefusedReply, RetryLetter
+from transport.endpoint import Endpoint, Received
+from transport.envelope import Flag
+from transport.errors import TransportError
+
+SetAside = Callable[[Received, str], Awaitable[None]]
+
+
+class Quarantine:
+    """The quarantine of one actor. `on_set_aside` may do more for a message, before it is gone."""
+
+    def __init__(
+        self, endpoint: Endpoint, attempts: CrashCounter, incarnation: int, log: Any
+    ) -> None:
+        """Judge by `attempts` what comes over `endpoint`."""
+        self.attempts = attempts
+        self.on_set_aside: SetAside | None = None
+        self._endpoint = endpoint
+        self._incarnation = incarnation
+        self._log = log
+        self._carriers: dict[bytes, Received] = {}
+
+    def wants(self, received: Received) -> bool:
+        """Whether a message may not be handed out."""
+        return (
+            is_durable(received)
+            and not isinstance(received.body, DeadLetter)
+            and self.attempts.is_poison(received.header.id.hex())
+        )
+
+    def opened(self, received: Received) -> Received:
+        """Return a message, or the one that it sends back to us from the dead letters."""
+        body = received.body
+        if not isinstance(body, RetryLetter) or received.header.sender != HUMAN:
+            return received
+        again = message_in(body.letter)
+        self._carriers[again.header.id] = received
+        return again
+
+    def carrier_of(self, received: Received) -> Received | None:
+        """Return what brought a message back from the dead letters, once; it is done with it."""
+        return self._carriers.pop(received.header.id, None)
+
+    async def set_aside(self, received: Received) -> None:
+        """Make a dead letter of a message. Safe to be cut off and done again."""
+        header, cause = received.header, self.attempts.last_end or "it ended its receiver before"
+        reason = f"this {header.type} has ended {self._endpoint.address} {LIMIT} times: {cause}"
+        self._log.error("message set aside", type=header.type, sender=header.sender, cause=cause)
+        letter = letter_of(received, self._endpoint.address, reason)
+        key = f"dead.{header.id.hex()}.{self._incarnation}"
+        identity = derived_message_id(self._endpoint.address, key)
+        await self._endpoint.send(HUMAN, letter, id=identity)
+        if self.on_set_aside is not None:
+            await self.on_set_aside(received, reason)
+        if header.flags & Flag.ASK:
+            try:
+                await self._endpoint.reply(received, RefusedReply(reason=reason, kind="Poison"))
+            except TransportError as error:
+                self._log.warning("nobody takes the refusal", reason=str(error))
+        self.attempts.forget(header.id.hex())

@@ -1,0 +1,484 @@
+"""Runtime: the shell round every actor: bus, settings, log, orderly end and exit code.
+
+    exit code   0 done or asked to stop   64 refused at start   75 fenced: a newer incarnation lives
+                76 no router              74 no space left on the disk
+                77 parked: nothing to do until a message comes
+                1 crashed (the traceback is in the log)
+
+`serve` is cancelled by `control.stop` or SIGTERM; what it must record, it records in its own
+`finally`. A background task reads the bus all the time, so a stop is seen whatever `serve` waits
+for.
+"""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NoReturn
+
+from pydantic import BaseModel, ValidationError
+
+from actors.runtime.crash_counter import CrashCounter, file_name
+from actors.runtime.event_reporter import EventReporter
+from actors.runtime.heartbeat import HeartbeatSender
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.message_queue import MessageQueue, is_durable
+from actors.runtime.quarantine import Quarantine
+from agiraph.core.clock import Clock, SystemClock
+from agiraph.core.config import Config
+from agiraph.core.errors import Corrupt, Refused
+from agiraph.core.ids import SUPERVISOR, NodeId, RunId, agent_of
+from agiraph.core.models import Event
+from agiraph.logs.log import logger, set_up_logging
+from agiraph.logs.log_file import LogFile
+from agiraph.messages import MESSAGES, ChildReady, EntityStatus, RefusedReply, Stop
+from agiraph.messages.authorization import refusal
+from agiraph.storage.disk_space import WAITS, is_full_disk, waiting
+from agiraph.storage.home import Home
+from agiraph.tracing.spans import trace_id
+from transport.codec import Codec
+from transport.endpoint import Endpoint, Received
+from transport.envelope import Flag
+from transport.errors import Fenced, Nacked, TransportError
+from transport.testing.fault_injecting_wire import FaultInjectingWire
+from transport.tickets import routing_id
+from transport.wire import Wire, ZmqWire
+
+EXIT_DONE = 0
+EXIT_CRASHED = 1
+EXIT_BAD_CONFIG = 64
+EXIT_NO_SPACE = 74
+EXIT_FENCED = 75
+EXIT_NO_ROUTER = 76
+EXIT_PARKED = 77
+
+HELLO_SECONDS = 10.0
+CANCEL_SECONDS = 2.0
+FLUSH_SECONDS = 1.0
+ANNOUNCE_SECONDS = 2.0
+RETRY_SECONDS = 0.2
+MOST_REFUSALS = 100
+
+Serve = Callable[["Runtime"], Awaitable[None]]
+
+
+class Parking(Exception):
+    """Raised by `serve` when it has nothing to do: the process ends, the next message wakes it."""
+
+
+class Runtime:
+    """What an actor's `serve` is handed."""
+
+    def __init__(
+        self,
+        launch: ActorLaunch,
+        config: Config,
+        endpoint: Endpoint,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        """Wrap a started endpoint; `run_actor` does this. `about` is what every log line says."""
+        self._about = about if about is not None else {}
+        self._noted = ("", "")
+        self._step = ""
+        self.launch, self.endpoint = launch, endpoint
+        self._trace_run()
+        self.config = config
+        self.home = Home(launch.home)
+        self.clock: Clock = SystemClock()
+        self.log = logger(address=launch.address, incarnation=launch.incarnation)
+        self.stopping = asyncio.Event()
+        self.is_ready = False
+        self.is_announced = False
+        self._inbox = MessageQueue()
+        self._background: list[asyncio.Task[None]] = []
+        self._refusals: set[asyncio.Task[None]] = set()
+        self._reporter = EventReporter(endpoint, self.log)
+        self.attempts = CrashCounter(
+            self.home.system.attempts,
+            file_name(launch.address),
+            launch.incarnation,
+            launch.last_end,
+        )
+        self._in_hand = ""
+        self.quarantine = Quarantine(endpoint, self.attempts, launch.incarnation, self.log)
+        self._heartbeat = HeartbeatSender(endpoint, config.supervisor.beat_seconds, self._note_step)
+
+    def _trace_run(self) -> None:
+        """Have every message say to which run it belongs."""
+        agent, run = agent_of(self.launch.address), self._about.get("run")
+        self.endpoint.trace = trace_id(agent, run) if agent and run else None
+
+    @property
+    def address(self) -> str:
+        """This actor's address."""
+        return self.launch.address
+
+    async def ready(self) -> None:
+        """Tell the supervisor that this actor has read its state and takes messages."""
+        self.is_ready = True
+        self.attempts.ready()
+        self._note_step(self._step)  # on a full disk the note has its place then
+        self.log.note("ready", pid=os.getpid())
+        self._background.append(asyncio.create_task(self._announce()))
+
+    async def _announce(self) -> None:
+        """Say `child.ready` until the supervisor has heard it: the router may be restarting."""
+        body = ChildReady(
+            address=self.launch.address, incarnation=self.launch.incarnation, pid=os.getpid()
+        )
+        while True:
+            try:
+                asked = self.endpoint.ask(SUPERVISOR, body, within_seconds=ANNOUNCE_SECONDS)
+                self.endpoint.done(await asked)
+                self.is_announced = True
+                return
+            except TransportError as error:
+                self.log.warning("the supervisor does not answer", reason=str(error))
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def send(
+        self, to: str, body: BaseModel, *, id: bytes | None = None, reply_to: bytes | None = None
+    ) -> bytes:
+        """Send; for a durable body return its id once the router has accepted it."""
+        return await self.endpoint.send(to, body, id=id, reply_to=reply_to)
+
+    def post(self, to: str, body: BaseModel, *, reply_to: bytes | None = None) -> None:
+        """Send a passing body and forget it; never waits and never raises on pressure."""
+        self.endpoint.post(to, body, reply_to=reply_to)
+
+    async def ask(
+        self,
+        to: str,
+        body: BaseModel,
+        *,
+        id: bytes | None = None,
+        within_seconds: float | None = None,
+    ) -> Received:
+        """Send and wait for the reply."""
+        return await self.endpoint.ask(to, body, id=id, within_seconds=within_seconds)
+
+    async def reply(self, received: Received, body: BaseModel, *, id: bytes | None = None) -> bytes:
+        """Answer a message."""
+        return await self.endpoint.reply(received, body, id=id)
+
+    async def receive(self) -> Received:
+        """Return the next message that is no reply to an `ask` and no order to stop.
+
+        It counts as being handled until the next is asked for; what is handled later than that, or
+        beside, its handler takes up again.
+        """
+        self.attempts.end(self._in_hand)
+        received = await self._inbox.get()
+        if is_durable(received):
+            self._in_hand = received.header.id.hex()
+            try:
+                await self.attempts.turn_of(self._in_hand)
+            except asyncio.CancelledError:
+                self._inbox.put_back(received)
+                raise
+            self.attempts.begin(self._in_hand)
+        return received
+
+    async def receive_ahead(self) -> Received:
+        """Return the next message, which is to be handled later: `take_up` says when."""
+        return await self._inbox.get()
+
+    def take_up(self, ids: Sequence[str]) -> int:
+        """Note that messages (their ids in hex) are being handled, until they are done.
+
+        Return how many of them, from the first on, may be handled together now: one at least, and
+        one alone if this actor died over it before.
+        """
+        most = self.attempts.together(ids)
+        for id in ids[:most]:
+            self.attempts.begin(id)
+        return most
+
+    @asynccontextmanager
+    async def handling(self, received: Received) -> AsyncIterator[None]:
+        """Let a message count as being handled, beside others.
+
+        An error leaves it so: the process that dies of it died over this message.
+        """
+        id = received.header.id.hex()
+        if is_durable(received):
+            await self.attempts.turn_of(id)
+            self.attempts.begin(id)
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.attempts.end(id)
+            raise
+        self.attempts.end(id)
+
+    def done(self, received: Received) -> None:
+        """Tell the router that a durable message and its effect are recorded here."""
+        self.endpoint.done(received)
+        self.attempts.done(received.header.id.hex())
+        carrier = self.quarantine.carrier_of(received)
+        if carrier is not None:
+            self.endpoint.done(carrier)
+
+    def park(self) -> NoReturn:
+        """End this process until a message comes; raises Parking.
+
+        An answer to what an incarnation that died had asked would wake the next one at once, and
+        for ever: at rest nobody asks for it any more.
+        """
+        self.endpoint.put_away_unclaimed()
+        raise Parking
+
+    def report(self, *events: Event) -> None:
+        """Hand events to the recorder, in order, in the background."""
+        self._reporter.report(*events)
+
+    async def flush(self, within_seconds: float | None = None) -> None:
+        """Wait until everything reported is on its way for good; raises TimeoutError."""
+        await self._reporter.flush(within_seconds)
+
+    def status(
+        self,
+        state: str,
+        step: str = "",
+        node_id: NodeId | None = None,
+        run_id: RunId | None = None,
+    ) -> None:
+        """Show people what this actor is doing, and say in its log at what; the latest wins."""
+        self._about["node"] = node_id
+        if run_id is not None and run_id != self._about.get("run"):
+            self._about["run"] = run_id
+            self._trace_run()
+        doing = f"{state}: {step}" if step else ""
+        if (state, step) != self._noted:
+            self._noted = (state, step)
+            self.log.note(state, **({"step": step} if step else {}))
+        self._heartbeat.step(doing, EntityStatus(state=state, step=step, node_id=node_id))
+
+    def _note_step(self, step: str) -> None:
+        self._step = step
+        self.attempts.doing(step)
+
+    def waits_for_room(self, is_waiting: bool) -> None:
+        """Say that this process stands still for want of room on the disk, or that it goes on.
+
+        The note tells the supervisor that it does not hang.
+        """
+        if is_waiting:
+            self.attempts.doing(WAITS)
+            self.log.warning(f"the disk is full: {WAITS}")
+        else:
+            self.attempts.doing(self._step)
+            self.log.info("there is room on the disk again")
+
+    async def pump(self) -> None:
+        """Read the bus for ever: an order to stop is obeyed, all else waits in the inbox.
+
+        What its sender is not authorized to send has no effect.
+        """
+        while True:
+            received = self.quarantine.opened(await self.endpoint.receive())
+            header = received.header
+            if (reason := refusal(header.sender, header.to, received.body)) is not None:
+                self._refuse(received, reason)
+            elif isinstance(received.body, Stop):
+                self.endpoint.done(received)
+                self.stopping.set()
+            else:
+                self._take_in(received)
+
+    def _refuse(self, received: Received, reason: str) -> None:
+        """Be done with a message; tell who asks why it has no effect, unless too many do."""
+        self.log.warning("not authorized", reason=reason)
+        self.done(received)
+        if received.header.flags & Flag.ASK and len(self._refusals) < MOST_REFUSALS:
+            task = asyncio.create_task(self._reply_refused(received, reason))
+            self._refusals.add(task)
+            task.add_done_callback(self._refusals.discard)
+
+    async def _reply_refused(self, received: Received, reason: str) -> None:
+        with suppress(TransportError):
+            await self.reply(received, RefusedReply(reason=reason))
+
+    def _take_in(self, received: Received) -> None:
+        if self.quarantine.wants(received):
+            self._background.append(asyncio.create_task(self._set_aside(received)))
+        else:
+            self._inbox.put(received)
+
+    async def _set_aside(self, received: Received) -> None:
+        try:
+            await self.quarantine.set_aside(received)
+        except TransportError as error:  # it is delivered again to the next incarnation
+            self.log.error("could not be set aside", type=received.header.type, reason=str(error))
+            return
+        self.done(received)
+
+    def start_background(self) -> list[asyncio.Task[None]]:
+        """Start and return the tasks without which `serve` cannot go on."""
+        works = (self.pump(), self._reporter.run(), self._heartbeat.run())
+        tasks = [asyncio.create_task(work) for work in works]
+        self._background.extend(tasks)
+        return tasks
+
+    def cancel_background(self) -> None:
+        """Stop everything that runs beside `serve`."""
+        for task in (*self._background, *self._refusals):
+            task.cancel()
+        self.attempts.close()
+
+
+def run_actor(launch: ActorLaunch, serve: Serve, *, waits_for_room: bool = True) -> int:
+    """Run an actor to its end and return its exit code (table at the top of this file).
+
+    On a full disk its writes, and what it sends, wait for room; without `waits_for_room` they
+    raise, for one that has to answer meanwhile.
+    """
+    try:
+        config = Config.model_validate(launch.config)
+    except ValidationError as error:
+        _say_refused(error)
+        return EXIT_BAD_CONFIG
+    about = {"entity": launch.address, "incarnation": launch.incarnation, **_run_of(launch)}
+    file = LogFile(
+        Home(launch.home).system.log(launch.address), about, config.log.file_bytes, config.log.files
+    )
+    set_up_logging(config.log.level, config.log.format, file=file)
+    return run_loop(_live(launch, config, serve, about, waits_for_room))
+
+
+def _run_of(launch: ActorLaunch) -> dict[str, Any]:
+    """Return the run that an entity is launched for, if it is for one."""
+    run = launch.args.get("run")
+    return {"run": run} if isinstance(run, str) else {}
+
+
+def run_loop(main: Coroutine[Any, Any, int]) -> int:
+    """Run `main` on a fresh loop; unlike asyncio.run it never waits for threads that hang."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(main)
+    finally:
+        leftovers = asyncio.all_tasks(loop)
+        for task in leftovers:
+            task.cancel()
+        if leftovers:
+            loop.run_until_complete(asyncio.wait(leftovers, timeout=1.0))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _wire(launch: ActorLaunch, noise: float) -> Wire:
+    """Return the way to the router, a noisy one if chaos wants it so."""
+    wire = ZmqWire(launch.router_url, routing_id(launch.ticket))
+    if not noise:
+        return wire
+    return FaultInjectingWire(wire, noise, random.Random(f"{launch.address}#{launch.incarnation}"))
+
+
+async def _live(
+    launch: ActorLaunch, config: Config, serve: Serve, about: dict[str, Any], waits_for_room: bool
+) -> int:
+    endpoint = Endpoint(
+        url=launch.router_url,
+        address=launch.address,
+        incarnation=launch.incarnation,
+        ticket=launch.ticket,
+        codec=Codec(MESSAGES),
+        wire=_wire(launch, config.bus.noise),
+        waits_for_room=waits_for_room,
+    )
+    stop_signal = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop_signal.set)
+    code = await _say_hello(launch, endpoint, stop_signal)
+    if code is not None:
+        return code
+    runtime = Runtime(launch, config, endpoint, about)
+    with waiting(runtime.waits_for_room if waits_for_room else None):
+        return await _serve_until_told(runtime, serve, stop_signal)
+
+
+async def _say_hello(
+    launch: ActorLaunch, endpoint: Endpoint, stop_signal: asyncio.Event
+) -> int | None:
+    """Connect; return an exit code if this process ends here, None if it may go on."""
+    log = logger(address=launch.address, incarnation=launch.incarnation)
+    hello = asyncio.create_task(endpoint.start(within_seconds=HELLO_SECONDS))
+    stopped = asyncio.create_task(stop_signal.wait())
+    await asyncio.wait([hello, stopped], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    if not hello.done():
+        hello.cancel()
+        return EXIT_DONE
+    try:
+        await hello
+    except (Fenced, Nacked) as error:
+        log.error("the router refuses this process", reason=str(error))
+        return EXIT_FENCED
+    except TransportError as error:
+        log.error("no router", reason=str(error))
+        return EXIT_NO_ROUTER
+    return None
+
+
+async def _serve_until_told(runtime: Runtime, serve: Serve, stop_signal: asyncio.Event) -> int:
+    """Run `serve` until it ends, a stop is ordered or this incarnation is fenced off."""
+    background = runtime.start_background()
+    serving = asyncio.ensure_future(serve(runtime))
+    fenced = asyncio.create_task(runtime.endpoint.fenced.wait())
+    orders = [
+        fenced,
+        asyncio.create_task(stop_signal.wait()),
+        asyncio.create_task(runtime.stopping.wait()),
+    ]
+    try:
+        await asyncio.wait([serving, *background, *orders], return_when=asyncio.FIRST_COMPLETED)
+        if fenced.done():
+            return EXIT_FENCED
+        code = await _end_of(runtime, serving, background)
+        await _last_words(runtime)
+        return code
+    finally:
+        for task in (serving, *orders):
+            task.cancel()
+        runtime.cancel_background()
+        await runtime.endpoint.close()
+
+
+async def _end_of(
+    runtime: Runtime, serving: "asyncio.Future[None]", background: list[asyncio.Task[None]]
+) -> int:
+    """Cancel `serve` if it still runs, wait for its `finally`, and say with which code to exit."""
+    serving.cancel()
+    await asyncio.wait([serving], timeout=CANCEL_SECONDS)
+    broken = [task for task in (serving, *background) if task.done() and not task.cancelled()]
+    errors = [error for task in broken if (error := task.exception()) is not None]
+    for error in errors:
+        if isinstance(error, Parking):
+            return EXIT_PARKED
+        if isinstance(error, Refused | Corrupt) and not runtime.is_ready:
+            _say_refused(error)
+            return EXIT_BAD_CONFIG
+        if not isinstance(error, Exception):
+            raise error
+        runtime.log.error("crashed", exc_info=error)
+    if any(map(is_full_disk, errors)):
+        return EXIT_NO_SPACE
+    return EXIT_CRASHED if errors else EXIT_DONE
+
+
+def _say_refused(error: Exception) -> None:
+    """Leave, as the last line of the log, what the supervisor passes on as the cause."""
+    with suppress(OSError):
+        print(" ".join(str(error).split()), file=sys.stderr, flush=True)
+
+
+async def _last_words(runtime: Runtime) -> None:
+    try:
+        await runtime.flush(FLUSH_SECONDS)
+    except TimeoutError:
+        runtime.log.warning("stopped before every event was reported")

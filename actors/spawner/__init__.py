@@ -1,0 +1,1 @@
+"""The spawner: an interpreter with everything imported, from which actors are forked."""

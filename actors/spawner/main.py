@@ -1,0 +1,238 @@
+"""The main: has everything an actor needs imported already, and forks actors on request.
+
+It is exec'd fresh, runs one thread (checked before each fork) and never opens a socket of the bus.
+Preloaded objects are frozen out of the collector's reach, so that children go on sharing their
+memory. When the supervisor is gone, however it ended, so are all actors: the spawner, the last one
+to know, sees to it that no command of a model is left on that home, and ends.
+
+Each actor is forked twice: the one between ends at once, so that the supervisor, a
+subreaper, becomes the actor's parent and learns how it ends, also when the spawner is dead.
+
+    supervisor -> spawner   {"log": file}, then {"id", "launch", "environ", "parent"}
+    spawner -> supervisor   {"ready": [modules]}, then {"id", "pid"} or {"id", "error"}
+
+Frames are four bytes of length and a msgpack map, over a stream socket: a launch may be larger
+than what one packet can hold.
+"""
+
+import gc
+import importlib
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from actors.runtime.child import forked_main, redirect_output, set_title
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.orphaned_shells import LINGER_SECONDS, end_shells
+
+FIRST = (
+    *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
+    *(
+        "agiraph.messages",
+        "agiraph.core.config",
+        "agiraph.storage.journal",
+        "agiraph.storage.home",
+        "agiraph.logs.log",
+    ),
+    *("transport.codec", "transport.endpoint", "actors.runtime.runtime"),
+    *(
+        "actors.recorder.recorder",
+        "actors.scheduler.main",
+        "agiraph.http.api",
+        "agiraph.board.plans.plan",
+    ),
+)
+"""What the services of a house need; the spawner is ready with it."""
+
+LATER = ("actors.coordinator.main", "actors.worker.main")
+"""What the agents need; imported as soon as nobody asks for anything."""
+
+SPAWNER_FD = 3
+
+
+def main(fd: int = SPAWNER_FD) -> int:
+    """Serve the supervisor at the other end of `fd` until it closes it."""
+    set_title("agiraph: spawner")
+    supervisor_pid = os.getppid()
+    link = socket.socket(fileno=fd)
+    gc.disable()
+    modules = preload(FIRST)
+    gc.freeze()
+    log = receive_frame(link)
+    if log is None:
+        return 0
+    redirect_output(Path(log["log"]))
+    send_frame(link, {"ready": modules})
+    homes: set[Path] = set()
+    try:
+        for request in requests(link):
+            homes.add(ActorLaunch.unpack(request["launch"]).home)
+            send_frame(link, answer(link, request))
+    except OSError:
+        pass  # it died while we spoke
+    clean_up(homes, supervisor_pid)
+    return 0
+
+
+def requests(link: socket.socket) -> Iterator[dict[str, Any]]:
+    """Yield what is asked for, until the other end is closed.
+
+    While nothing is, what the children would else have to make for themselves is made, piece by
+    piece: nobody who asks should have to wait for more than one of them.
+    """
+    pieces: list[Callable[[], object]] = [
+        *(partial(preload, (name,)) for name in LATER),
+        prepare,
+        look_for_wall,
+    ]
+    while True:
+        if pieces and not select.select([link], [], [], 0)[0]:
+            pieces.pop(0)()
+            gc.freeze()
+            continue
+        request = receive_frame(link)
+        if request is None:
+            return
+        yield request
+
+
+def prepare() -> None:
+    """Compile the prompts, write the tools' schemas, read their runbooks; children share them."""
+    from agiraph.agent import prompts
+    from agiraph.tools.table import TOOLS
+
+    prompts.prepare()
+    for tool in TOOLS:
+        tool.schema()
+        tool.guidance()
+
+
+def look_for_wall() -> None:
+    """Find out whether a sandbox works here; children know what is found."""
+    from agiraph.tools.sandbox.probe import probe
+
+    probe()
+
+
+def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:
+    """End the commands that dead actors left; a supervisor that lives does it by itself."""
+    if not homes:
+        return
+    time.sleep(LINGER_SECONDS)
+    if os.getppid() != supervisor_pid:
+        for home in homes:
+            end_shells(home, linger_seconds=0)
+
+
+def preload(names: tuple[str, ...]) -> list[str]:
+    """Import each module that exists; one that exists and fails to import raises."""
+    loaded = []
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")):
+                raise
+        else:
+            loaded.append(name)
+    return loaded
+
+
+def answer(link: socket.socket, request: dict[str, Any]) -> dict[str, Any]:
+    """Fork the requested actor and return its pid, or why it could not be."""
+    try:
+        return {"id": request["id"], "pid": fork_actor(link, request)}
+    except (OSError, RuntimeError, ValueError, TypeError) as error:
+        return {"id": request["id"], "error": f"{type(error).__name__}: {error}"}
+
+
+def fork_actor(link: socket.socket, request: dict[str, Any]) -> int:
+    """Fork twice, wait until the actor is adopted, let it go; return its pid."""
+    launch = ActorLaunch.unpack(request["launch"])
+    assert_single_thread()
+    go_read, go_write = os.pipe()
+    pid_read, pid_write = os.pipe()
+    between = os.fork()
+    if between == 0:
+        _between(link, launch, request, (go_read, go_write, pid_read, pid_write))
+    os.close(go_read)
+    os.close(pid_write)
+    try:
+        told = os.read(pid_read, 8)
+        os.waitpid(between, 0)
+        if not told:
+            raise RuntimeError("the process between spawner and actor could not fork")
+        os.write(go_write, b"g")
+        return int.from_bytes(told, "big")
+    finally:
+        os.close(pid_read)
+        os.close(go_write)
+
+
+def _between(
+    link: socket.socket,
+    launch: ActorLaunch,
+    request: dict[str, Any],
+    pipes: tuple[int, int, int, int],
+) -> None:
+    """Fork the actor, tell its pid and end: never returns."""
+    go_read, go_write, pid_read, pid_write = pipes
+    code = 1
+    try:
+        actor = os.fork()
+        if actor:
+            os.write(pid_write, actor.to_bytes(8, "big"))
+            code = 0
+            return
+        link.close()
+        for fd in (go_write, pid_read, pid_write):
+            os.close(fd)
+        if os.read(go_read, 1):
+            os.close(go_read)
+            forked_main(launch, request["environ"], request["parent"])
+    finally:
+        os._exit(code)
+
+
+def assert_single_thread() -> None:
+    """Raise RuntimeError if a fork would copy locks that another thread may hold."""
+    tasks = "/proc/self/task"
+    count = (
+        len(os.listdir(tasks))  # plain: /proc
+        if os.path.isdir(tasks)
+        else threading.active_count()
+    )
+    if count != 1:
+        names = ", ".join(thread.name for thread in threading.enumerate())
+        raise RuntimeError(f"the spawner has {count} threads (known to Python: {names})")
+
+
+def send_frame(link: socket.socket, value: dict[str, Any]) -> None:
+    """Send one map."""
+    data: bytes = msgpack.packb(value, use_bin_type=True)
+    link.sendall(len(data).to_bytes(4, "big") + data)
+
+
+def receive_frame(link: socket.socket) -> dict[str, Any] | None:
+    """Return the next map, or None when the other end is closed."""
+    head = _receive_exactly(link, 4)
+    data = _receive_exactly(link, int.from_bytes(head, "big")) if head else None
+    return None if data is None else msgpack.unpackb(data, raw=False)
+
+
+def _receive_exactly(link: socket.socket, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        piece = link.recv(size - len(data))
+        if not piece:
+            return None
+        data += piece
+    return bytes(data)

@@ -1,0 +1,417 @@
+"""ChildMonitor: one child's life: start, wait for ready, wait for the end, begin again or give up.
+
+What is wanted of the child (`desired`) stands above everything: an end that was ordered is never
+followed by a restart.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, assert_never
+
+from actors.runtime.child import log_file
+from actors.runtime.crash_counter import ProcessNote, died_again, read_note
+from actors.supervisor.causes import (
+    KillReason,
+    cause_of,
+    is_from_outside,
+    oom_kills,
+    own_fault,
+    size_of,
+    tail_of,
+)
+from actors.supervisor.launcher import EXIT_NOT_MADE, SpawnedProcess, SpawnFailed
+from actors.supervisor.registered_children import Desired
+from actors.supervisor.restarts import (
+    EXIT_NO_SPACE,
+    LONGEST_WAIT_FOR_ROOM,
+    EndedInOrder,
+    GiveUp,
+    Parked,
+    ProcessExit,
+    Restart,
+    RestartHistory,
+    RestartPolicy,
+    Verdict,
+    decide,
+)
+from actors.supervisor.stopping import end_process, kill_process, terminate
+from agiraph.messages import ChildSpec, ChildState, ExitCause
+from agiraph.storage.disk_space import is_full_disk
+from agiraph.storage.home import Home
+
+ENDED = frozenset({"stopped", "failed", "exited", "parked"})
+BY_ORDER = KillReason("ordered", "by order")
+
+
+@dataclass(slots=True)
+class ChildProcess:
+    """One incarnation of a child."""
+
+    incarnation: int
+    spawned: SpawnedProcess
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    trouble: KillReason | None = None
+    step: str = ""
+    step_since: float | None = None
+
+    def note_step(self, step: str, now: float) -> None:
+        """Keep what it says it does, and since when (seconds since the epoch)."""
+        if step != self.step:
+            self.step, self.step_since = step, now
+
+
+@dataclass(slots=True)
+class RestartCounter:
+    """How often a child, or a group of children, has been restarted."""
+
+    history: RestartHistory = field(default_factory=RestartHistory)
+    is_shared: bool = False
+
+
+class ChildMonitorContext(Protocol):
+    """What a keeper needs of the supervisor."""
+
+    @property
+    def home(self) -> Path:
+        """The home's folder."""
+        ...
+
+    def policy(self, monitor: "ChildMonitor") -> RestartPolicy:
+        """Return how often this child may be restarted."""
+        ...
+
+    def allot(self, address: str) -> int:
+        """Return the next incarnation of an address, written down."""
+        ...
+
+    async def launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
+        """Start the process of a child; raises SpawnFailed."""
+        ...
+
+    def ask_to_stop(self, address: str) -> bool:
+        """Send `control.stop` if the bus stands; return whether it does."""
+        ...
+
+    def changed(self, monitor: "ChildMonitor", cause: str | None) -> None:
+        """Note that a keeper's state is another now."""
+        ...
+
+    def crashed(self, monitor: "ChildMonitor", why: ExitCause) -> None:
+        """Note that a child ended though it was wanted."""
+        ...
+
+    async def step_down(self, monitor: "ChildMonitor") -> None:
+        """Stop those of the child's group that must begin again after it."""
+        ...
+
+    def broken(self, address: str, error: BaseException) -> None:
+        """Take note that a keeper met what it cannot handle."""
+        ...
+
+
+class ChildMonitor:
+    """Keeps one child in the state that is wanted of it."""
+
+    def __init__(
+        self,
+        spec: ChildSpec,
+        house: ChildMonitorContext,
+        desired: Desired = "running",
+        budget: RestartCounter | None = None,
+    ) -> None:
+        """Begin without a process; `start` makes one. A group's children share a `budget`."""
+        self.spec = spec
+        self.desired: Desired = desired
+        self.state: ChildState = "stopped" if desired == "running" else desired
+        self.cause: str | None = None
+        self.why: ExitCause | None = None
+        self.restarts = 0
+        self.next_start: float | None = None
+        self.was_ever_ready = False
+        self.process: ChildProcess | None = None
+        self._ready_before_known = 0
+        self.budget = budget or RestartCounter()
+        self._house = house
+        self._woken = asyncio.Event()
+        self._is_wanted_awake = False
+        self._heartbeat = asyncio.Event()
+        self._living: asyncio.Task[None] | None = None
+        self._order = asyncio.Lock()
+
+    @property
+    def address(self) -> str:
+        """The child's address."""
+        return self.spec.address
+
+    @property
+    def is_living(self) -> bool:
+        """Whether this child has, or is about to have, a process."""
+        return self._living is not None and not self._living.done()
+
+    # --- orders ---------------------------------------------------------------------------------
+
+    async def start(self) -> ChildProcess | None:
+        """Have the child run; return its process once it exists, None if it was given up.
+
+        What happened before is forgiven, but not to one of a group that still goes on.
+        """
+        if not self.is_living and (not self.budget.is_shared or self.state == "failed"):
+            self.budget.history = RestartHistory()
+        return await self.resume()
+
+    async def resume(self) -> ChildProcess | None:
+        """Have the child run, like `start`, but forgive nothing."""
+        async with self._order:
+            if not self.is_living:
+                self.desired = "running"
+                self._woken.clear()
+                self._become("starting")
+                self._living = asyncio.create_task(self._live())
+                self._living.add_done_callback(self._look_at_end)
+        await self._until(lambda: self.process is not None or self.state in ENDED)
+        return self.process
+
+    async def wake(self) -> None:
+        """Have a parked child run; one that is just parking begins again when it has parked."""
+        self._is_wanted_awake = True
+        if self.state == "parked":
+            await self.resume()
+
+    async def wait_ready(self) -> bool:
+        """Wait until the child is ready; False if it came to its end before."""
+        await self._until(lambda: self.state == "ready" or self.state in ENDED)
+        return self.state == "ready"
+
+    async def stop(self, grace_seconds: float | None = None) -> None:
+        """End the child within its bound (a shorter one if a shorter grace is told); let it rest.
+
+        The bound is twice the grace, and what the kernel takes to kill.
+        """
+        async with self._order:
+            await self._rest("stopped", grace_seconds)
+
+    async def give_up(self, cause: str) -> None:
+        """End the child because its group is given up."""
+        async with self._order:
+            await self._rest("failed")
+            self._become("failed", cause)
+
+    async def restart(self) -> None:
+        """End the child in order, then have it run again."""
+        async with self._order:
+            await self._rest("stopped")
+        await self.start()
+
+    async def kill(self) -> None:
+        """Kill the process as a crash would, but do not count it: a supervised child comes back."""
+        await self.kill_for(BY_ORDER)
+
+    async def kill_for(self, trouble: KillReason) -> None:
+        """Kill the process now because of a trouble that its cause will name."""
+        if self.process is not None:
+            self.process.trouble = trouble
+            await kill_process(self.process.spawned)
+
+    def ready(self, incarnation: int) -> None:
+        """Note that an incarnation says it is ready, if need be before its launcher told of it.
+
+        It is on the bus, so the mail for which it was to be woken until now goes to it.
+        """
+        process = self.process
+        if process is None:
+            self._ready_before_known = incarnation
+            self._is_wanted_awake = False
+        elif process.incarnation == incarnation and not process.ready.is_set():
+            self._is_wanted_awake = False
+            self._now_ready(process)
+
+    def _now_ready(self, process: ChildProcess) -> None:
+        process.ready.set()
+        self.was_ever_ready = True
+        if self.state == "starting":
+            self._become("ready")
+
+    # --- life -----------------------------------------------------------------------------------
+
+    async def _rest(self, desired: Desired, grace_seconds: float | None = None) -> None:
+        self.desired = desired
+        self._woken.set()
+        if self.is_living:
+            self._become("stopping")
+        if self.process is not None:
+            await self._end(self.process, grace_seconds)
+        if self._living is not None:
+            await asyncio.wait([self._living])
+        self._become("stopped", self.cause)
+
+    async def _end(self, process: ChildProcess, grace_seconds: float | None = None) -> None:
+        def ask() -> None:
+            if not (process.ready.is_set() and self._house.ask_to_stop(self.address)):
+                terminate(process.spawned.pid)
+
+        own = self.spec.shutdown_seconds
+        grace = own if grace_seconds is None else min(own, grace_seconds)
+        await end_process(process.spawned, ask, grace)
+
+    async def _live(self) -> None:
+        while True:
+            ended, process = await self._one_life()
+            self.process = None
+            if self.desired != "running":
+                return
+            self.cause = ended.describe()
+            verdict = self._verdict(ended, process)
+            match verdict:
+                case Restart(delay, history):
+                    self.budget.history = history
+                    self._note_crash()
+                    await self._house.step_down(self)
+                    if not await self._pause(delay):
+                        return
+                    self.restarts += 1
+                case GiveUp(cause):
+                    self.desired = "failed"
+                    self._note_crash()
+                    self._become("failed", cause)
+                    return
+                case EndedInOrder():
+                    self.desired = "exited"
+                    self._become("exited", self.cause)
+                    return
+                case Parked():
+                    if not self._is_wanted_awake:
+                        self.desired = "parked"
+                        self._become("parked")
+                        return
+                case _:
+                    assert_never(verdict)
+
+    def _note_crash(self) -> None:
+        if self.why is not None:
+            self._house.crashed(self, self.why)
+
+    def _verdict(self, ended: ProcessExit, process: ChildProcess | None) -> Verdict:
+        noted = None if process is None else self._noted(process)
+        was_ready = process is not None and (
+            process.ready.is_set() or (noted is not None and noted.is_ready)
+        )
+        now = asyncio.get_running_loop().time()
+        policy = self._house.policy(self)
+        return decide(policy, self.budget.history, ended, was_ready, now, random.random())
+
+    async def _one_life(self) -> tuple[ProcessExit, ChildProcess | None]:
+        """Start the child and see it through; return how it ended, and keep why in `why`."""
+        self._become("starting", self.cause)
+        self._is_wanted_awake = False
+        incarnation = await self._allotted()
+        if incarnation is None:
+            return ProcessExit(code=EXIT_NO_SPACE), None
+        log = log_file(self._house.home, self.address)
+        offset, killed = size_of(log), oom_kills()
+        try:
+            spawned = await self._house.launch(self.spec, incarnation)
+        except SpawnFailed as error:
+            code = EXIT_NO_SPACE if error.is_full else EXIT_NOT_MADE
+            return self._told(ProcessExit(code=code), KillReason("not_made", str(error))), None
+        process = ChildProcess(incarnation, spawned)
+        self.process = process
+        self._notify()
+        if self._ready_before_known == incarnation:
+            self._now_ready(process)
+        if self.desired != "running":
+            await self._end(process)
+        await self._see_ready(process)
+        ended = await spawned.ended
+        tail = tail_of(log, offset)
+        step = self.last_step(process)
+        return self._told(ended, process.trouble, oom_kills() - killed, step, tail), process
+
+    async def _allotted(self) -> int | None:
+        """Return the next incarnation once there is room to write it down; None if not wanted."""
+        while True:
+            try:
+                return self._house.allot(self.address)
+            except OSError as error:
+                if not is_full_disk(error):
+                    raise
+            self.cause = ProcessExit(code=EXIT_NO_SPACE).describe()
+            if not await self._pause(LONGEST_WAIT_FOR_ROOM):
+                return None
+            self._become("starting", self.cause)
+
+    def last_step(self, process: ChildProcess) -> str:
+        """Return what a process was doing last: what it noted itself, else what it told."""
+        noted = self._noted(process)
+        return process.step if noted is None else noted.step
+
+    def _noted(self, process: ChildProcess) -> ProcessNote | None:
+        """Return what a process wrote of itself: its word on the bus may have died with it."""
+        return read_note(self._attempts, self.address, process.incarnation)
+
+    @property
+    def _attempts(self) -> Path:
+        return Home(self._house.home).system.attempts
+
+    def _told(
+        self,
+        ended: ProcessExit,
+        trouble: KillReason | None,
+        killed: int = 0,
+        step: str = "",
+        tail: Sequence[str] = (),
+    ) -> ProcessExit:
+        """Return the end with its cause in words."""
+        self.why = cause_of(ended, trouble=trouble, oom_kills=killed, step=step, tail=tail)
+        return replace(
+            ended,
+            told=self.why.text,
+            is_from_outside=is_from_outside(self.why),
+            is_again=bool(own_fault(self.why)) and died_again(self._attempts, self.address),
+        )
+
+    async def _see_ready(self, process: ChildProcess) -> None:
+        """Wait until the process is ready or gone; kill one that takes too long."""
+        ready = asyncio.create_task(process.ready.wait())
+        limit = self.spec.ready_within_seconds
+        events: list[asyncio.Future[Any]] = [ready, process.spawned.ended]
+        await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+        if not process.ready.is_set() and not process.spawned.ended.done():
+            await self.kill_for(KillReason("not_ready", f"not ready within {limit:g} s"))
+
+    async def _pause(self, seconds: float) -> bool:
+        """Wait out the back-off; return whether the child is still wanted."""
+        if seconds > 0:
+            self.next_start = time.time() + seconds
+            self._become("backing_off", self.cause)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._woken.wait()
+            self.next_start = None
+        return self.desired == "running"
+
+    def _become(self, state: ChildState, cause: str | None = None) -> None:
+        if cause is not None:
+            self.cause = cause
+        if self.state != state:
+            self.state = state
+            self._notify()
+            self._house.changed(self, cause)
+
+    def _look_at_end(self, living: "asyncio.Task[None]") -> None:
+        error = None if living.cancelled() else living.exception()
+        if error is not None:
+            self._house.broken(self.address, error)
+
+    def _notify(self) -> None:
+        self._heartbeat.set()
+        self._heartbeat = asyncio.Event()
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            await self._heartbeat.wait()

@@ -1,0 +1,431 @@
+"""The children: all keepers of one house, what they need, and what becomes of what they report."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, assert_never
+
+from actors.runtime.kinds import entry_named
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.linux import adopt_orphans
+from actors.supervisor.causes import KillReason, own_fault
+from actors.supervisor.child_monitor import ChildMonitor, ChildProcess, RestartCounter
+from actors.supervisor.child_register import ChildRegister
+from actors.supervisor.groups import GroupKey, affected, group_of, members_of
+from actors.supervisor.heartbeat_monitor import (
+    HeartbeatLimits,
+    HeartbeatMonitor,
+    Hung,
+    SuspectedHang,
+)
+from actors.supervisor.launcher import ExecLauncher, ForkLauncher, SpawnedProcess, further_variables
+from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
+from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, started_at, sweep_leftovers
+from actors.supervisor.paths import socket_url
+from actors.supervisor.reaper import Reaper
+from actors.supervisor.registered_children import Desired, DesiredStateSet, ProcessStarted
+from actors.supervisor.restarts import RestartPolicy
+from actors.supervisor.stopping import dump_stack
+from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
+from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
+from agiraph.messages import ChildFailed, ChildSpec, ChildState, ExitCause
+from agiraph.storage.disk_space import WAITS, has_room
+from agiraph.storage.home import Home
+from transport.tickets import KEY_BYTES, make_ticket
+
+SWEEP_AGAIN_SECONDS = 0.25
+REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
+Restarted = ChildMonitor | ForkLauncher
+
+
+class Children:
+    """Holds the keepers and is their household. Nothing is touched before `open`."""
+
+    def __init__(
+        self, options: SupervisorOptions, log: Any, on_failure: Callable[[str], None]
+    ) -> None:
+        """`on_failure` is called with the reason when the house cannot go on."""
+        self.home = options.home
+        self.options = options
+        self.log = log
+        self.monitors: dict[str, ChildMonitor] = {}
+        self.consoles: dict[str, int] = {}
+        self.reaper = Reaper(on_death=self.sweep)
+        self.fork: ForkLauncher | None = None
+        self.is_stopping = False
+        self.url = ""
+        self.register: ChildRegister
+        self.bus: SupervisorEndpoint
+        self._on_failure = on_failure
+        self._settings = options.config.supervisor
+        self.heartbeats = HeartbeatMonitor(
+            HeartbeatLimits(
+                beat_seconds=self._settings.beat_seconds,
+                suspect_seconds=self._settings.suspect_seconds,
+                hung_seconds=self._settings.hung_seconds,
+            )
+        )
+        self._config = options.config.model_dump(mode="json")
+        self._key = secrets.token_bytes(KEY_BYTES)
+        self._boot = boot_id()
+        self._exec = ExecLauncher(self.reaper, options.environ)
+        self._orphans = OrphanProcesses(self.reaper)
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._budgets: dict[GroupKey, RestartCounter] = {}
+        self._regrouping: set[GroupKey] = set()
+        self._backing_off: set[str] = set()
+
+    def open(self, house: Home, bus: SupervisorEndpoint) -> None:
+        """Read the register, sweep what an earlier supervisor left, and get the launchers ready."""
+        self.bus = bus
+        self.register = ChildRegister(house.system.children)
+        left = sweep_leftovers(self.home, self.register.table.processes.values())
+        if left:
+            self.log.warning("swept leftovers of an earlier supervisor", pids=left)
+        self.url = socket_url(house)
+        is_subreaper = adopt_orphans()
+        self.reaper.listen()
+        ahead = self.options.ahead
+        self._exec.adopt(ahead.actors)
+        wanted = self._settings.launch
+        if wanted in ("auto", "fork") and is_subreaper:
+            self.fork = ForkLauncher(
+                self.reaper,
+                self.options.environ,
+                self._exec,
+                self.home,
+                self.sweep,
+                self._endless_policy(),
+                self.log,
+            )
+            self.fork.on_start = lambda pid: self._note_process(SPAWNER, pid)
+            self.fork.on_change = partial(self._spawner_changed, self.fork)
+            if ahead.spawner is not None:
+                self.fork.adopt(ahead.spawner)
+        elif wanted == "fork":
+            self.log.warning("fork needs Linux; starting fresh interpreters instead")
+        if self.fork is None and ahead.spawner is not None:
+            ahead.spawner.link.close()
+        self.reaper.reap()  # those who ended before anybody listened
+
+    # --- who is here ----------------------------------------------------------------------------
+
+    def monitor(self, spec: ChildSpec, desired: Desired = "running") -> ChildMonitor:
+        """Return the keeper of a child, with this spec from its next start on."""
+        monitor = self.monitors.get(spec.address)
+        if monitor is None:
+            monitor = self.monitors[spec.address] = ChildMonitor(spec, self, desired)
+        monitor.spec = spec
+        monitor.budget = self._budget_of(spec, monitor.budget)
+        return monitor
+
+    def service(
+        self, address: Address, kind: str | None = None, desired: Desired = "running"
+    ) -> ChildMonitor:
+        """Return the keeper of a service, whose kind is by default its address."""
+        settings = self._settings
+        return self.monitor(
+            ChildSpec(
+                address=address,
+                kind=kind or address,
+                restart="permanent",
+                owner=HUMAN,
+                intensity=settings.intensity,
+                period_seconds=settings.period_seconds,
+                ready_within_seconds=settings.ready_within_seconds,
+                shutdown_seconds=settings.shutdown_seconds,
+            ),
+            desired,
+        )
+
+    def forget(self, address: str) -> None:
+        """Drop a child that is down."""
+        self.register.forget(address)
+        self.monitors.pop(address, None)
+        self.announce()
+
+    def ticket(self, address: str, incarnation: int) -> bytes:
+        """Return what admits an incarnation at the router."""
+        return make_ticket(self._key, address, incarnation)
+
+    def announce(self) -> None:
+        """Tell the router which addresses exist, all of them: it drops the mail of any other.
+
+        The register knows children that have no keeper yet while the house is starting.
+        """
+        children = (*self.register.table.rows, *self.monitors)
+        known = dict.fromkeys((*SERVICES, SUPERVISOR, *children, *self.consoles))
+        self.bus.announce(tuple(known))
+
+    # --- what a keeper needs --------------------------------------------------------------------
+
+    def policy(self, monitor: ChildMonitor) -> RestartPolicy:
+        """Return how often this child may be restarted.
+
+        A service may be given up only while the house starts: then somebody is there to be told.
+        """
+        spec = monitor.spec
+        is_starting = spec.address in SERVICES and not monitor.was_ever_ready
+        return replace(
+            self._endless_policy(),
+            restart=spec.restart,
+            intensity=spec.intensity,
+            period_seconds=spec.period_seconds,
+            endless=agent_of(spec.address) is None and not is_starting,
+        )
+
+    def _endless_policy(self) -> RestartPolicy:
+        """Return the policy of what is never given up."""
+        settings = self._settings
+        return RestartPolicy(
+            restart="permanent",
+            intensity=settings.intensity,
+            period_seconds=settings.period_seconds,
+            first_backoff_seconds=settings.first_backoff_seconds,
+            max_backoff_seconds=settings.max_backoff_seconds,
+            start_attempts=settings.start_attempts,
+            endless=True,
+        )
+
+    def allot(self, address: str) -> int:
+        """Return the next incarnation of an address, written down."""
+        return self.register.allot(address)
+
+    async def launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
+        """Start the process of a child; the router always gets a fresh interpreter of its own.
+
+        So does whoever has one that waits for its launch already, and whoever is given a secret:
+        what passes through the spawner would stay in the memory that all its children share.
+        """
+        launch = self._launch_of(spec, incarnation)
+        has_secrets = bool(further_variables(launch, self.options.environ))
+        is_fresh = spec.kind == ROUTER or self._exec.is_ahead(spec.kind) or has_secrets
+        launcher = self._exec if is_fresh or self.fork is None else self.fork
+        spawned = await launcher.spawn(launch)
+        self.log.info("started", child=spec.address, incarnation=incarnation, pid=spawned.pid)
+        self._note_process(spec.address, spawned.pid)
+        return spawned
+
+    def ask_to_stop(self, address: str) -> bool:
+        """Send `control.stop` if the bus stands; return whether it does."""
+        return self.bus.ask_to_stop(address)
+
+    # --- what a keeper reports ------------------------------------------------------------------
+
+    def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
+        """Log, remember and report a new state of a child."""
+        incarnation = self.register.table.incarnations.get(monitor.address, 0)
+        about = {"child": monitor.address, "incarnation": incarnation}
+        if cause is not None:
+            about["cause"] = cause
+        if monitor.state in ("backing_off", "failed"):
+            self.log.warning(monitor.state, **about)
+        elif monitor.state != "starting":
+            self.log.info(monitor.state, **about)
+        if monitor.state == "ready":
+            self.heartbeats.began(monitor.address, incarnation)
+        else:
+            self.heartbeats.ended(monitor.address)
+        if monitor.state in REPORTED:
+            told = {} if cause is None else {"cause": cause}
+            self._report(monitor, f"child.{monitor.state}", told)
+        if agent_of(monitor.address) is None:
+            self._service_changed(monitor.address, monitor.state, incarnation, monitor)
+        if monitor.address == ROUTER and monitor.state != "ready":
+            self.bus.router_ended()
+        if monitor.state in ("failed", "exited", "parked") and not self.is_stopping:
+            self.register.rest(
+                DesiredStateSet(address=monitor.address, desired=monitor.desired, cause=cause)
+            )
+        if monitor.state == "failed":
+            self._gave_up(monitor, incarnation, cause or "")
+
+    def crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
+        """Log and report an end that nobody ordered."""
+        if why.kind != "ordered":
+            self.log.warning("ended", child=monitor.address, cause=why.text)
+        self._report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
+
+    def broken(self, address: str, error: BaseException) -> None:
+        """Stop: a keeper met what it cannot handle, and nobody watches its child any more."""
+        self.log.error("keeper broke", child=address, exc_info=error)
+        self._on_failure(f"the keeper of {address} broke: {error}")
+
+    def _spawner_changed(self, fork: ForkLauncher, state: ChildState) -> None:
+        self._service_changed(SPAWNER, state, 0, fork)
+
+    def _service_changed(
+        self, address: str, state: ChildState, incarnation: int, restarted: Restarted
+    ) -> None:
+        """Report to every agent at work that a service backs off, and that it is back."""
+        if state == "backing_off":
+            seconds = max(0.0, (restarted.next_start or 0.0) - time.time())
+            told = {"cause": restarted.cause, "seconds": round(seconds, 1)}
+            self._backing_off.add(address)
+            self._tell_agents("service.backing_off", address, {"incarnation": incarnation, **told})
+        elif state == "ready" and address in self._backing_off:
+            self._backing_off.discard(address)
+            self._tell_agents("service.recovered", address, {"incarnation": incarnation})
+
+    def _tell_agents(self, type: str, service: str, data: dict[str, Any]) -> None:
+        living = [at for at, monitor in self.monitors.items() if monitor.is_living]
+        for agent in dict.fromkeys(filter(None, map(agent_of, living))):
+            self.bus.report(agent, type, service, data)
+
+    def _gave_up(self, monitor: ChildMonitor, incarnation: int, cause: str) -> None:
+        if monitor.address == ROUTER:
+            self._on_failure(f"the router cannot be kept alive: {cause}")
+        owner = monitor.spec.owner
+        if owner is not None and owner != monitor.address and not self.is_stopping:
+            failed = ChildFailed(
+                address=monitor.spec.address, incarnation=incarnation, cause=cause, why=monitor.why
+            )
+            self.bus.tell(owner, failed)
+        for other in self._others_of(monitor):
+            if other.is_living:
+                self.bus.do(other.give_up(f"{monitor.address} of its group was given up: {cause}"))
+
+    def _report(self, monitor: ChildMonitor, type: str, data: dict[str, Any]) -> None:
+        agent = agent_of(monitor.address)
+        if agent is not None:
+            incarnation = self.register.table.incarnations.get(monitor.address, 0)
+            data = {"kind": monitor.spec.kind, "incarnation": incarnation, **data}
+            self.bus.report(agent, type, monitor.address, data)
+
+    # --- those that hang ------------------------------------------------------------------------
+
+    def look_for_hung(self, now: float) -> None:
+        """Act on whose event loop does not turn; `now` is of a clock that only goes forward."""
+        self.bus.beat()
+        for finding in self.heartbeats.look(now):
+            monitor = self.monitors.get(finding.address)
+            process = monitor.process if monitor is not None else None
+            if monitor is None or process is None or process.incarnation != finding.incarnation:
+                continue
+            if self._waits_for_room(monitor, process):
+                self.heartbeats.forgive(finding.address)
+                continue
+            match finding:
+                case SuspectedHang(seconds=seconds):
+                    self._suspect(monitor, process, seconds)
+                case Hung(seconds=seconds):
+                    text = f"hung: its event loop had not turned for {seconds:.0f} s"
+                    self.bus.do(monitor.kill_for(KillReason("hung", text)))
+                case _:
+                    assert_never(finding)
+
+    def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
+        """Whether a process is silent because the disk is full; people are told of it."""
+        if monitor.last_step(process) != WAITS and has_room(self.home):
+            return False
+        process.note_step(WAITS, time.time())
+        self.log.warning(f"the disk is full: it {WAITS}", child=monitor.address)
+        return True
+
+    def note_who_waits_for_room(self) -> None:
+        """Note of every process that stands still on a full disk that it does: it cannot tell."""
+        for monitor in self.monitors.values():
+            process = monitor.process
+            if process is not None and monitor.last_step(process) == WAITS:
+                process.note_step(WAITS, time.time())
+
+    def recovered(self, address: str) -> None:
+        """Log and report that a suspect turns its loop again."""
+        self.log.info("turns again", child=address)
+        self._report(self.monitors[address], "entity.recovered", {})
+
+    def _suspect(self, monitor: ChildMonitor, process: ChildProcess, seconds: float) -> None:
+        """Have a process write its stack into its log; the handler needs no turn of the loop."""
+        step = monitor.last_step(process)
+        self.log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
+        told = {"seconds": round(seconds, 1), "step": step}
+        self._report(monitor, "entity.suspect", told)
+        dump_stack(process.spawned.pid)
+
+    # --- groups ---------------------------------------------------------------------------------
+
+    async def step_down(self, monitor: ChildMonitor) -> None:
+        """Stop those that must begin again after `monitor`, last first; they follow it up.
+
+        Another end in the same group meanwhile belongs to this round.
+        """
+        key = group_of(monitor.spec)
+        if key is None or key in self._regrouping:
+            return
+        members = members_of(key, self._specs())
+        others = [
+            self.monitors[at] for at in affected(members, monitor.spec.strategy, monitor.address)
+        ]
+        living = [other for other in others if other.is_living]
+        self._regrouping.add(key)
+        for other in reversed(living):
+            await other.stop()
+        self.bus.do(self._follow(key, monitor, living))
+
+    async def _follow(self, key: GroupKey, first: ChildMonitor, others: list[ChildMonitor]) -> None:
+        """Start the others in order, each once the one before it is ready."""
+        try:
+            is_ready = await first.wait_ready()
+            for other in others:
+                row = self.register.table.rows.get(other.address)
+                if not is_ready or row is None or row.desired != "running":
+                    continue  # given up, or stopped by order meanwhile
+                await other.resume()
+                is_ready = await other.wait_ready()
+        finally:
+            self._regrouping.discard(key)
+
+    def _others_of(self, monitor: ChildMonitor) -> list[ChildMonitor]:
+        key = group_of(monitor.spec)
+        if key is None:
+            return []
+        members = members_of(key, self._specs())
+        return [self.monitors[member] for member in members if member != monitor.address]
+
+    def _budget_of(self, spec: ChildSpec, own: RestartCounter) -> RestartCounter:
+        key = group_of(spec)
+        if key is None:
+            return RestartCounter() if own.is_shared else own
+        return self._budgets.setdefault(key, RestartCounter(is_shared=True))
+
+    def _specs(self) -> dict[str, ChildSpec]:
+        return {address: monitor.spec for address, monitor in self.monitors.items()}
+
+    # --- processes ------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Kill what descends from us and belongs to nobody, each after its moment to end."""
+        loop = asyncio.get_running_loop()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        killed, is_more = self._orphans.sweep(loop.time())
+        if killed:
+            self.log.info("swept processes whose actor is gone", count=killed)
+        if is_more:
+            self._sweeping = loop.call_later(SWEEP_AGAIN_SECONDS, self.sweep)
+
+    def _note_process(self, address: str, pid: int) -> None:
+        began = started_at(pid)
+        self.register.note(
+            ProcessStarted(address=address, pid=pid, started_at=began, boot=self._boot)
+        )
+
+    def _launch_of(self, spec: ChildSpec, incarnation: int) -> ActorLaunch:
+        # The key of the tickets is the router's alone, and is never written anywhere.
+        args = {"key": self._key} if spec.kind == ROUTER else spec.args
+        return ActorLaunch(
+            address=spec.address,
+            kind=spec.kind,
+            incarnation=incarnation,
+            ticket=self.ticket(spec.address, incarnation),
+            router_url=self.url,
+            home=self.home,
+            args=args,
+            config=self._config,
+            entry=entry_named(spec.kind, self.options.kinds),
+            last_end=own_fault(self.monitors[spec.address].why),
+        )

@@ -1,0 +1,100 @@
+"""Sweeping: no descendant outlives its actor, whatever session it moved to.
+
+On Linux an orphan re-parents to the supervisor, a subreaper: every child of ours that has no owner
+is a stray. It is killed a moment after it was first seen: a command that was just about to end may
+leave its outcome for its actor's next incarnation. Leftovers of a supervisor that was killed are
+known by (boot, pid, start time), never by pid alone.
+"""
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+
+from actors.runtime.orphaned_shells import LINGER_SECONDS, end_shells
+from actors.runtime.processes import descendants, is_alive, kill_all
+from actors.supervisor.reaper import Reaper, kill_group
+from actors.supervisor.registered_children import ProcessStarted
+
+BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
+START_SLACK_SECONDS = 0.05
+GONE_SECONDS = 2.0
+
+
+def boot_id() -> str:
+    """Return what tells this boot of the machine from every other."""
+    try:
+        return BOOT_FILE.read_text().strip()  # plain: /proc
+    except OSError:
+        return f"boot-{psutil.boot_time():.0f}"
+
+
+def started_at(pid: int) -> float:
+    """Return when a process began, by the kernel's word; 0 if it is gone."""
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return 0.0
+
+
+class OrphanProcesses:
+    """The children of ours without an owner, and since when each has been known."""
+
+    def __init__(self, reaper: Reaper) -> None:
+        """Know none yet; `reaper` knows who has an owner."""
+        self._reaper = reaper
+        self._since: dict[psutil.Process, float] = {}
+
+    def sweep(self, now: float, linger_seconds: float = LINGER_SECONDS) -> tuple[int, bool]:
+        """Kill those known for long enough and all that descends from them.
+
+        Returns how many were killed, and whether to look again: some linger still, or a process is
+        on its way whose pid is not known yet (then nothing is killed, it might be that one).
+        """
+        if self._reaper.is_expecting:
+            return 0, True
+        present = [child for child in _children() if child.pid not in self._reaper.watched]
+        self._since = {child: self._since.get(child, now) for child in present}
+        due = [child for child, since in self._since.items() if now - since >= linger_seconds]
+        victims = [process for stray in due for process in (stray, *descendants(stray.pid))]
+        kill_all(victims)
+        return len(victims), len(due) < len(present)
+
+
+def _children() -> list[psutil.Process]:
+    try:
+        children = psutil.Process().children()
+    except psutil.Error:
+        return []
+    return [child for child in children if is_alive(child)]
+
+
+def sweep_leftovers(home: Path, processes: Iterable[ProcessStarted]) -> list[int]:
+    """Kill what an earlier supervisor of this home left running; return the pids."""
+    here = boot_id()
+    left = [found for began in processes if (found := _same_process(began, here)) is not None]
+    for process in left:
+        kill_group(process.pid)
+    kill_all(left)
+    _wait_gone(left)
+    return [process.pid for process in left] + end_shells(home)
+
+
+def _wait_gone(victims: list[psutil.Process]) -> None:
+    """Wait (a little) for killed processes, so that the new ones do not meet them."""
+    deadline = time.monotonic() + GONE_SECONDS
+    while any(map(is_alive, victims)) and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def _same_process(began: ProcessStarted, boot: str) -> psutil.Process | None:
+    if began.boot != boot or not began.started_at:
+        return None
+    try:
+        process = psutil.Process(began.pid)
+        if abs(process.create_time() - began.started_at) > START_SLACK_SECONDS:
+            return None
+    except psutil.Error:
+        return None
+    return process if is_alive(process) else None

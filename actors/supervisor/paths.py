@@ -1,0 +1,126 @@
+"""The folders and the socket of a home, made private before anything is put into them."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from agiraph.core.errors import Refused
+from agiraph.storage.files import (
+    UnsafeFile,
+    make_folder,
+    make_private_folder,
+    remove_file,
+    remove_tree,
+)
+from agiraph.storage.home import Home
+
+SOCKET = "router.sock"
+LONGEST_SOCKET = 100
+"""Bytes; Linux takes 107, macOS 103."""
+RUNTIME, TEMPORARY = "XDG_RUNTIME_DIR", "TMPDIR"
+SHARED = Path("/tmp")
+
+
+def make_folders(home: Home) -> None:
+    """Make the home and its private folders; raises OSError, or Refused if one is not ours."""
+    make_folder(home.path)
+    for folder in (home.system.path, home.system.logs, home.human.path, home.agents):
+        make_private(folder)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only we may enter, or close one that is ours; raises Refused."""
+    try:
+        make_private_folder(folder)
+    except UnsafeFile as error:
+        raise Refused(f"{folder} is not a folder of ours ({error})") from None
+
+
+def socket_url(home: Home) -> str:
+    """Return the router's url, its folder made and what lay there removed; raises Refused."""
+    folder = socket_folder(home, os.environ)
+    make_private(folder)
+    remove_file(folder / SOCKET)
+    return f"ipc://{folder / SOCKET}"
+
+
+def remove_socket_folder(home: Home, url: str) -> None:
+    """Remove the socket's folder where it is not the home's own: nothing is left in /tmp."""
+    folder = Path(url.removeprefix("ipc://")).parent
+    if folder != home.system.sockets:
+        with suppress(OSError):
+            remove_tree(folder)
+
+
+def socket_folder(home: Home, environ: Mapping[str, str]) -> Path:
+    """Return the folder of the router's socket; nothing is made.
+
+    It is the home's own, or if the system takes no path as long as that, the first of these that
+    may be used: a folder named after the home in XDG_RUNTIME_DIR, in TMPDIR, in /tmp. So the same
+    home has the same one after a restart, and no two homes have one in common. Raises Refused with
+    what is wrong with each.
+    """
+    own = home.system.sockets
+    if socket_length(own) <= LONGEST_SOCKET:
+        return own
+    name = hashlib.blake2b(os.fsencode(home.path), digest_size=8).hexdigest()
+    reasons = [f"{own}: {_too_long(own)}"]
+    for variable, parent in _parents(environ).items():
+        folder = parent / f"agiraph-{os.geteuid()}-{name}"
+        problem = _why_not(variable, parent, folder)
+        if not problem:
+            return folder
+        reasons.append(f"{folder}: {problem}")
+    raise Refused(
+        "there is no folder for the router's socket: "
+        + "; ".join(reasons)
+        + ". Give a home with a shorter path (--home, AGIRAPH_HOME), or set XDG_RUNTIME_DIR or"
+        " TMPDIR to a short path of a folder of yours"
+    )
+
+
+def socket_length(folder: Path) -> int:
+    """Return how many bytes the path of the socket has in a folder."""
+    return len(os.fsencode(folder / SOCKET))
+
+
+def _parents(environ: Mapping[str, str]) -> dict[str, Path]:
+    """Return where a socket may be beside the home, by the variable that says so ('' for none)."""
+    named = {name: Path(environ.get(name, "")) for name in (RUNTIME, TEMPORARY)}
+    usable = {name: path.resolve() for name, path in named.items() if path.is_absolute()}
+    return usable | {"": SHARED.resolve()}
+
+
+def _why_not(variable: str, parent: Path, folder: Path) -> str:
+    """Return why the socket cannot be in `folder`, '' if it can; others may write in `parent`."""
+    if socket_length(folder) > LONGEST_SOCKET:
+        return _too_long(folder)
+    try:
+        above = parent.stat()  # plain: the system's own folders for what is temporary
+        if not stat.S_ISDIR(above.st_mode) or not os.access(parent, os.W_OK | os.X_OK):
+            return f"{parent} is no folder in which one can be made"
+        if variable == RUNTIME and (above.st_uid != os.geteuid() or above.st_mode & 0o077):
+            return f"{parent} is not private (owner {above.st_uid}, mode {_mode(above)})"
+        if above.st_uid not in (0, os.geteuid()):
+            return f"{parent} belongs to another user ({above.st_uid})"
+        if above.st_mode & 0o022 and not above.st_mode & stat.S_ISVTX:
+            return f"{parent} can be changed by others (mode {_mode(above)})"
+        known = folder.lstat()  # plain: the same
+    except FileNotFoundError:
+        return "" if parent.exists() else f"{parent} does not exist"  # plain: the same
+    except OSError as error:
+        return str(error)
+    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.geteuid() or known.st_mode & 0o077:
+        return f"it is not a private folder of ours (owner {known.st_uid}, mode {_mode(known)})"
+    return ""
+
+
+def _too_long(folder: Path) -> str:
+    return f"{socket_length(folder)} bytes with the socket's name, {LONGEST_SOCKET} are possible"
+
+
+def _mode(status: os.stat_result) -> str:
+    return f"{stat.S_IMODE(status.st_mode):o}"

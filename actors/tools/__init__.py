@@ -1,0 +1,1 @@
+"""Processes that run tools for all entities: the web, and servers of other programs' tools."""

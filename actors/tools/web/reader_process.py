@@ -1,0 +1,122 @@
+"""ReaderProcess: a process of one's own for what must not happen here, asked over its pipes.
+
+It begins with the first question, ends with whoever asks, and is killed when it takes too long or
+when its asker loses interest; the next question begins another one. Where the sandbox works, that
+process runs behind it.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+import agiraph
+from agiraph.core.errors import Refused
+from agiraph.tools.sandbox.sandbox import Sandbox
+
+JsonObject = dict[str, Any]
+HEAD_BYTES = 4
+PACKAGES = ("site-packages", "dist-packages")
+LONGEST_ANSWER = 64 * 1024 * 1024
+SEEN = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+def own_code() -> list[Path]:
+    """Return the folders of this program's own code: the package, and what it imports."""
+    folders = (Path(entry) for entry in sys.path if entry)
+    found = [folder for folder in folders if folder.name in PACKAGES and folder.is_dir()]
+    return [Path(agiraph.__file__).parent, *dict.fromkeys(found)]
+
+
+class ReaderProcess:
+    """One process running `agiraph.tools.web.reader`; questions wait for each other."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        wall: Sandbox | None = None,
+        home: Path | None = None,
+        memory_mb: int = 0,
+        *,
+        has_network: bool = False,
+    ) -> None:
+        """Begin without a process; it will see no key that stands in `environ`.
+
+        Behind a `wall` that stands it sees no file of anybody's, and nothing of this `home`.
+        """
+        self._wall, self._home, self._has_network = wall, home, has_network
+        self._environ = {
+            name: value
+            for name, value in environ.items()
+            if name in SEEN or name.upper() in PROXIES or name.startswith("PYTHONDONT")
+        } | {"PYTHONPATH": str(Path(agiraph.__file__).parent.parent)}
+        self._memory_mb = memory_mb
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, None before the first question."""
+        return self._process.pid if self._process is not None else None
+
+    async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
+        """Return the answer; raises Refused if there is none, or none in time."""
+        async with self._turn:
+            try:
+                async with asyncio.timeout(within_seconds):
+                    answer = await self._exchange(request)
+            except TimeoutError:
+                await self.close()
+                raise Refused(f"it takes longer than {within_seconds:g} s") from None
+            except (EOFError, ConnectionError):
+                await self.close()
+                raise Refused("its reader broke down over it") from None
+            except BaseException:
+                await self.close()  # nobody would take the answer to this
+                raise
+        if not answer.pop("ok"):
+            raise Refused(str(answer["reason"]))
+        return answer
+
+    async def close(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+    async def _exchange(self, request: JsonObject) -> JsonObject:
+        process = self._process
+        if process is None or process.returncode is not None:
+            process = self._process = await self._begun()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        data = msgpack.packb(request)
+        process.stdin.write(len(data).to_bytes(HEAD_BYTES, "big") + data)
+        await process.stdin.drain()
+        size = int.from_bytes(await process.stdout.readexactly(HEAD_BYTES), "big")
+        if size > LONGEST_ANSWER:
+            raise EOFError("an answer too long to be one")
+        answer: JsonObject = msgpack.unpackb(await process.stdout.readexactly(size))
+        return answer
+
+    async def _begun(self) -> asyncio.subprocess.Process:
+        argv = [sys.executable, "-P", "-m", "agiraph.tools.web.reader", str(self._memory_mb)]
+        if self._wall is not None:
+            argv = self._wall.around_helper(
+                argv, readable=own_code(), home=self._home, has_network=self._has_network
+            )
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=self._environ,
+            cwd=os.path.sep,
+        )

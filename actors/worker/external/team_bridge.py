@@ -1,0 +1,151 @@
+"""TeamBridge: what crosses between an outside agent and its team.
+
+In: a message is recorded in the conversation before the agent is shown it. Out: what the agent
+wrote is sent under an id that follows from the node and the words, and then recorded; so a crash
+between the two sends it again as the same message.
+"""
+
+from contextlib import suppress
+
+from actors.entity.messenger import Messenger
+from actors.worker.external.context import ExternalAgentContext
+from actors.worker.worker_tools import WorkerTools
+from agiraph.agent.inbox import IncomingMessage
+from agiraph.agent.records import ExternalMessageSent, InputReceived
+from agiraph.agent.transcript import RUNTIME_NAME
+from agiraph.core.errors import Refused
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_id
+from agiraph.core.models import Assignment
+from agiraph.external.agent_prompts import LOST
+from agiraph.external.exchange_files import CHECKPOINT, OUTBOX, ExchangeFolder
+from agiraph.external.outbox import OutboxMessage, unsent
+from agiraph.tools.ports import NewQuestion
+
+SETTLED_SECONDS = 0.5
+
+
+class TeamBridge:
+    """Both ways, for one node."""
+
+    def __init__(
+        self,
+        worker: ExternalAgentContext,
+        messenger: Messenger,
+        worker_tools: WorkerTools,
+        exchange: ExchangeFolder,
+        assignment: Assignment,
+    ) -> None:
+        """Carry for `worker`, between `exchange` and its team."""
+        self._worker = worker
+        self._messenger = messenger
+        self._tools = worker_tools
+        self._exchange = exchange
+        self._key = f"{assignment.node.id}.{assignment.attempt}"
+        self._since: dict[str, tuple[tuple[int, int], float]] = {}
+
+    def take_in(self, *, with_followups: bool = False) -> list[IncomingMessage]:
+        """Record what has arrived, show it in `_inbox.md`, and return it."""
+        worker, heard, taken = self._worker, list[InputReceived](), list[IncomingMessage]()
+        now = worker.runtime.clock.now()
+        for incoming in worker.inbox.take(with_followups=with_followups):
+            if worker.transcript.has_seen(incoming.id):
+                incoming.done()
+                continue
+            worker.conversation.when_recorded(incoming.done)
+            taken.append(incoming)
+            heard.append(
+                InputReceived(
+                    content=incoming.shown,
+                    from_name=incoming.from_name,
+                    ts=now,
+                    message=incoming.id,
+                    answers=incoming.answers or None,
+                )
+            )
+        if heard:
+            worker.conversation.append(*heard)
+            self.show_inbox()
+        for incoming in taken:
+            facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
+            worker.report("message.received", facts, incoming.id)
+        return taken
+
+    def show_inbox(self) -> None:
+        """Write every message that came so far into `_inbox.md`."""
+        self._exchange.write_inbox(self._worker.transcript.outside.heard)
+
+    async def carry_out(self, *, has_ended: bool = False) -> bool:
+        """Send what stands in `_outbox.md` and was not sent; return whether it has to be told.
+
+        A milestone in `_checkpoint.md` is told too, and that its conversation was lost.
+        `has_ended`: nobody writes there any more.
+        """
+        await self._tell_of_lost()
+        await self._tell_milestone(has_ended)
+        seen = self._exchange.read(OUTBOX)
+        if seen is None:
+            return False
+        is_settled = has_ended or self._is_settled(OUTBOX, seen.stamp)
+        sent = self._worker.transcript.outside.sent
+        was_refused = False
+        for outgoing in unsent(seen.text, sent, is_settled=is_settled):
+            was_refused |= not await self._send(outgoing)
+        return was_refused
+
+    async def _send(self, outgoing: OutboxMessage) -> bool:
+        """Send one message; one that cannot be sent is told to the agent, and not tried again."""
+        key, asked, refusal = f"outbox.{self._key}.{outgoing.key}", None, ""
+        try:
+            if outgoing.asks and outgoing.to.lower() == HUMAN_NAME:
+                question = NewQuestion(question=outgoing.text, waits=False)
+                await self._messenger.ask_human(key, question)
+                asked = self._messenger.take_effects().asked
+            else:
+                await self._messenger.send_message(key, outgoing.to, outgoing.text, "steer")
+        except Refused as error:
+            refusal = str(error)
+        self._record(outgoing.key, outgoing.to, asked, outgoing.text if asked else "")
+        if refusal:
+            self._tell(f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}")
+        return not refusal
+
+    async def _tell_of_lost(self) -> None:
+        outside = self._worker.transcript.outside
+        key = f"lost.{self._key}.{outside.lost_at}"
+        if not outside.lost_at or key in outside.sent:
+            return
+        with suppress(Refused):
+            text = LOST.format(agent=outside.agent, number=outside.lost_at)
+            await self._messenger.send_message(key, COORDINATOR_NAME, text, "steer")
+        self._record(key, COORDINATOR_NAME)
+
+    async def _tell_milestone(self, has_ended: bool) -> None:
+        seen = self._exchange.read(CHECKPOINT)
+        if seen is None or not (has_ended or self._is_settled(CHECKPOINT, seen.stamp)):
+            return
+        key = f"checkpoint.{derived_id(seen.text)}"
+        formerly = f"checkpoint.{short_derived_id(seen.text)}"
+        if self._worker.transcript.outside.sent.isdisjoint((key, formerly)):
+            await self._tools.checkpoint(f"{key}.{self._key}", seen.text.strip()[:4000])
+            self._record(key, COORDINATOR_NAME)
+
+    def _record(self, key: str, to: str, asked: str | None = None, question: str = "") -> None:
+        now = self._worker.runtime.clock.now()
+        record = ExternalMessageSent(key=key, to=to, asked=asked, question=question, ts=now)
+        self._worker.conversation.append(record)
+
+    def _tell(self, text: str) -> None:
+        now = self._worker.runtime.clock.now()
+        self._worker.conversation.append(
+            InputReceived(content=text, from_name=RUNTIME_NAME, ts=now)
+        )
+        self.show_inbox()
+
+    def _is_settled(self, name: str, stamp: tuple[int, int]) -> bool:
+        """Whether a file has stayed as it is for a while."""
+        now = self._worker.runtime.clock.monotonic()
+        known, since = self._since.get(name, (None, now))
+        if known != stamp:
+            self._since[name] = (stamp, now)
+            return False
+        return now - since >= SETTLED_SECONDS

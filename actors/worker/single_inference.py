@@ -1,0 +1,79 @@
+"""SingleInference: a node done by one model call without tools; the answer itself is what is
+published.
+
+The answer is journaled before anything is done with it, so a process that dies after that only
+publishes it: no call is made twice, and the coordinator takes a node's completion once.
+"""
+
+from typing import Protocol
+
+from actors.worker.evidence import answer_key
+from actors.worker.node_limit import NodeLimitReached
+from actors.worker.worker_tools import WorkerTools, WorkerToolsContext
+from agiraph.agent.prompts import render
+from agiraph.agent.records import AnswerPublished
+from agiraph.agent.single_inference import ANSWER_FILE, CUT_OFF, NO_ANSWER, headline, shown_refs
+from agiraph.core.errors import Refused
+from agiraph.core.models import Assignment
+from agiraph.core.turns import AssistantTurn
+from agiraph.storage.files import is_file, replace_file
+from agiraph.storage.home import RunHome
+
+
+class SingleInferenceContext(WorkerToolsContext, Protocol):
+    """The worker, as far as its one shot needs to know it."""
+
+    run_home: RunHome
+
+
+class SingleInference:
+    """How one worker of the mode `single_inference` works."""
+
+    def __init__(
+        self, worker: SingleInferenceContext, worker_tools: WorkerTools, read_limit: int
+    ) -> None:
+        """Work for `worker`, through its bench; refs are shown up to `read_limit` characters."""
+        self._worker = worker
+        self._tools = worker_tools
+        self._read_limit = read_limit
+
+    def assignment_turn(self, assignment: Assignment) -> str:
+        """Return the one turn that the model is given: the spec, and what the refs hold."""
+        refs = shown_refs(self._worker.run_home.path, assignment.node.refs, self._read_limit)
+        return render(
+            "single_assignment",
+            node=assignment.node,
+            spec=assignment.spec.strip(),
+            refs=refs,
+            goal=assignment.goal,
+        )
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the model's one answer is there; one that was cut off by a message is none."""
+        return self._answer is not None
+
+    @property
+    def _answer(self) -> AssistantTurn | None:
+        said = [turn for turn in self._worker.transcript.turns if isinstance(turn, AssistantTurn)]
+        return said[-1] if said and not said[-1].interrupted else None
+
+    async def publish(self) -> None:
+        """Publish the answer as the node's output; NodeLimitReached if there is none or it is
+        refused."""
+        answer = self._answer
+        text = (answer.text or "").strip() if answer else ""
+        assignment = self._worker.transcript.assignment
+        assert assignment is not None
+        if not text:
+            raise NodeLimitReached(NO_ANSWER)
+        home = self._worker.node_home(assignment.node)
+        if not is_file(home.published / ANSWER_FILE):
+            replace_file(home.scratch / ANSWER_FILE, f"{text}\n")
+        missing = CUT_OFF if self._worker.transcript.is_cut_off else ""
+        try:
+            await self._tools.publish(answer_key(assignment), headline(text), missing, "")
+        except Refused as refused:
+            raise NodeLimitReached(str(refused)) from None
+        now = self._worker.runtime.clock.now()
+        self._worker.conversation.append(AnswerPublished(summary=headline(text), ts=now))

@@ -1,0 +1,236 @@
+"""WorkerTools: what a worker's tools do, by asking its coordinator."""
+
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+from actors.entity.args import WorkerArgs
+from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.trigger_client import TriggerClient
+from actors.runtime.ask_again import ask_until_answered
+from actors.worker.checkout import Checkout
+from actors.worker.evidence import pass_checks, seal
+from agiraph.agent.activity import waiting_for
+from agiraph.board.shared_context.context import as_text
+from agiraph.core.errors import Refused
+from agiraph.core.ids import NodeId, coordinator_address, derived_id, derived_message_id
+from agiraph.core.models import Assignment, DeliveryMode, WorkNode
+from agiraph.core.turns import JsonObject
+from agiraph.messages import (
+    AwaitNodes,
+    BoardState,
+    CancelWait,
+    ChangeContext,
+    ContextChanged,
+    ContextShown,
+    CreateNodeMessage,
+    ListContext,
+    NodeCheckpoint,
+    NodeCreatedReply,
+    NodesEnded,
+    OfferInsight,
+    PublishNode,
+    ReadContext,
+    SuggestNode,
+    ViewBoard,
+)
+from agiraph.storage.home import NodeHome
+from agiraph.tools.ports import NewNode, NewQuestion, ToolContext, WaitOutcome
+from agiraph.tools.scopes.publishing import publish_files
+
+
+class WorkerToolsContext(EntityContext, Protocol):
+    """The worker, as far as its tools need to know it."""
+
+    checkout: Checkout
+    args: WorkerArgs
+
+    def node_home(self, node: WorkNode) -> NodeHome:
+        """Return the folder of truth of a node."""
+        ...
+
+    def context(self, key: str) -> ToolContext:
+        """Return what a tool is handed."""
+        ...
+
+
+class WorkerTools(TriggerClient):
+    """The team as one worker's tools see it."""
+
+    def __init__(self, worker: WorkerToolsContext, messenger: Messenger) -> None:
+        """Work for `worker`, talking through `messenger`."""
+        super().__init__(worker)
+        self._worker = worker
+        self._messenger = messenger
+        self._runtime = worker.runtime
+        self._coordinator = coordinator_address(worker.agent)
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a team mate, `coordinator`, `human` or `*`."""
+        await self._messenger.send_message(call_id, to, content, mode)
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that have arrived."""
+        return await self._messenger.check_messages(call_id)
+
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask the human and wait."""
+        return await self._messenger.ask_human(call_id, question)
+
+    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+        """Put a sub-node on the board; its checks are commands, which not everyone may give."""
+        tools = self._worker.args.worker.tools
+        if node.checks and tools is not None and "bash" not in tools:
+            raise Refused("checks are shell commands, and you have no shell: leave them out")
+        body = CreateNodeMessage(
+            cause=call_id,
+            task=node.task,
+            name=node.name,
+            role=node.role,
+            refs=node.refs or {},
+            dependencies=node.dependencies,
+            worker=node.worker,
+            mode=node.mode,
+            checks=node.checks,
+            parent_node=self._assignment.node.id,
+        )
+        created = await self._ask(call_id, body)
+        assert isinstance(created, NodeCreatedReply)
+        return {"node_id": created.node_id, "name": created.name, "status": created.status}
+
+    async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Wait until the nodes have ended or a message arrives; the deadline stands still.
+
+        With nothing to wait for, wait for a message; that time counts.
+        """
+        waiter = self._assignment.node.id
+        if self._worker.transcript.has_unread:
+            return await self._interrupted(waiter, nodes)
+        self._worker.show("waiting_for_nodes", waiting_for(nodes))
+        key = f"{call_id}.wait"
+        arrived = self._worker.inbox.arrived
+        with self._worker.standing_still():
+            asking, _ = await self._worker.patience.first_of(
+                self._ask(key, AwaitNodes(nodes=nodes, waiter=waiter)), arrived.wait()
+            )
+        if not asking.cancelled():
+            ended = asking.result()
+            assert isinstance(ended, NodesEnded)
+            if not ended.nodes:
+                await self._messenger.until_message()
+            return WaitOutcome(ended.nodes, interrupted_by_message=not ended.nodes)
+        wait = derived_message_id(self._runtime.address, key)
+        await self._send(f"{call_id}.leave", CancelWait(waiter=waiter, wait=wait))
+        return await self._interrupted(waiter, nodes)
+
+    async def _interrupted(self, waiter: NodeId, nodes: tuple[str, ...]) -> WaitOutcome:
+        """Return how what was waited for stands, now that a message came first."""
+        body = ViewBoard(nodes=nodes, waiter=waiter)
+        received = await ask_until_answered(self._runtime, self._coordinator, body)
+        assert isinstance(received.body, BoardState)
+        return WaitOutcome(tuple(received.body.state["nodes"]), interrupted_by_message=True)
+
+    async def view_board(self) -> JsonObject:
+        """Return the board as the coordinator shows it."""
+        received = await ask_until_answered(self._runtime, self._coordinator, ViewBoard())
+        assert isinstance(received.body, BoardState)
+        return received.body.state
+
+    async def read_context(self, key: str) -> str:
+        """Return what stands under a key of the shared context."""
+        return await self._shown(ReadContext(key=key))
+
+    async def list_context(self) -> str:
+        """Return the rows of all keys of the shared context."""
+        return await self._shown(ListContext())
+
+    async def _shown(self, body: BaseModel) -> str:
+        received = await ask_until_answered(self._runtime, self._coordinator, body)
+        assert isinstance(received.body, ContextShown)
+        return received.body.text
+
+    async def change_context(
+        self, call_id: str, way: Literal["write", "append"], key: str, value: Any
+    ) -> JsonObject:
+        """Write or append under a key of the shared context."""
+        changed = await self._ask(call_id, ChangeContext(way=way, key=key, value=as_text(value)))
+        assert isinstance(changed, ContextChanged)
+        return changed.receipt
+
+    async def publish(
+        self,
+        call_id: str,
+        summary: str,
+        missing: str,
+        insight: str,
+        leaving: tuple[str, ...] = (),
+    ) -> tuple[str, ...]:
+        """Run the node's checks, promote scratch/ to published/ and complete the node.
+
+        What matches a name of `leaving` stays in scratch/. Refused with the checks' output if one
+        does not pass. The insight is offered before the end.
+        """
+        if not summary.strip():
+            raise Refused("summary is empty: say what you produced")
+        assignment, now = self._assignment, self._runtime.clock.now()
+        home, checkout = self._worker.node_home(assignment.node), self._worker.checkout
+        left = (*checkout.left_out(assignment), *leaving)
+        results = await pass_checks(self._worker.context(call_id), assignment, home, now, left)
+        commit = await checkout.commit(assignment, summary)
+        files = publish_files(home, but=left)
+        evidence = await seal(results, assignment, home, now)
+        if insight.strip():
+            await self._offer(assignment, insight.strip())
+        body = PublishNode(
+            node_id=assignment.node.id,
+            attempt=assignment.attempt,
+            summary=summary,
+            files=files,
+            missing=missing,
+            bound=self._worker.transcript.bound_why,
+            commit=commit,
+            evidence=evidence,
+        )
+        try:
+            await self._ask(call_id, body)
+        except Refused as refusal:
+            raise await checkout.why_refused(assignment, refusal) from None
+        return files
+
+    async def _offer(self, assignment: Assignment, insight: str) -> None:
+        """Offer an insight: the same one of the same attempt once, however often it publishes."""
+        body = OfferInsight(node_id=assignment.node.id, insight=insight)
+        about = derived_id(assignment.node.id, str(assignment.attempt), insight)
+        await self._send(f"insight.{about}", body)
+
+    async def checkpoint(self, call_id: str, summary: str) -> None:
+        """Report a milestone."""
+        body = NodeCheckpoint(node_id=self._assignment.node.id, summary=summary)
+        await self._send(call_id, body)
+
+    async def suggest_next(self, call_id: str, suggestion: str) -> None:
+        """Suggest a follow-up."""
+        body = SuggestNode(
+            node_id=self._assignment.node.id,
+            worker_name=self._worker.name,
+            suggestion=suggestion,
+        )
+        await self._send(call_id, body)
+
+    @property
+    def _assignment(self) -> Assignment:
+        assignment = self._worker.transcript.assignment
+        if assignment is None:
+            raise Refused("you hold no node now")
+        return assignment
+
+    async def _send(self, call_id: str, body: BaseModel) -> None:
+        message = derived_message_id(self._runtime.address, call_id)
+        await self._runtime.send(self._coordinator, body, id=message)
+
+    async def _ask(self, call_id: str, body: BaseModel) -> BaseModel:
+        """Ask the coordinator durably; the reply is done with when this call is recorded."""
+        message = derived_message_id(self._runtime.address, call_id)
+        received = await ask_until_answered(self._runtime, self._coordinator, body, id=message)
+        self._worker.conversation.when_recorded(lambda: self._runtime.done(received))
+        return received.body

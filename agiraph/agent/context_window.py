@@ -1,0 +1,155 @@
+"""The context window: how full a model's window is, and what is to be done about it. Pure.
+
+How full: the provider's own count of the last call (its input and its answer), plus an estimate of
+what has entered the conversation since. Where no count is known all of it is estimated: a token
+for every three bytes, which is more than text of any language needs, times what the last known
+count was above that estimate.
+
+What is to be done, looked at before every model call:
+
+- `FlushMemory`: the window is nearly full: give the entity a few turns to save what it must not
+forget.
+- `CompactNow`: put a new conversation in the place of this one (`compaction`).
+- `HasRoom`: there is room.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agiraph.agent.transcript import Transcript
+from agiraph.core.turns import (
+    AssistantTurn,
+    JsonObject,
+    ToolSchema,
+    Turn,
+    encoded_length,
+)
+
+BYTES_PER_TOKEN = 3
+TOKENS_PER_TURN = 8
+TOKENS_PER_CALL = 12
+FLUSH_TURNS = 2
+BRIM = 0.92
+"""The share of the window at which there is no room left for a turn that only saves things."""
+LARGEST_SCALE = 4.0
+LEAST_ROOM = 2000
+LARGEST_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class HasRoom:
+    """There is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlushMemory:
+    """Tell the entity to save what it must not forget."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactNow:
+    """Make the conversation shorter now. `cause`: the window is full, or the model refused."""
+
+    cause: Literal["full", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowUsage:
+    """How full a window is, in tokens; `fixed` is what system prompt and tools take of `used`."""
+
+    used: int
+    fixed: int
+    window: int
+
+
+def estimate_text(text: str) -> int:
+    """Return at most how many tokens a text has."""
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def estimate_turn(turn: Turn) -> int:
+    """Return at most how many tokens a turn has."""
+    if not isinstance(turn, AssistantTurn):
+        return TOKENS_PER_TURN + estimate_text(turn.content)
+    size = TOKENS_PER_TURN + estimate_text(turn.text or "")
+    for call in turn.tool_calls:
+        size += TOKENS_PER_CALL + estimate_text(call.name) + _estimate_object(call.arguments)
+    return size + (_estimate_object(turn.provider_data) if turn.provider_data else 0)
+
+
+def estimate_turns(turns: Iterable[Turn]) -> int:
+    """Return at most how many tokens these turns have together."""
+    return sum(map(estimate_turn, turns))
+
+
+def estimate_fixed(system: str, tools: Sequence[ToolSchema]) -> int:
+    """Return at most how many tokens system prompt and tools have."""
+    size = estimate_text(system)
+    for tool in tools:
+        size += TOKENS_PER_CALL + estimate_text(tool.name + tool.description)
+        size += _estimate_object(tool.parameters)
+    return size
+
+
+def _estimate_object(value: JsonObject) -> int:
+    return -(-encoded_length(value) // BYTES_PER_TOKEN)
+
+
+def fill_of(transcript: Transcript, fixed: int, window: int) -> WindowUsage:
+    """Return how full `window` is; `fixed` is what system prompt and tools have, as estimated."""
+    scale = transcript.scale
+    added = round(estimate_turns(transcript.turns[transcript.counted_turns :]) * scale)
+    known = transcript.counted_tokens or round(fixed * scale)
+    return WindowUsage(known + added, round(fixed * scale), window)
+
+
+def scale_of(transcript: Transcript, fixed: int) -> float:
+    """Return what an estimate is to be multiplied with, by the provider's own last count."""
+    if not transcript.counted_tokens:
+        return transcript.scale
+    guess = fixed + estimate_turns(transcript.turns[: transcript.counted_turns])
+    return min(LARGEST_SCALE, max(1.0, transcript.counted_tokens / max(1, guess)))
+
+
+def decide(
+    transcript: Transcript, fill: WindowUsage, *, share: float, can_flush: bool
+) -> HasRoom | FlushMemory | CompactNow:
+    """Return what is to be done before the model is asked; no call may be open.
+
+    `share` is the part of the window that may be used; `can_flush` says whether the entity has a
+    tool to save things with.
+    """
+    if transcript.is_flushing:
+        is_done = transcript.flush_turns >= FLUSH_TURNS or not transcript.has_news
+        return CompactNow("full") if is_done or fill.used >= BRIM * fill.window else HasRoom()
+    if not transcript.has_news or fill.used < share * fill.window:
+        return HasRoom()
+    if not can_flush or transcript.bound is not None or fill.used >= BRIM * fill.window:
+        return CompactNow("full")
+    return FlushMemory()
+
+
+def room_for_turns(fill: WindowUsage, *, share: float) -> int:
+    """Return how many tokens the turns of a new conversation may have.
+
+    Half of what there is, so that it lasts; more of it where half would be too little to go on.
+    """
+    available = int(share * fill.window - fill.fixed)
+    return max(available // 2, min(LEAST_ROOM, int(LARGEST_SHARE * available)))
+
+
+def window_of(transcript: Transcript, override: int | None) -> int | None:
+    """Return how many tokens the model can take: what a person says, what it told, what it bore.
+
+    None before its first answer, if nobody says: what it takes is then seen when it refuses.
+    """
+    known = override or transcript.window
+    learned = transcript.learned_window
+    return min(known, learned) if known and learned else known or learned
+
+
+def answer_tokens(transcript: Transcript, *, override: int | None, share: float, most: int) -> int:
+    """Return how long an answer may be, in tokens: `most`, or what the share leaves of a window."""
+    window = override or transcript.window
+    return most if window is None else max(1, min(most, int(window * (1 - share))))

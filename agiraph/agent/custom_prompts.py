@@ -1,0 +1,53 @@
+"""Custom prompts: whether what a person has written in `{home}/prompts` can be used as
+it stands."""
+
+from pathlib import Path
+
+from jinja2 import Environment, TemplateSyntaxError, meta
+
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.prompt_folder import shipped
+
+SUFFIX = ".md"
+
+
+def check_own_prompts(folder: Path) -> None:
+    """Raise InvalidInput for a file that is no prompt, is no template or names what is not there.
+
+    A folder that does not exist is in order.
+    """
+    if not folder.is_dir():
+        return
+    ours = shipped().rglob(f"*{SUFFIX}")  # plain: shipped with the package
+    known = {str(path.relative_to(shipped())) for path in ours}
+    for path in sorted(folder.rglob(f"*{SUFFIX}")):  # plain: the person's own prompts
+        name = str(path.relative_to(folder))
+        if name not in known:
+            raise unknown("prompt", str(path), sorted(known))
+        text = _text(path)
+        if "/" not in name:  # tools' runbooks are plain text
+            _check(path, text, shipped() / name)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")  # plain: the person's own prompts
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not UTF-8 text (byte {error.start})") from None
+
+
+def _check(path: Path, text: str, original: Path) -> None:
+    possible = _names_in(original.read_text(encoding="utf-8"))  # plain: shipped
+    try:
+        wanted = _names_in(text)
+    except TemplateSyntaxError as error:
+        raise InvalidInput(f"{path}:{error.lineno}: is no template ({error.message})") from None
+    for name in sorted(wanted - possible):
+        choices = ", ".join(sorted(possible)) or "none"
+        raise InvalidInput(f"{path}: unknown value '{name}' (possible: {choices})")
+
+
+def _names_in(text: str) -> set[str]:
+    return meta.find_undeclared_variables(Environment().parse(text))

@@ -1,0 +1,125 @@
+"""Event replay: the events that a conversation's last records stand for; pure.
+
+A report waits in its process until the router holds it, so a killed process may lose the last of
+them. What it reported follows from what it had recorded, and has a key: its next incarnation tells
+the last records once more, and what is known already is the same event.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from agiraph.agent.records import (
+    AssignmentTaken,
+    CallFinished,
+    CallStarted,
+    ConversationCompacted,
+    ConversationRecord,
+    InputReceived,
+    LoopDetected,
+    ModelAnswered,
+    NodeClosed,
+    RunBegan,
+)
+from agiraph.core.turns import JsonObject, ToolCall
+
+TOLD_AGAIN = 24
+"""How many records an incarnation tells again: a few steps, which is what may be under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedEvent:
+    """One event: its type, what it tells, its key, and when it happened."""
+
+    type: str
+    data: JsonObject
+    key: str
+    ts: float
+
+    @property
+    def told(self) -> tuple[str, JsonObject, str]:
+        """What is told of something that happens now: its type, its data and its key."""
+        return self.type, self.data, self.key
+
+
+def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
+    """Return what is told of a model's answer, the step at `place`."""
+    data = {
+        "model": said.model,
+        "text": (said.text or "")[:500],
+        "calls": [call.name for call in said.tool_calls],
+        "asked_at": said.asked_at,
+        **said.usage.model_dump(),
+    }
+    return ReplayedEvent("model.answered", data, place, said.ts)
+
+
+def called(call: ToolCall, key: str, ts: float) -> ReplayedEvent:
+    """Return what is told of a call that begins; `key` is its step's."""
+    return ReplayedEvent("tool.called", {"tool": call.name, "arguments": call.arguments}, key, ts)
+
+
+def returned(finished: CallFinished, key: str) -> ReplayedEvent:
+    """Return what is told of a call's result; `key` is its step's."""
+    data = {
+        "tool": finished.name,
+        "is_error": finished.is_error,
+        "characters": len(finished.content),
+        "preview": finished.content[:300],
+    }
+    return ReplayedEvent("tool.result", data, key, finished.ts)
+
+
+def heard(message: str, record: InputReceived) -> ReplayedEvent:
+    """Return what is told of a message that entered the conversation, by its bus id."""
+    data = {"from": record.from_name, "id": message}
+    return ReplayedEvent("message.received", data, message, record.ts)
+
+
+def circled(seen: LoopDetected, place: str) -> ReplayedEvent:
+    """Return what is told of a loop that the model was warned of, the step at `place`."""
+    data = {"call": seen.call, "count": seen.count}
+    return ReplayedEvent("tool.loop", data, place, seen.ts)
+
+
+def compacted(
+    record: ConversationCompacted, place: str, more: Mapping[str, int] | None = None
+) -> ReplayedEvent:
+    """Return what is told of a compaction, the step at `place`; `more` is no record's."""
+    data = {
+        "cause": record.cause,
+        "tokens_before": record.tokens_before,
+        "tokens_after": record.tokens_after,
+        "turns_after": len(record.turns),
+        "summary": bool(record.summary),
+        **(more or {}),
+    }
+    return ReplayedEvent("memory.compacted", data, place, record.ts)
+
+
+def told_again(lately: Iterable[tuple[str, ConversationRecord]]) -> list[ReplayedEvent]:
+    """Return what the last steps, each with what names it, tell of the work in hand."""
+    tellings: list[ReplayedEvent] = []
+    calls: dict[str, tuple[ToolCall, str]] = {}
+    for place, record in lately:
+        match record:
+            case AssignmentTaken() | RunBegan() | NodeClosed():
+                tellings, calls = [], {}
+            case ModelAnswered() if not record.interrupted:
+                tellings.append(answered(record, place))
+                calls = {
+                    call.id: (call, f"{place}.{index}")
+                    for index, call in enumerate(record.tool_calls)
+                }
+            case CallStarted() if record.call_id in calls:
+                tellings.append(called(*calls[record.call_id], record.ts))
+            case CallFinished() if record.call_id in calls:
+                tellings.append(returned(record, calls[record.call_id][1]))
+            case InputReceived() if record.message is not None and not record.trigger:
+                tellings.append(heard(record.message, record))
+            case LoopDetected():
+                tellings.append(circled(record, place))
+            case ConversationCompacted():
+                tellings.append(compacted(record, place))
+            case _:
+                pass
+    return tellings

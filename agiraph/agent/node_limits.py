@@ -1,0 +1,176 @@
+"""Bounds of a node: turns, tokens, money and context; at each the worker gets one last turn.
+
+Pure: what a worker has used of its node is in its transcript, what it may use in the contract.
+`judge` is asked before every model call:
+
+- `Go`: ask the model.
+- `LastTurn`: tell the model that this is its last turn, then ask it: it may publish what it has
+  and hand the rest off. The telling is journaled (`LimitReached`), so it is told once.
+- `Stop`: it has had its last turn and not published; the node ends.
+
+What an outside agent uses is counted at the broker's door, which refuses the call that would pass a
+bound: `refused_at_door` is what is journaled then, and the node ends.
+
+Tokens and money are looked at ahead: the turn that still fits, but after which no other one would,
+is the last one, so that a bound is passed by little more than what one turn adds to the next.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agiraph.agent.records import LimitReached
+from agiraph.agent.transcript import Transcript
+from agiraph.core.config import RunConfig
+from agiraph.core.models import StageContract
+from agiraph.core.money import NodeBudget, Shortage, shown
+
+Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
+
+LAST_TURN = (
+    "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with what you have. "
+    "If work is left, say in `missing` what it is and how to go on: the result is then marked as "
+    "one in part, and the coordinator is handed the rest as a suggestion."
+)
+TIME_NEAR = (
+    "[Runtime]: {left:.0f} seconds of this node's {all:g} are left. Come to an end: `publish` "
+    "before they are over, and say in `missing` what is not done and how to go on. What is not "
+    "published by then is lost to the others."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MayContinue:
+    """Nothing stands in the way of another turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """The next turn is the last; `why` is what is used up."""
+
+    bound: Bound
+    why: str
+
+    def record(self, now: float) -> LimitReached:
+        """Return what is journaled, and what the model is told by it."""
+        text = LAST_TURN.format(why=self.why)
+        return LimitReached(bound=self.bound, why=self.why, content=text, ts=now)
+
+
+@dataclass(frozen=True, slots=True)
+class MustStop:
+    """The last turn is over; `reason` is what the coordinator is told."""
+
+    reason: str
+
+
+def is_time_near(transcript: Transcript, remaining_seconds: float, near_seconds: float) -> bool:
+    """Whether a worker should hear that its deadline is near: not before it has had a turn."""
+    return (
+        transcript.model_turns > 0
+        and transcript.bound is None
+        and remaining_seconds <= near_seconds
+    )
+
+
+def contract_of(settings: RunConfig) -> StageContract:
+    """Return the contract of a stage that says nothing of its own."""
+    return StageContract(
+        max_iterations_per_node=settings.max_iterations,
+        node_timeout_seconds=settings.node_timeout_seconds,
+        timeout_seconds=settings.stage_timeout_seconds,
+        checkpoint_policy=settings.checkpoint_policy,
+        max_tokens_per_node=settings.node_tokens,
+        max_cost_usd_per_node=settings.node_budget_usd,
+        max_calls_per_node=settings.node_calls,
+        max_compactions_per_node=settings.node_compactions,
+    )
+
+
+def at_door(contract: StageContract) -> NodeBudget:
+    """Return what binds an outside agent's calls."""
+    return NodeBudget(
+        usd=contract.max_cost_usd_per_node,
+        tokens=contract.max_tokens_per_node,
+        calls=contract.max_calls_per_node,
+    )
+
+
+def refused_at_door(shortage: Shortage, now: float) -> LimitReached:
+    """Return what is journaled when an outside agent's call would pass a bound of its node."""
+    bound: Bound = "money" if shortage.unit == "usd" else shortage.unit
+    why = f"{used_at_door(shortage)}, and what is left does not cover another call"
+    return LimitReached(
+        bound=bound, why=why, content=f"[Runtime]: You were stopped: {why}.", ts=now
+    )
+
+
+def used_at_door(shortage: Shortage) -> str:
+    """Return how much of a node's bound is used, in words."""
+    spent, limit = shown(shortage.spent, shortage.unit), shown(shortage.limit, shortage.unit)
+    return f"{spent} of the node's {limit} are used"
+
+
+def judge(
+    transcript: Transcript, contract: StageContract, *, is_context_used_up: bool = False
+) -> MayContinue | LastTurn | MustStop:
+    """Return whether the worker may have another turn on its node, and if it is the last.
+
+    `is_context_used_up`: the conversation is full and may not be compacted once more.
+    """
+    if transcript.bound is not None and transcript.is_last_turn_over:
+        return MustStop(f"{transcript.bound_why}; its last turn published nothing")
+    if transcript.bound is not None:
+        return MayContinue()  # it was told already, and has not answered yet
+    if (unpriced := _without_price(transcript, contract)) is not None:
+        return unpriced
+    for reached in (
+        _turns(transcript, contract),
+        _tokens(transcript, contract),
+        _money(transcript, contract),
+    ):
+        if reached is not None:
+            return reached
+    if is_context_used_up:
+        return LastTurn("context", "its context is full, and may not be compacted once more")
+    return MayContinue()
+
+
+def _turns(transcript: Transcript, contract: StageContract) -> LastTurn | MustStop | None:
+    limit = contract.max_iterations_per_node
+    if transcript.model_turns >= limit:  # a limit of one: there was no turn to tell it before
+        return MustStop(f"the node's {limit} model turns are used up")
+    if transcript.model_turns == limit - 1 and limit > 1:
+        return LastTurn("turns", f"the node's {limit} model turns are used up")
+    return None
+
+
+def _tokens(transcript: Transcript, contract: StageContract) -> LastTurn | None:
+    limit = contract.max_tokens_per_node
+    if limit is None:
+        return None
+    used, last = transcript.node_usage.tokens, transcript.last_usage.tokens
+    if used + 2 * last <= limit:
+        return None
+    return LastTurn("tokens", f"{used} of the node's {limit} tokens are used")
+
+
+def _money(transcript: Transcript, contract: StageContract) -> LastTurn | None:
+    limit = contract.max_cost_usd_per_node
+    if limit is None:
+        return None
+    used, last = transcript.node_usage.cost_usd or 0.0, transcript.last_usage.cost_usd or 0.0
+    if used + 2 * last <= limit:
+        return None
+    return LastTurn("money", f"${used:.4f} of the node's ${limit:.4f} are spent")
+
+
+def _without_price(transcript: Transcript, contract: StageContract) -> MustStop | None:
+    """A bound in dollars cannot be kept with a model whose price nobody knows."""
+    if contract.max_cost_usd_per_node is None or not transcript.node_usage.tokens:
+        return None
+    if transcript.node_usage.cost_usd is not None:
+        return None
+    return MustStop(
+        "the price of the worker's model is not known, so the node's bound in dollars cannot be "
+        "kept: add the price to prices.yaml in the home, or set no such bound",
+    )

@@ -1,0 +1,50 @@
+"""Plan stages: the nodes of one stage of a plan file, and when enough of them are completed; pure.
+
+A plan's stages stand on the board as one stage, because they are filled in up front. What a plan
+says of when to go on (`checkpoint_policy`) counts for each of them by itself: as soon as enough of
+a cohort are completed, those who need it may start, and what has not ended of it is cancelled.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from agiraph.core.models import CheckpointPolicy, WorkNode
+
+ALL: CheckpointPolicy = "all_must_complete"
+WHY = {"any": "any of its nodes was enough", "majority": "a majority of its nodes was enough"}
+
+
+def cohort_of(nodes: Iterable[WorkNode], node: WorkNode) -> tuple[WorkNode, ...]:
+    """Return the nodes among `nodes` that stand side by side with one in its plan, itself too."""
+    if node.enough == ALL:
+        return (node,)
+    return tuple(one for one in nodes if (one.cohort, one.stage) == (node.cohort, node.stage))
+
+
+def is_enough(cohort: Sequence[WorkNode]) -> bool:
+    """Whether as many are completed as the plan wants."""
+    return _suffice(sum(node.status == "completed" for node in cohort), cohort)
+
+
+def can_be_enough(cohort: Sequence[WorkNode]) -> bool:
+    """Whether as many may still be completed as the plan wants."""
+    return _suffice(sum(node.status not in ("failed", "cancelled") for node in cohort), cohort)
+
+
+def _suffice(count: int, cohort: Sequence[WorkNode]) -> bool:
+    match cohort[0].enough:
+        case "any":
+            return count >= 1
+        case "majority":
+            return count * 2 > len(cohort)
+        case "all_must_complete":
+            return count == len(cohort)
+
+
+def stragglers(nodes: Sequence[WorkNode]) -> tuple[tuple[WorkNode, str], ...]:
+    """Return the nodes that their plan goes on without now, each with the reason in words."""
+    late = [node for node in nodes if node.enough != ALL and not node.has_ended]
+    return tuple(
+        (node, f"stage '{node.cohort}' went on without it: {WHY[node.enough]}")
+        for node in late
+        if is_enough(cohort_of(nodes, node))
+    )

@@ -1,0 +1,75 @@
+"""The plan page: a board as `_plan.md`, what each stage did, what was decided, what comes next.
+
+It follows from the board alone, so it can be written again at any time and is always the same.
+"""
+
+from agiraph.board.board import Board, StagePlan
+from agiraph.board.stage_rules import nodes_of, over_in_words
+from agiraph.board.view import node_row
+from agiraph.core.models import Stage, StageContract, WorkNode
+
+SUMMARY_CHARACTERS = 300
+
+
+def plan_page(board: Board) -> str:
+    """Return the whole page; the run must have been started."""
+    assert board.run is not None
+    lines = ["# Plan", "", f"Goal: {board.run.goal}", ""]
+    for stage in board.stages:
+        lines += _stage(board, stage)
+    lines += _ending(board)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _stage(board: Board, stage: Stage) -> list[str]:
+    lines = [f"## {stage.name} ({stage.status})", ""]
+    if stage.goal:
+        lines += [stage.goal, ""]
+    terms = _terms(stage.contract, board.run.contract if board.run else stage.contract)
+    if terms:
+        lines += [f"Contract: {terms}.", ""]
+    lines += [_node(board, node) for node in nodes_of(board, stage)]
+    if stage.over:
+        names = ", ".join(board.nodes[node].name for node in stage.stragglers) or "nothing"
+        why = over_in_words(stage.over, stage.contract)
+        lines += ["", f"Over: {why}. Went on without: {names}."]
+    if stage.assessment:
+        lines += ["", "Assessment:", "", stage.assessment]
+    if stage.decided:
+        lines += ["", "Decided:", "", stage.decided]
+    return [*lines, ""]
+
+
+def _terms(contract: StageContract, usual: StageContract) -> str:
+    """Return in words where a contract differs from the run's own."""
+    terms = []
+    if contract.checkpoint_policy != usual.checkpoint_policy:
+        terms.append(f"{contract.checkpoint_policy.replace('_', ' ')}")
+    if contract.timeout_seconds != usual.timeout_seconds:
+        limit = contract.timeout_seconds
+        terms.append("no limit of time" if limit is None else f"{limit:g} s")
+    if contract.max_iterations_per_node != usual.max_iterations_per_node:
+        terms.append(f"{contract.max_iterations_per_node} turns a node")
+    return ", ".join(terms)
+
+
+def _node(board: Board, node: WorkNode) -> str:
+    row = node_row(board, node)
+    worker = f", {row['worker']}" if row["worker"] else ""
+    line = f"- **{node.name}** ({node.role}{worker}): {node.status}"
+    said = " ".join((row["summary"] or "").split())
+    cut = f"{said[:SUMMARY_CHARACTERS]} ..." if len(said) > SUMMARY_CHARACTERS else said
+    return f"{line}: {cut}" if cut else line
+
+
+def _ending(board: Board) -> list[str]:
+    assert board.run is not None
+    if board.run.summary:
+        return ["## Result", "", "See `_output.md`."]
+    if board.run.status != "running":
+        return ["## Result", "", f"The run {board.run.status}: {board.run.reason}"]
+    return _next(board.planned) if board.planned else []
+
+
+def _next(plan: StagePlan) -> list[str]:
+    return [f"## Next: {plan.name}", "", *([plan.goal] if plan.goal else [])]

@@ -1,0 +1,225 @@
+"""SharedContext: what stands under which key, who put it there and when; and what a change does.
+
+`decide` says what a change leads to, or why it is refused; `apply` takes that in. A change carries
+its cause (the message or tool call behind it): the same cause a second time changes nothing, and
+is answered as the first time.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agiraph.core.clock import iso
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.record import Record
+from agiraph.core.turns import JsonObject
+
+KEY_LIMIT = 128
+Way = Literal["write", "append"]
+
+
+class ContextChange(Record):
+    """Something to be done: `write` replaces what stands under a key, `append` adds to a list."""
+
+    cause: str
+    way: Way
+    key: str
+    value: JsonValue
+    by: str
+
+
+class AppliedChange(Record):
+    """Something that was done: one line of the journal. `version` counts the changes of a key."""
+
+    cause: str
+    way: Way
+    key: str
+    value: JsonValue
+    by: str
+    version: int
+    ts: float
+
+
+class ChangeReceipt(Record):
+    """What is told of a change; `items` is how many a list holds then."""
+
+    key: str
+    version: int
+    items: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedContextLimits:
+    """How much a run's context may hold; sizes are those of the JSON text, in bytes."""
+
+    max_keys: int
+    max_value_bytes: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEntry:
+    """What stands under one key. `size` is the length of its JSON text in bytes."""
+
+    key: str
+    value: JsonValue
+    size: int
+    version: int
+    by: str
+    at: float
+
+    def shown(self) -> JsonObject:
+        """Return it as `read_context` tells of it."""
+        at = iso(self.at)
+        return {
+            "key": self.key,
+            "value": self.value,
+            "version": self.version,
+            "by": self.by,
+            "at": at,
+        }
+
+    def row(self) -> JsonObject:
+        """Return it in one line, as `list_context` tells of it."""
+        row: JsonObject = {"key": self.key, "kind": kind_of(self.value), "bytes": self.size}
+        if isinstance(self.value, list):
+            row["items"] = len(self.value)
+        return row | {"version": self.version, "by": self.by, "at": iso(self.at)}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedContext:
+    """All entries in the order they came, and the receipts of all causes; nothing in it changes."""
+
+    entries: Mapping[str, ContextEntry] = field(default_factory=dict)
+    receipts: Mapping[str, ChangeReceipt] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all values together."""
+        return sum(entry.size for entry in self.entries.values())
+
+    def find(self, key: str) -> ContextEntry:
+        """Return the entry under a key; InvalidInput lists the known ones."""
+        found = self.entries.get(key.strip())
+        if found is None:
+            raise unknown("context key", key, list(self.entries))
+        return found
+
+    def rows(self) -> list[JsonObject]:
+        """Return a line for each key."""
+        return [entry.row() for entry in self.entries.values()]
+
+    def shown(self) -> JsonObject:
+        """Return all of it, for people."""
+        return {key: entry.shown() for key, entry in self.entries.items()}
+
+
+def decide(
+    context: SharedContext, change: ContextChange, bounds: SharedContextLimits, now: float
+) -> tuple[AppliedChange, ...]:
+    """Return what a change leads to, () if its cause has had its effect; InvalidInput."""
+    if change.cause in context.receipts:
+        return ()
+    key = _checked_key(change.key)
+    before = context.entries.get(key)
+    if change.way == "append" and before is not None and not isinstance(before.value, list):
+        raise InvalidInput(
+            f"context key '{key}' holds {kind_of(before.value)}, not a list (possible: "
+            "`write_context` a list first, or append under another key)"
+        )
+    changed = AppliedChange(
+        cause=change.cause,
+        way=change.way,
+        key=key,
+        value=change.value,
+        by=change.by,
+        version=before.version + 1 if before else 1,
+        ts=now,
+    )
+    _require_room(context, before, _entry(before, changed), bounds)
+    return (changed,)
+
+
+def apply(context: SharedContext, changed: AppliedChange) -> SharedContext:
+    """Return the context after a change."""
+    entry = _entry(context.entries.get(changed.key), changed)
+    items = len(entry.value) if isinstance(entry.value, list) else None
+    receipt = ChangeReceipt(key=entry.key, version=entry.version, items=items)
+    return replace(
+        context,
+        entries={**context.entries, entry.key: entry},
+        receipts={**context.receipts, changed.cause: receipt},
+    )
+
+
+def _entry(before: ContextEntry | None, changed: AppliedChange) -> ContextEntry:
+    value = changed.value
+    if changed.way == "append":
+        items = before.value if before is not None and isinstance(before.value, list) else []
+        value = [*items, changed.value]
+    size = len(as_text(value))
+    return ContextEntry(changed.key, value, size, changed.version, changed.by, changed.ts)
+
+
+def _checked_key(wanted: str) -> str:
+    key = wanted.strip()
+    if not key or len(key) > KEY_LIMIT or not key.isprintable():
+        raise InvalidInput(
+            f"{wanted!r} cannot be a context key (possible: 1 to {KEY_LIMIT} printable characters)"
+        )
+    return key
+
+
+def _require_room(
+    context: SharedContext,
+    before: ContextEntry | None,
+    after: ContextEntry,
+    bounds: SharedContextLimits,
+) -> None:
+    if after.size > bounds.max_value_bytes:
+        raise InvalidInput(
+            f"context key '{after.key}' would hold {after.size} bytes, more than "
+            f"{bounds.max_value_bytes} (shared.max_value_bytes); possible: write it to a file and "
+            "put the file's path here, or use another key"
+        )
+    if before is None and len(context.entries) >= bounds.max_keys:
+        raise InvalidInput(
+            f"the context has its {bounds.max_keys} keys (shared.max_keys); possible: write under "
+            f"one of them, such as {', '.join(sorted(context.entries)[:10])}"
+        )
+    total = context.size - (before.size if before else 0) + after.size
+    if total > bounds.max_bytes:
+        raise InvalidInput(
+            f"the context would hold {total} bytes, more than {bounds.max_bytes} "
+            "(shared.max_bytes); possible: write something shorter under a key that is large "
+            "(see `list_context`), or use files"
+        )
+
+
+def as_text(value: JsonValue) -> str:
+    """Return a value as the JSON text that travels and is measured: ASCII, without spaces."""
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise InvalidInput(f"this value is not JSON: {error}") from None
+
+
+def kind_of(value: JsonValue) -> str:
+    """Return what a value is, in JSON's words."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "text"
+        case list():
+            return "list"
+        case _:
+            return "object"

@@ -1,0 +1,163 @@
+"""Sub nodes: nodes that workers created below their own: how deep, who looks after them, what ends.
+
+A node of the coordinator is at depth 1, a sub-node one deeper than its parent. Who looks after a
+node is told of its end and decides: the worker of its nearest ancestor that has not ended, else
+the coordinator. A parent that fails or is cancelled takes its open sub-nodes along: nobody would
+use them. A parent that is completed leaves them to the next one above.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from agiraph.board import events as e
+from agiraph.board.board import Board, RunFacts, apply
+from agiraph.board.events import BoardEvent
+from agiraph.core.errors import IllegalTransition
+from agiraph.core.ids import NodeId
+from agiraph.core.models import Worker, WorkNode
+
+
+def ancestors(board: Board, node: WorkNode) -> Iterator[WorkNode]:
+    """Yield a node's parent, its parent and so on."""
+    parent = node.parent_node
+    while parent is not None:
+        above = board.nodes[parent]
+        yield above
+        parent = above.parent_node
+
+
+def depth(board: Board, node: WorkNode) -> int:
+    """Return at which level a node stands, 1 for the coordinator's own."""
+    return 1 + sum(1 for _ in ancestors(board, node))
+
+
+def overseer(board: Board, node: WorkNode) -> WorkNode | None:
+    """Return the nearest ancestor that has not ended; None: the coordinator looks after it."""
+    return next((above for above in ancestors(board, node) if not above.has_ended), None)
+
+
+def is_coordinators(board: Board, node: WorkNode) -> bool:
+    """Whether a node is the coordinator's own concern: it made it, or nobody above is left.
+
+    A sub-node that ended while a node above it still worked was that one's concern, and stays so.
+    """
+    above = list(ancestors(board, node))
+    if not all(one.status == "completed" for one in above):
+        return False
+    ended = board.times[node.id].ended
+    return ended is None or all((board.times[one.id].ended or 0) < ended for one in above)
+
+
+def to_be_told(board: Board, node: WorkNode) -> WorkNode | None:
+    """Return the node whose worker is to be sent word that a sub-node ended without a result.
+
+    None if there is nobody: the node belongs to the coordinator, went along with a parent of which
+    word is sent, or is the last that a waiting worker waited for, whose call is answered anyhow.
+    """
+    above = overseer(board, node)
+    if above is None or above.assigned_worker is None or not board.is_running:
+        return None
+    between = [one for one in ancestors(board, node) if one.has_ended]
+    if any(one.status != "completed" for one in between):
+        return None
+    awaited = board.waits.get(above.id, ())
+    if node.id in awaited and all(board.nodes[one].has_ended for one in awaited):
+        return None
+    return above
+
+
+def words_due(history: Iterable[BoardEvent]) -> Iterator[tuple[WorkNode, WorkNode]]:
+    """Yield each node of which word was sent in a run, and the node whose worker got it."""
+    board = Board()
+    for event in history:
+        board = apply(board, event)
+        if isinstance(event, e.NodeFailed | e.NodeCancelled):
+            node = board.nodes[event.node_id]
+            above = to_be_told(board, node)
+            if above is not None:
+                yield node, above
+
+
+def open_below(board: Board, node: WorkNode) -> Iterator[WorkNode]:
+    """Yield every node below this one that has not ended."""
+    for child in (board.nodes[child_id] for child_id in node.children):
+        if not child.has_ended:
+            yield child
+        yield from open_below(board, child)
+
+
+def taken_along(board: Board, node: WorkNode, why: str, now: float) -> tuple[BoardEvent, ...]:
+    """Return the cancellations of all open sub-nodes of a node that ends without its result."""
+    reason = f"its parent node '{node.name}' {why}"
+    below = open_below(board, node)
+    return tuple(e.NodeCancelled(ts=now, node_id=child.id, reason=reason) for child in below)
+
+
+def require_room_below(board: Board, run: RunFacts, parent: WorkNode | None) -> None:
+    """Refuse a sub-node that would stand too deep, or below one that has ended."""
+    if parent is not None and parent.has_ended:
+        raise IllegalTransition(f"node '{parent.name}' is {parent.status}: nothing can be below it")
+    if parent is None or depth(board, parent) < run.max_depth:
+        return
+    raise IllegalTransition(
+        f"node '{parent.name}' stands at depth {run.max_depth}, the deepest there is "
+        "(run.max_depth), so it cannot have sub-nodes (possible: do the work yourself, or "
+        "`suggest_next` it to the coordinator)"
+    )
+
+
+def refuse_family_ring(
+    board: Board,
+    name: str,
+    parent: WorkNode | None,
+    dependencies: tuple[NodeId, ...],
+    wanted: Worker | None,
+) -> None:
+    """Refuse a sub-node that could only start when one of those above it has ended.
+
+    Such a one would be waited for by what it waits for: by its dependencies, or by its worker.
+    """
+    if parent is None:
+        return
+    line = [parent, *ancestors(board, parent)]
+    held = (wanted.node,) if wanted is not None and wanted.node is not None else ()
+    path = _way_to({node.id for node in line}, (*held, *dependencies), waits_of(board))
+    if path is None:
+        return
+    down = [node.name for node in reversed(line[: [n.id for n in line].index(path[-1])])]
+    steps = [name, *(board.nodes[step].name for step in path), *down, name]
+    kept = f" (worker '{wanted.name}' holds it)" if wanted and path[0] in held else ""
+    raise IllegalTransition(
+        f"node '{name}' would be part of a cycle: {' -> '.join(steps)}{kept}. A sub-node cannot "
+        "wait for a node that it is a part of (possible: leave that out, or `suggest_next` it to "
+        "the coordinator as work for afterwards)"
+    )
+
+
+def _way_to(
+    goals: set[NodeId], starts: Iterable[NodeId], waits: Mapping[NodeId, tuple[NodeId, ...]]
+) -> tuple[NodeId, ...] | None:
+    """Return the shortest chain of waits from one of `starts` to one of `goals`; None if none."""
+    chains: list[tuple[NodeId, ...]] = [(start,) for start in dict.fromkeys(starts)]
+    seen = set(starts)
+    for chain in chains:  # it grows while it is walked
+        if chain[-1] in goals:
+            return chain
+        for step in waits.get(chain[-1], ()):
+            if step not in seen:
+                seen.add(step)
+                chains.append((*chain, step))
+    return None
+
+
+def waits_of(board: Board) -> dict[NodeId, tuple[NodeId, ...]]:
+    """Return for each node that has not ended the nodes it waits for, ended ones left out."""
+    nodes = board.nodes
+    return {
+        node.id: tuple(
+            other
+            for other in (*node.dependencies, *board.waits.get(node.id, ()))
+            if not nodes[other].has_ended
+        )
+        for node in nodes.values()
+        if not node.has_ended
+    }

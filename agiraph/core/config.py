@@ -1,0 +1,487 @@
+"""Settings: `configs/agiraph.yaml` holds every default, a person's own file is laid over it.
+
+A wrong key or value is told with file, line, key and what was possible.
+"""
+
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from agiraph.core.channel_settings import ChannelConfig
+from agiraph.core.errors import InvalidInput
+from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
+from agiraph.core.models import CheckpointPolicy
+from agiraph.core.money import WhenSpent
+from agiraph.core.yaml_text import LOADER, read_yaml
+
+ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+
+
+class ConfigSection(BaseModel):
+    """A group of settings; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelsConfig(ConfigSection):
+    """Which models are used when nothing else is said."""
+
+    default: str
+    worker: str
+    offline: bool
+    max_tokens: int = Field(ge=1)
+    temperature: float | None = Field(ge=0)
+    context_tokens: int | None = Field(ge=1000)
+    compact_at: float = Field(gt=0, lt=1)
+    fallbacks: dict[str, tuple[str, ...]]
+
+
+class BudgetsConfig(ConfigSection):
+    """What may be spent where nothing else is said; None: no bound."""
+
+    run_usd: float | None = Field(ge=0, allow_inf_nan=False)
+    run_tokens: int | None = Field(ge=0)
+    agent_usd: float | None = Field(ge=0, allow_inf_nan=False)
+    agent_tokens: int | None = Field(ge=0)
+    agent_usd_per_day: float | None = Field(ge=0, allow_inf_nan=False)
+    agent_tokens_per_day: int | None = Field(ge=0)
+    trigger_usd: float | None = Field(ge=0, allow_inf_nan=False)
+    trigger_tokens: int | None = Field(ge=0)
+    trigger_usd_per_day: float | None = Field(ge=0, allow_inf_nan=False)
+    trigger_tokens_per_day: int | None = Field(ge=0)
+    when_spent: WhenSpent
+
+
+class RunConfig(ConfigSection):
+    """Bounds of one run."""
+
+    max_concurrent: int = Field(ge=1)
+    max_iterations: int = Field(ge=1)
+    coordinator_iterations: int = Field(ge=1)
+    node_timeout_seconds: float = Field(gt=0)
+    deadline_warning_seconds: float = Field(ge=0)
+    stage_timeout_seconds: float | None = Field(gt=0)
+    checkpoint_policy: CheckpointPolicy
+    node_tokens: int | None = Field(ge=1)
+    node_budget_usd: float | None = Field(gt=0)
+    node_calls: int | None = Field(ge=1)
+    node_compactions: int | None = Field(ge=0)
+    max_nodes: int = Field(ge=1)
+    max_workers: int = Field(ge=1)
+    max_depth: int = Field(ge=1)
+    park_after_seconds: float = Field(ge=0)
+    cycle_seconds: float = Field(gt=0)
+
+
+class SharedConfig(ConfigSection):
+    """Bounds of the context that a run's team shares."""
+
+    max_keys: int = Field(ge=1)
+    max_value_bytes: int = Field(ge=1)
+    max_bytes: int = Field(ge=1)
+
+
+class ShellConfig(ConfigSection):
+    """Bounds of one shell command of a model."""
+
+    timeout_seconds: int = Field(ge=1)
+    max_timeout_seconds: int = Field(ge=1)
+    output_limit: int = Field(ge=100)
+    memory_mb: int = Field(ge=0)
+    processes: int = Field(ge=0)
+    check_seconds: float = Field(gt=0)
+    environment: tuple[str, ...]
+
+
+class SandboxConfig(ConfigSection):
+    """The wall round the commands of models."""
+
+    mode: Literal["auto", "bwrap", "none"]
+    required: bool
+    network: bool
+    no_network_for: tuple[str, ...]
+    input: Literal["read", "write"]
+    readable: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "SandboxConfig":
+        if self.required and self.mode == "none":
+            raise ValueError("required is true, so mode cannot be none (possible: auto, bwrap)")
+        return self
+
+    def has_network(self, *called: str) -> bool:
+        """Whether the commands of who is called so (its name, its role) have the network."""
+        refused = any(
+            fnmatchcase(own.casefold(), wanted.casefold())
+            for own in called
+            for wanted in self.no_network_for
+        )
+        return self.network and not refused
+
+
+class TriggersConfig(ConfigSection):
+    """How triggers fire."""
+
+    time_zone: str
+    late_seconds: float = Field(ge=0)
+    per_minute: int = Field(ge=1)
+    callback_seconds: float = Field(gt=0)
+
+
+class QuestionsConfig(ConfigSection):
+    """How long questions to the human wait, and what holds if nobody answers them."""
+
+    deadline_seconds: float | None = Field(gt=0)
+    urgent_deadline_seconds: float | None = Field(gt=0)
+    approval_deadline_seconds: float | None = Field(gt=0)
+    unanswered: Literal["decide", "leave"]
+
+
+class WorktreesConfig(ConfigSection):
+    """Who works in git worktrees of the input, and where what they make ends."""
+
+    workers: Literal["autonomous", "all", "none"]
+    merge: Literal["branch", "checkout"]
+    git_seconds: float = Field(gt=0)
+
+
+class FilesConfig(ConfigSection):
+    """Bounds of the file tools."""
+
+    read_limit: int = Field(ge=100)
+
+
+class WebConfig(ConfigSection):
+    """How the web is searched and read."""
+
+    search: Literal["auto", "brave", "serper", "tavily", "searxng", "duckduckgo"]
+    search_url: str = Field(pattern=r"^(https?://\S+)?$")
+    results: int = Field(ge=1, le=20)
+    page_limit: int = Field(ge=500)
+    max_bytes: int = Field(ge=1000)
+    timeout_seconds: float = Field(gt=0)
+    max_redirects: int = Field(ge=0, le=50)
+    robots: bool
+    allow_private: bool
+    user_agent: str = Field(min_length=1, pattern=r"^[\x20-\x7e]+$")
+    cache_seconds: float = Field(ge=0)
+    concurrent_calls: int = Field(ge=1)
+
+
+class McpConfig(ConfigSection):
+    """Tools of other programs, by the Model Context Protocol."""
+
+    timeout_seconds: float = Field(gt=0)
+    start_seconds: float = Field(gt=0)
+    result_limit: int = Field(ge=500)
+    concurrent_calls: int = Field(ge=1)
+    park_after_seconds: float = Field(ge=0)
+    servers: dict[ServerName, McpServerConfig]
+
+    @field_validator("servers")
+    @classmethod
+    def _are_named_well(cls, servers: dict[str, McpServerConfig]) -> dict[str, McpServerConfig]:
+        check_names(servers)
+        return servers
+
+
+class MemoryConfig(ConfigSection):
+    """Bounds of memories, and what a coordinator does to keep its agent's in order."""
+
+    file_limit: int = Field(ge=1000)
+    total_limit: int = Field(ge=1000)
+    max_files: int = Field(ge=1)
+    inline_limit: int = Field(ge=0)
+    search_results: int = Field(ge=1)
+    prompt_limit: int = Field(ge=1000)
+    worker_limit: int = Field(ge=0)
+    reflection: Literal["publish", "turn"]
+    insights: Literal["accept", "ask", "ignore"]
+    keep_days: int = Field(ge=2)
+    main_limit: int = Field(ge=1000)
+    upkeep_turns: int = Field(ge=1)
+
+
+class BrokerConfig(ConfigSection):
+    """How calls to providers are tried again."""
+
+    attempts: int = Field(ge=1)
+    first_delay_seconds: float = Field(ge=0)
+    max_delay_seconds: float = Field(ge=0)
+    timeout_seconds: float = Field(gt=0)
+    concurrent_calls: int = Field(ge=1)
+    patience_seconds: float = Field(ge=0)
+    fallback_attempts: int = Field(ge=1)
+    breaker_failures: int = Field(ge=1)
+    breaker_seconds: float = Field(ge=0)
+    record: bool
+
+
+class DoorConfig(ConfigSection):
+    """What the broker's door takes from outside agents."""
+
+    body_bytes: int = Field(ge=1024)
+    connections: int = Field(ge=1)
+    calls_at_once: int = Field(ge=1)
+    stall_seconds: float = Field(gt=0)
+
+
+class SupervisorConfig(ConfigSection):
+    """How children are started, restarted and stopped."""
+
+    launch: Literal["auto", "fork", "exec"]
+    intensity: int = Field(ge=0)
+    period_seconds: float = Field(gt=0)
+    first_backoff_seconds: float = Field(ge=0)
+    max_backoff_seconds: float = Field(ge=0)
+    start_attempts: int = Field(ge=1)
+    ready_within_seconds: float = Field(gt=0)
+    beat_seconds: float = Field(gt=0)
+    suspect_seconds: float = Field(gt=0)
+    hung_seconds: float = Field(gt=0)
+    shutdown_seconds: float = Field(gt=0)
+
+
+class RouterConfig(ConfigSection):
+    """How messages that wait are kept."""
+
+    durability: Literal["full", "normal"]
+
+
+class BusConfig(ConfigSection):
+    """How actors speak with the router."""
+
+    noise: float = Field(ge=0, le=0.5)
+
+
+class HttpConfig(ConfigSection):
+    """Where the HTTP API listens, and what it takes from whom."""
+
+    host: str
+    port: int = Field(ge=0, le=65535)
+    names: tuple[str, ...]
+    tls_cert: str
+    tls_key: str
+    insecure: bool
+    login_seconds: float = Field(gt=0, le=86400)
+    session_seconds: float = Field(gt=0)
+    calls_per_second: float = Field(gt=0)
+    burst: int = Field(ge=1)
+    calls_at_once: int = Field(ge=1)
+    strangers_per_second: float = Field(gt=0)
+    body_bytes: int = Field(ge=1024)
+    header_bytes: int = Field(ge=1024)
+    head_seconds: float = Field(gt=0)
+    body_seconds: float = Field(gt=0)
+    stall_seconds: float = Field(gt=0)
+    connections: int = Field(ge=1)
+    followers: int = Field(ge=1)
+    audit_bytes: int = Field(ge=1024)
+    audit_files: int = Field(ge=1, le=1000)
+
+    def why_refused(self) -> str | None:
+        """Return why the gateway must not listen like that, None if it may."""
+        if bool(self.tls_cert) != bool(self.tls_key):
+            return "http.tls_cert and http.tls_key: name both of them, or neither"
+        if is_loopback(self.host) or self.tls_cert or self.insecure:
+            return None
+        return (
+            f"http.host '{self.host}' opens the API to the network, and its tokens would cross it "
+            "in the clear: set http.tls_cert and http.tls_key, or http.insecure: true if a proxy "
+            "that speaks TLS, or a tunnel, is all that can reach it"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens on `host`."""
+    if host.lower() in ("127.0.0.1", "localhost"):
+        return True
+    import ipaddress  # here: this module is imported by every process
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class GatewayConfig(ConfigSection):
+    """How the person is told things outside, by the `channels`."""
+
+    public_url: str = Field(pattern=r"^(https?://[^\s/?#]+)?$")
+    answer_link_seconds: float = Field(gt=0)
+    while_away: Literal["wait", "send"]
+    delivery_attempts: int = Field(ge=1)
+    delivery_first_delay_seconds: float = Field(ge=0)
+    delivery_max_delay_seconds: float = Field(ge=0)
+    delivery_timeout_seconds: float = Field(gt=0)
+
+
+class TelemetryConfig(ConfigSection):
+    """Where traces go, if anywhere."""
+
+    otlp_endpoint: str = Field(pattern=r"^(https?://\S+)?$")
+    service_name: str = Field(min_length=1)
+    timeout_seconds: float = Field(gt=0)
+    content: bool
+
+
+class RetentionConfig(ConfigSection):
+    """How long logs are kept; None: for ever."""
+
+    segment_bytes: int = Field(ge=1000)
+    events_days: float | None = Field(gt=0)
+    events_bytes: int | None = Field(ge=0)
+
+
+class LogConfig(ConfigSection):
+    """What is logged."""
+
+    level: Literal["debug", "info", "warning", "error"]
+    format: Literal["text", "json"] = "text"
+    file_bytes: int = Field(ge=1000)
+    files: int = Field(ge=1)
+
+
+class Config(ConfigSection):
+    """All settings in force."""
+
+    models: ModelsConfig
+    budgets: BudgetsConfig
+    run: RunConfig
+    shared: SharedConfig
+    shell: ShellConfig
+    sandbox: SandboxConfig
+    questions: QuestionsConfig
+    worktrees: WorktreesConfig
+    files: FilesConfig
+    web: WebConfig
+    mcp: McpConfig
+    memory: MemoryConfig
+    triggers: TriggersConfig
+    callbacks: dict[str, str]
+    broker: BrokerConfig
+    door: DoorConfig
+    supervisor: SupervisorConfig
+    router: RouterConfig
+    bus: BusConfig
+    http: HttpConfig
+    gateway: GatewayConfig
+    channels: dict[ChannelName, ChannelConfig]
+    telemetry: TelemetryConfig
+    retention: RetentionConfig
+    log: LogConfig
+
+
+@cache
+def configs_folder() -> Path:
+    """Return the folder with the shipped YAML, prompts and playbooks."""
+    bundled = Path(__file__).parents[1] / "_bundled" / "configs"
+    return bundled if bundled.is_dir() else Path(__file__).parents[2] / "configs"
+
+
+def load_config(*files: Path) -> Config:
+    """Return the defaults with `files` laid over them; InvalidInput names the place."""
+    values = _read(configs_folder() / "agiraph.yaml")[0]
+    lines: dict[tuple[str, ...], str] = {}
+    for file in files:
+        over, places = _read(file)
+        _merge(values, over)
+        lines |= {key: f"{file}:{line}" for key, line in places.items()}
+    try:
+        config = Config.model_validate(values)
+    except ValidationError as error:
+        raise InvalidInput(_explain(error, lines)) from None
+    refusal = config.http.why_refused()
+    if refusal is not None:
+        raise InvalidInput(
+            f"{lines.get(('http', 'host'), lines.get(('http',), 'config'))}: {refusal}"
+        )
+    return config
+
+
+def _read(file: Path) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    """Return a YAML mapping and the line of every key in it."""
+    try:
+        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
+    try:
+        values = read_yaml(text)  # first: it bounds what is composed
+        root = yaml.compose(text, Loader=LOADER)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InvalidInput(f"{file}:{line}: is not YAML ({error.reason})") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{file}: is not YAML ({error})") from None
+    if values is None:
+        return {}, {}
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{file}:1: expected settings as `section:` and `key: value` lines")
+    places: dict[tuple[str, ...], int] = {}
+    _collect_lines(root, (), places)
+    return values, places
+
+
+def _collect_lines(
+    node: yaml.Node | None, path: tuple[str, ...], places: dict[tuple[str, ...], int]
+) -> None:
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        here = (*path, str(key.value))
+        places[here] = key.start_mark.line + 1
+        _collect_lines(value, here, places)
+
+
+def _merge(into: dict[str, Any], over: dict[str, Any]) -> None:
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _explain(error: ValidationError, lines: dict[tuple[str, ...], str]) -> str:
+    return "\n".join(_explain_one(dict(problem), lines) for problem in error.errors())
+
+
+def _explain_one(problem: dict[str, Any], lines: dict[tuple[str, ...], str]) -> str:
+    path = tuple(str(part) for part in problem["loc"])
+    place = next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), "config")
+    key = ".".join(path)
+    if problem["type"] == "extra_forbidden":
+        return f"{place}: unknown key '{key}' (possible: {', '.join(_possible(path[:-1]))})"
+    if path[:1] in (("channels",), ("mcp",)):  # what was given there may be a secret
+        return f"{place}: {key}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{place}: {key}: {problem['msg']} (got {problem['input']!r})"
+
+
+def _possible(path: tuple[str, ...]) -> list[str]:
+    model: type[BaseModel] = Config
+    for part in path:
+        field = model.model_fields.get(part)
+        inner = field.annotation if field else None
+        if inner == dict[ChannelName, ChannelConfig]:
+            return sorted(ChannelConfig.model_fields)
+        if inner == dict[ServerName, McpServerConfig]:
+            return sorted(McpServerConfig.model_fields)
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            break
+        model = inner
+    return sorted(model.model_fields)

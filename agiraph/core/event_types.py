@@ -1,0 +1,213 @@
+"""The table of event types: what happens in an agent, when, who reports it, and what it tells.
+
+docs/events.md shows this table, a test holds one to the other, and another holds both to what the
+code reports. A new type is one more line here, one there, and its place where it is reported.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agiraph.core.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One type: `by` is the process that reports it, `fields` what stands in its `data`."""
+
+    name: str
+    when: str
+    by: str
+    fields: tuple[str, ...] = ()
+
+
+_COORDINATOR = "coordinator"
+_ENTITY = "coordinator, worker"
+_WHOLE_NODE = ("name", "worker")
+
+EVENT_TYPES: tuple[EventType, ...] = (
+    EventType("agent.created", "an agent was made, or began another run", _COORDINATOR,
+              ("goal", "model", "mode")),
+    EventType("agent.started", "a run began", _COORDINATOR, ("goal", "model")),
+    EventType("agent.paused", "the coordinator stands still", _COORDINATOR),
+    EventType("agent.resumed", "the coordinator goes on", _COORDINATOR),
+    EventType("agent.completed", "a run met its goal", _COORDINATOR, ("result",)),
+    EventType("agent.set_aside", "a service leaves the agent out: a file of its is not what "
+              "Agiraph put there", "recorder, clock", ("service", "reason", "lost")),
+    EventType("agent.failed", "a run failed, or its coordinator was given up", "coordinator, human",
+              ("reason", "address", "incarnation")),
+    EventType("agent.stopped", "a run or the whole agent was stopped", "coordinator, human",
+              ("reason", "by", "entities")),
+    EventType("agent.cycle_ended", "a cycle of an infinite run is over; the run sleeps",
+              _COORDINATOR, ("cycle", "notes", "next_at")),
+    EventType("agent.cycle_started", "the next cycle of an infinite run began", _COORDINATOR,
+              ("cycle",)),
+    EventType("stage.started", "a stage opened", _COORDINATOR, ("stage", "contract")),
+    EventType("stage.met", "a stage is over early: enough is done, or time is up", _COORDINATOR,
+              ("stage", "why", "completed", "of", "without")),
+    EventType("stage.reconvened", "the coordinator closed a stage and judged it", _COORDINATOR,
+              ("stage", "assessment", "decided", "without")),
+    EventType("stage.completed", "a stage is over", _COORDINATOR, ("stage",)),
+    EventType("node.created", "a node stands on the board", _COORDINATOR,
+              ("name", "role", "task", "parent_node", "lineage")),
+    EventType("node.assigned", "a worker was given a node", _COORDINATOR,
+              (*_WHOLE_NODE, "attempt")),
+    EventType("node.started", "its worker has begun", _COORDINATOR, _WHOLE_NODE),
+    EventType("node.blocked", "a node waits for others", _COORDINATOR, (*_WHOLE_NODE, "on")),
+    EventType("node.unblocked", "a node that waited goes on", _COORDINATOR, _WHOLE_NODE),
+    EventType("node.deadlock", "nodes wait for each other in a ring", _COORDINATOR,
+              ("ring", "text", "is_refused")),
+    EventType("node.checkpoint", "a worker told of a milestone", _COORDINATOR,
+              (*_WHOLE_NODE, "summary")),
+    EventType("node.suggested", "a worker suggested what to do next", _COORDINATOR,
+              (*_WHOLE_NODE, "suggestion")),
+    EventType("node.checked", "the checks of a node were run before it is published", "worker",
+              ("has_passed", "checks")),
+    EventType("node.completed", "a node is published", _COORDINATOR,
+              (*_WHOLE_NODE, "summary", "files", "missing", "bound", "checks_passed", "digest")),
+    EventType("node.failed", "a node failed", _COORDINATOR, (*_WHOLE_NODE, "reason")),
+    EventType("node.cancelled", "a node was cancelled", _COORDINATOR, (*_WHOLE_NODE, "reason")),
+    EventType("worker.spawned", "a worker joined the team", _COORDINATOR,
+              ("name", "role", "model")),
+    EventType("worker.busy", "a worker holds a node", _COORDINATOR, ("worker",)),
+    EventType("worker.idle", "a worker holds no node any more", _COORDINATOR, ("worker",)),
+    EventType("worker.paused", "a worker stands still", "worker"),
+    EventType("worker.resumed", "a worker goes on", "worker"),
+    EventType("worker.stopped", "a worker left the team", _COORDINATOR, ("name", "reason")),
+    EventType("message.sent", "the router holds a message", "coordinator, worker, human",
+              ("from", "to", "content", "mode", "id", "in_reply_to")),
+    EventType("message.received", "a message has reached its receiver's mind, or the human's inbox",
+              "coordinator, worker, human",
+              ("from", "to", "content", "id", "in_reply_to", "firing", "trigger_id", "name",
+               "lineage")),
+    EventType("message.dead", "a message ended its receiver again and again and was set aside",
+              "human", ("type", "from", "cause")),
+    EventType("tool.called", "a tool call began", _ENTITY, ("tool", "arguments")),
+    EventType("tool.result", "a tool call ended", _ENTITY,
+              ("tool", "is_error", "characters", "preview")),
+    EventType("tool.refused", "a rule or the human did not allow an action", _ENTITY,
+              ("tool", "subject", "rule", "by", "reason")),
+    EventType("sandbox.missing", "commands run without the sandbox that they should have",
+              _COORDINATOR, ("why", "advice", "effect")),
+    EventType("tool.loop", "the same call gave the same result again and again", _ENTITY,
+              ("call", "count")),
+    EventType("outside.warning", "an outside agent is about to start that rules do not hold, or "
+              "that works with the person's own account", "worker", ("agent", "rules", "text")),
+    EventType("outside.started", "an outside agent was started on a node", "worker",
+              ("agent", "number", "session", "pid")),
+    EventType("outside.ended", "an outside agent has ended", "worker",
+              ("agent", "number", "problem", "goes_on", "account", "calls", "input_tokens",
+               "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd",
+               "is_estimate")),
+    EventType("model.answered", "a model's answer stands in the conversation", _ENTITY,
+              ("model", "text", "calls", "asked_at", "input_tokens", "output_tokens",
+               "cache_read_tokens", "cache_write_tokens", "cost_usd", "is_estimate")),
+    EventType("model.retry", "a model call failed and is tried again", "broker",
+              ("model", "attempt", "kind", "message", "wait_seconds")),
+    EventType("model.fallback", "a model cannot be asked, and the next one of its chain is",
+              "broker", ("model", "to", "kind", "message")),
+    EventType("model.failed", "a model call failed for good", "broker",
+              ("model", "kind", "message")),
+    EventType("human.question", "an entity asked the human", "human",
+              ("question_id", "question", "from", "channel", "kind", "urgency", "options",
+               "deadline_at", "default")),
+    EventType("human.response", "the answer reached the one who asked", "human",
+              ("question_id", "question", "kind", "answer", "by", "via", "to")),
+    EventType("human.expired", "nobody answered a question in time; its default holds", "human",
+              ("question_id", "question", "kind", "default", "deadline_at", "to")),
+    EventType("human.withdrawn", "a question is no longer asked", "human",
+              ("question_id", "question", "kind", "reason", "to")),
+    EventType("human.nudge", "the human put an instruction into the running agent", "human",
+              ("from", "to", "content", "mode", "id")),
+    EventType("human.budget", "the human set a budget, or let the settings' hold again", "human",
+              ("scope", "key", "period", "usd", "tokens", "is_own", "by")),
+    EventType("channel.dead", "a channel did not take what the human should be told",
+              "human", ("channel", "notice", "delivery", "reason")),
+    EventType("memory.written", "something was written to a memory", _ENTITY,
+              ("path", "characters", "change", "shown")),
+    EventType("memory.insight", "a worker offered an insight to the agent's memory", _COORDINATOR,
+              ("worker", "node", "insight", "policy", "path")),
+    EventType("memory.upkeep", "a coordinator was asked to put its agent's memory in order",
+              _COORDINATOR, ("reasons",)),
+    EventType("memory.compacted", "a conversation was shortened to fit its model's window",
+              _ENTITY, ("cause", "tokens_before", "tokens_after", "window", "turns_before",
+                        "turns_after", "summary")),
+    EventType("context.written", "a key of the shared context was changed", _COORDINATOR,
+              ("key", "way", "version")),
+    EventType("worktree.made", "a node's git worktree was made", "worker",
+              ("name", "branch", "base")),
+    EventType("worktree.merged", "what a node has changed was merged into the run's result",
+              _COORDINATOR, ("name", "branch", "commit")),
+    EventType("worktree.conflict", "what a node has changed cannot be merged as it is",
+              _COORDINATOR, ("name", "branch", "files")),
+    EventType("worktree.off", "the input looks like a git repository, but no worktrees can be made",
+              _COORDINATOR, ("input", "reason")),
+    EventType("trigger.created", "a trigger was made", "clock",
+              ("trigger_id", "name", "type", "by")),
+    EventType("trigger.paused", "a trigger stands still", "clock",
+              ("trigger_id", "name", "type", "reason")),
+    EventType("trigger.resumed", "a paused trigger goes on", "clock",
+              ("trigger_id", "name", "type")),
+    EventType("trigger.cancelled", "a trigger will never fire again", "clock",
+              ("trigger_id", "name", "type", "reason")),
+    EventType("trigger.fired", "a trigger fired; `lineage` are the triggers that led to it",
+              "clock", ("trigger_id", "name", "firing", "action", "due", "lineage", "about")),
+    EventType("trigger.done", "what a firing asked for was done without a thought", _COORDINATOR,
+              ("trigger_id", "name", "firing", "lineage")),
+    EventType("trigger.callback", "a trigger's command has ended", "clock",
+              ("trigger_id", "name", "firing", "action", "due", "lineage", "callback", "ended",
+               "is_error", "output")),
+    EventType("child.ready", "an entity's process takes messages", "supervisor",
+              ("kind", "incarnation")),
+    EventType("child.crashed", "an entity's process ended though it was wanted", "supervisor",
+              ("kind", "incarnation", "cause", "why")),
+    EventType("child.backing_off", "an entity's process waits to be started again", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("child.failed", "an entity's process was given up", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("child.exited", "an entity's process ended for good", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("child.stopped", "an entity's process was stopped", "supervisor",
+              ("kind", "incarnation", "cause")),
+    EventType("service.backing_off", "a service of the house waits to be started again",
+              "supervisor", ("incarnation", "cause", "seconds")),
+    EventType("service.recovered", "it takes messages again", "supervisor", ("incarnation",)),
+    EventType("entity.suspect", "an entity's event loop does not turn", "supervisor",
+              ("kind", "incarnation", "seconds", "step")),
+    EventType("entity.recovered", "it turns again", "supervisor",
+              ("kind", "incarnation")),
+    EventType("entity.failed", "an entity was given up and its agent's human is told", "human",
+              ("address", "incarnation", "reason")),
+    EventType("events.deleted", "old events were deleted, as `retention` says", "recorder",
+              ("first", "last", "bytes")),
+)  # fmt: skip
+
+BY_NAME = {kind.name: kind for kind in EVENT_TYPES}
+GROUPS: tuple[str, ...] = tuple(dict.fromkeys(kind.name.split(".")[0] for kind in EVENT_TYPES))
+
+
+def types_meant(patterns: Sequence[str]) -> frozenset[str] | None:
+    """Return the types that any of `patterns` means, None for no pattern: all.
+
+    A pattern is a type, `node.*`, or the same as `node.` or `node`. Raises InvalidInput that lists
+    the possible ones.
+    """
+    if not patterns:
+        return None
+    return frozenset(name for pattern in patterns for name in _meant(pattern.strip()))
+
+
+def _meant(pattern: str) -> list[str]:
+    if pattern in BY_NAME:
+        return [pattern]
+    group, _, rest = pattern.partition(".")
+    if group == "*" or (group in GROUPS and rest in ("", "*")):
+        return [name for name in BY_NAME if group in ("*", name.split(".")[0])]
+    if rest.endswith("*"):
+        found = [name for name in BY_NAME if name.startswith(pattern.rstrip("*"))]
+        if found:
+            return found
+    if group in GROUPS:
+        possible = ", ".join(name for name in BY_NAME if name.startswith(f"{group}."))
+    else:
+        possible = ", ".join(f"{name}.*" for name in GROUPS)
+    raise InvalidInput(f"unknown event type '{pattern}' (possible: {possible})")

@@ -1,0 +1,300 @@
+"""The nouns of the domain: agent, run, node, worker, stage, contract, message, event, question."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from agiraph.core.evidence import Evidence
+from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
+from agiraph.core.money import RunTerms
+from agiraph.core.record import Record
+
+AgentStatus = Literal[
+    "idle", "working", "waiting_for_human", "paused", "completed", "failed", "stopped"
+]
+RunStatus = Literal["running", "completed", "failed", "stopped"]
+NodeStatus = Literal[
+    "pending", "assigned", "running", "blocked", "completed", "failed", "cancelled"
+]
+WorkerStatus = Literal[
+    "idle", "busy", "waiting_for_human", "waiting_for_nodes", "paused", "parked", "stopped"
+]
+StageStatus = Literal["planning", "running", "reconvening", "completed"]
+CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
+WorkerType = Literal["harnessed", "autonomous"]
+WorkMode = Literal["multi_turn", "single_inference"]
+"""How a node is done: in a loop with tools, or by one model call without any."""
+
+StageOver = Literal["majority", "any", "timeout"]
+"""Why a stage was over before all its nodes had ended: its policy was met, or its time is up."""
+
+Mode = Literal["finite", "infinite"]
+DeliveryMode = Literal["steer", "interrupt", "followup"]
+
+Urgency = Literal["normal", "urgent"]
+QuestionKind = Literal["question", "approval", "budget"]
+BUDGET: Final = "budget"
+"""A question whether more may be spent."""
+
+QuestionStatus = Literal["open", "answered", "expired", "withdrawn"]
+Outcome = Literal["answered", "expired", "withdrawn"]
+"""What can become of a question."""
+
+ENDED_NODE: frozenset[NodeStatus] = frozenset({"completed", "failed", "cancelled"})
+
+
+class Agent(Record):
+    """A long-lived conversational entity with a goal; its coordinator is its brain and face.
+
+    `reason` tells why it failed or was stopped. In infinite mode `cycle` is the one that it is in
+    or has ended last, `next_cycle_at` when the next one begins while it sleeps. `budget_usd` and
+    `terms` are what its run was begun on: the broker keeps its calls to them.
+    """
+
+    id: AgentId
+    name: str
+    goal: str
+    mode: Mode = "finite"
+    model: str
+    worker_model: str
+    status: AgentStatus = "idle"
+    run: RunId | None = None
+    input_dir: str | None = None
+    result: str | None = None
+    reason: str | None = None
+    created_at: float
+    updated_at: float
+    current_stage: str | None = None
+    node_count: int = 0
+    nodes_ended: int = 0
+    worker_count: int = 0
+    cycle_seconds: float | None = None
+    cycle: int = 0
+    next_cycle_at: float | None = None
+    budget_usd: float | None = None
+    terms: RunTerms = RunTerms()
+
+
+class StageContract(Record):
+    """What a stage promises: what it and its nodes may take and when it counts as done.
+
+    None: no bound. `timeout_seconds` is the stage's time from its start, `node_timeout_seconds`
+    that of each node. `max_compactions_per_node`: how often a worker's conversation may be
+    compacted on one node; a context that is full after that is the worker's last turn.
+    `max_iterations_per_node` bounds the turns of a model that we drive, `max_calls_per_node` the
+    calls of an outside agent.
+    """
+
+    max_iterations_per_node: int = Field(default=60, ge=1)
+    max_tokens_per_node: int | None = Field(default=None, ge=1)
+    max_cost_usd_per_node: float | None = Field(default=None, gt=0)
+    max_calls_per_node: int | None = Field(default=None, ge=1)
+    max_compactions_per_node: int | None = Field(default=None, ge=0)
+    node_timeout_seconds: float = Field(default=1800, gt=0)
+    timeout_seconds: float | None = Field(default=None, gt=0)
+    checkpoint_policy: CheckpointPolicy = "all_must_complete"
+
+
+def _with_stage_time(kept: Any) -> Any:
+    """Read a contract that was kept when its only time was that of a node."""
+    if not isinstance(kept, dict) or "node_timeout_seconds" in kept:
+        return kept
+    times = {"node_timeout_seconds": kept.get("timeout_seconds", 1800), "timeout_seconds": None}
+    return {**kept, **times}
+
+
+KeptContract = Annotated[StageContract, BeforeValidator(_with_stage_time)]
+"""A contract as journals and messages hold it, older ones included."""
+
+
+class Stage(Record):
+    """A group of nodes that runs in parallel until the team reconvenes.
+
+    planning: its nodes are being created; running: the coordinator waits for them; reconvening:
+    it is `over` (its policy was met, or its time is up) and went on without its `stragglers`.
+    `cause` is what opened it and `closed_by` what closed it; the same cause, the same stage.
+    """
+
+    name: str
+    nodes: tuple[NodeId, ...] = ()
+    status: StageStatus = "planning"
+    contract: KeptContract = StageContract()
+    goal: str = ""
+    assessment: str | None = None
+    decided: str = ""
+    over: StageOver | None = None
+    stragglers: tuple[NodeId, ...] = ()
+    started_at: float | None = None
+    cause: str = ""
+    closed_by: str = ""
+
+
+class WorkNode(Record):
+    """The workpiece: one unit of work with its own folder of truth.
+
+    `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
+    `folder` is the node's directory name, `{name}-{role}-{id}`.
+    `cause` is the id of the message or tool call that created it: the same cause, the same node.
+    `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
+    `left` the files that stood in `scratch/` when it failed. `cohort` names the stage of the plan
+    file that it is of, and `enough` how many of those are needed, if not all. `checks` are the
+    commands that its result must pass, `evidence` what they and the files of the result came to.
+    `trigger` is the one whose firing led to it: its budget holds for the node's calls.
+    """
+
+    id: NodeId
+    name: str
+    role: str = "worker"
+    task: str
+    folder: str
+    status: NodeStatus = "pending"
+    dependencies: tuple[NodeId, ...] = ()
+    refs: dict[str, str] = Field(default_factory=dict)
+    wanted_worker: WorkerId | None = None
+    assigned_worker: WorkerId | None = None
+    parent_node: NodeId | None = None
+    children: tuple[NodeId, ...] = ()
+    stage: int = 0
+    mode: WorkMode = "multi_turn"
+    summary: str | None = None
+    reason: str | None = None
+    published: tuple[str, ...] = ()
+    missing: str = ""
+    bound: str = ""
+    left: tuple[str, ...] = ()
+    attempt: int = 0
+    cause: str = ""
+    cohort: str = ""
+    enough: CheckpointPolicy = "all_must_complete"
+    checks: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+    trigger: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more can happen to this node."""
+        return self.status in ENDED_NODE
+
+
+class Worker(Record):
+    """The one who works: identity, model and tools, independent of any node.
+
+    `folder` is its directory name under `workers/`, which is also its id: `{name}-{id}`.
+    """
+
+    id: WorkerId
+    name: str
+    type: WorkerType = "harnessed"
+    model: str | None = None
+    agent_command: str | None = None
+    role: str = "worker"
+    identity: str = ""
+    memory: str = ""
+    tools: tuple[str, ...] | None = None
+    mode: WorkMode = "multi_turn"
+    status: WorkerStatus = "idle"
+    node: NodeId | None = None
+    cause: str = ""
+
+
+class WorktreeOrder(Record):
+    """The git worktree that a node works in: on the branch `branch` of the run's `repository` (a
+    path), from the commit `base` on. What has been merged stands on the branch `result`.
+    """
+
+    repository: str
+    branch: str
+    base: str
+    result: str
+
+
+class Assignment(Record):
+    """All that a worker needs to start on a node; `worktree` is None if it works in none."""
+
+    node: WorkNode
+    spec: str
+    contract: KeptContract
+    attempt: int = 1
+    team: tuple[str, ...] = ()
+    goal: str = ""
+    input_dir: str | None = None
+    worktree: WorktreeOrder | None = None
+
+
+class Message(Record):
+    """Free text from one entity to another, as the message log keeps it."""
+
+    id: str
+    from_id: str
+    to_id: str
+    content: str
+    ts: float
+    mode: DeliveryMode = "steer"
+
+
+class Event(Record):
+    """Something that happened, for people, logs and triggers. `seq` is its line in events.jsonl.
+
+    `key` makes an event that is reported again after a crash the same event ('': none is).
+    """
+
+    type: str
+    agent_id: AgentId
+    ts: float
+    entity: str = ""
+    run_id: RunId | None = None
+    node_id: NodeId | None = None
+    data: dict[str, Any] = Field(default_factory=dict)
+    seq: int = 0
+    key: str = ""
+
+
+class ProposedAction(Record):
+    """An action that needs the human's word: what would be done, and by which rule it is asked.
+
+    `tool` is a tool's name or `stage` or `spend` (or `budget`: more may be spent of it, in the unit
+    that `subject` names), `subject` what of it the rule's pattern looks at (a command, a path, an
+    address), `remember` the pattern that "allow always" will allow. `shortage` is the identity of
+    what is short (`agiraph.core.money.Shortage`). `digest` tells the action from every other one,
+    also of the same subject: it follows from the tool and all its arguments.
+    """
+
+    tool: str
+    subject: str = ""
+    rule: str = ""
+    remember: str = ""
+    shortage: str = ""
+    digest: str = ""
+
+    def is_same(self, other: "ProposedAction") -> bool:
+        """Whether this is the very same action; those of older versions have no digest."""
+        mine, theirs = ((one.tool, one.subject, one.shortage) for one in (self, other))
+        is_digest_same = self.digest == other.digest or not (self.digest and other.digest)
+        return mine == theirs and is_digest_same
+
+
+class Question(Record):
+    """Something an entity asked the human, and what became of it.
+
+    `options` are short ready answers. Not answered by `deadline_at`, it is expired, which is no
+    answer and no refusal: `default` holds then, if there is one. `about` is an approval's deed.
+    Of an answer it is known who gave it (`answered_by`), when, and over which channel (`_via`).
+    """
+
+    id: QuestionId
+    agent: AgentId
+    from_id: str
+    question: str
+    asked_at: float
+    channel: str = "cli"
+    options: tuple[str, ...] = ()
+    deadline_at: float | None = None
+    default: str | None = None
+    urgency: Urgency = "normal"
+    kind: QuestionKind = "question"
+    about: ProposedAction | None = None
+    status: QuestionStatus = "open"
+    answer: str | None = None
+    answered_by: str | None = None
+    answered_at: float | None = None
+    answered_via: str | None = None

@@ -1,0 +1,307 @@
+"""Money: what may be spent on model calls, in US dollars and in tokens; pure.
+
+A budget is of a run, an agent (over all its runs), a node, or a trigger (over all that its firings
+led to); for all time or for each day of UTC. It is kept by the broker, which reserves what a call
+may cost at most before it is made. A `Shortage` tells what a call lacked.
+"""
+
+import math
+import re
+from typing import Final, Literal
+
+from pydantic import Field, ValidationError
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.record import Record
+
+BudgetScope = Literal["run", "agent", "node", "trigger"]
+Period = Literal["total", "day"]
+Unit = Literal["usd", "tokens", "calls"]
+ALL_UNITS: Final[tuple[Unit, ...]] = ("usd", "tokens")
+"""The units of the budgets that people set; calls are bounded for single nodes alone."""
+
+WhenSpent = Literal["ask", "stop"]
+"""What an entity does that is out of budget: ask the human for more, or fail."""
+
+STOP: Final = "stop here"
+SET_ANEW: Final = "set anew"
+"""What answers a question for more once a person has set the budget itself: look again."""
+
+NEAR_SHARE: Final = 0.1
+NEAR_CALLS: Final = 4
+
+SAYS_STOP: Final = frozenset({STOP, "stop", "no", "n", "s", "deny"})
+AMOUNT: Final = re.compile(
+    r"(?:raise(?: it)?(?: by)?\s*)?\$?\s*(\d[\d,_]*(?:\.\d+)?)\s*(k|m)?\s*(.*)"
+)
+UNITS: Final = {"": None, "tokens": "tokens", "token": "tokens", "usd": "usd", "dollars": "usd",
+                "dollar": "usd", "us dollars": "usd"}  # fmt: skip
+
+
+class Budget(Record):
+    """What calls may cost together; `key` names the run, agent, node or trigger.
+
+    The key of a node is RUN/NODE, or RUN/NODE/ATTEMPT for one attempt at it; that of a trigger is
+    AGENT/TRIGGER. `calls` is how many there may be. None: no bound.
+    """
+
+    scope: BudgetScope
+    key: str
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0)
+    period: Period = "total"
+
+
+class NodeBudget(Record):
+    """What the model calls of one attempt at a node may take together; None: no bound."""
+
+    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    tokens: int | None = Field(default=None, ge=1)
+    calls: int | None = Field(default=None, ge=1)
+
+
+class RunTerms(Record):
+    """What a run was begun on, besides its budget in dollars.
+
+    `tokens` is what it may take, `when_spent` what its entities do then (None: as the settings
+    say), `record` whether its calls are recorded, `trigger` the trigger that began it.
+    """
+
+    tokens: int | None = Field(default=None, ge=1)
+    when_spent: WhenSpent | None = None
+    record: bool = False
+    trigger: str = ""
+
+
+class BudgetState(Record):
+    """A budget as it stands: its limits with all raises, what is spent, how often it was raised.
+
+    `day` is the day of UTC that a daily budget is of, `name` what people call its key. `is_own`:
+    it was set for this one, else it is that of the settings; `sets` is how often a person set it.
+    `epoch` is that of the ledger in which raises are counted: in another one they begin anew.
+    """
+
+    scope: BudgetScope
+    key: str
+    name: str = ""
+    period: Period = "total"
+    day: str = ""
+    usd: float | None = None
+    tokens: int | None = None
+    calls: int | None = None
+    spent_usd: float = 0.0
+    spent_tokens: int = 0
+    spent_calls: int = 0
+    raises: int = 0
+    sets: int = 0
+    is_own: bool = False
+    epoch: str = ""
+
+    def limit_in(self, unit: Unit) -> float | None:
+        """Return what may be spent in this unit, None if that is not bounded."""
+        return {"usd": self.usd, "tokens": self.tokens, "calls": self.calls}[unit]
+
+    def spent_in(self, unit: Unit) -> float:
+        """Return what is spent in this unit."""
+        spent = {"usd": self.spent_usd, "tokens": self.spent_tokens, "calls": self.spent_calls}
+        return float(spent[unit])
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it bounds anything."""
+        return not (self.usd is None and self.tokens is None and self.calls is None)
+
+
+class Shortage(Record):
+    """What a call lacked: the budget as it stands, the unit that is spent, and what it needed."""
+
+    budget: BudgetState
+    unit: Unit
+    needs: float
+
+    @property
+    def limit(self) -> float:
+        """What may be spent, in the unit that is short."""
+        return float(self.budget.limit_in(self.unit) or 0)
+
+    @property
+    def spent(self) -> float:
+        """What is spent, in the unit that is short."""
+        return self.budget.spent_in(self.unit)
+
+    @property
+    def identity(self) -> str:
+        """What is the same for all who lack the same thing until it is raised, or set anew."""
+        one = self.budget
+        set_anew = f":{one.sets}" if one.sets else ""
+        ledger = f":{one.epoch}" if one.epoch else ""
+        return f"{one.scope}:{one.key}:{one.day}:{self.unit}:{one.raises}{set_anew}{ledger}"
+
+    def told(self) -> str:
+        """Return it in words."""
+        spent, limit = shown(self.spent, self.unit), shown(self.limit, self.unit)
+        return f"{spent} of the {limit} of {whose(self.budget)} are spent"
+
+
+def nearly_spent(state: BudgetState) -> Shortage | None:
+    """Return what will be short of a budget within a few calls; None while there is enough.
+
+    That is so when less than a tenth is left, or no more than four calls like those made so far.
+    """
+    for unit in ("calls", "tokens", "usd"):
+        limit, spent = state.limit_in(unit), state.spent_in(unit)
+        if limit is None or not state.spent_calls:
+            continue
+        one = spent / state.spent_calls
+        if limit - spent <= max(limit * NEAR_SHARE, one * NEAR_CALLS):
+            return Shortage(budget=state, unit=unit, needs=one)
+    return None
+
+
+class BudgetRaise(Record):
+    """An answer to a shortage: so much more may be spent; nothing: stop here."""
+
+    usd: float | None = None
+    tokens: int | None = None
+
+    @property
+    def is_stop(self) -> bool:
+        """Whether no more may be spent."""
+        return self.usd is None and self.tokens is None
+
+    @property
+    def text(self) -> str:
+        """The answer in its one written form."""
+        if self.tokens is not None:
+            return f"raise by {exact(self.tokens, 'tokens')}"
+        return STOP if self.usd is None else f"raise by {exact(self.usd, 'usd')}"
+
+
+def named_in(identity: str) -> BudgetState | None:
+    """Return the budget that a shortage's identity names, None if it names none."""
+    scope, key, day, unit, *_ = (*identity.split(":"), "", "", "")
+    if unit not in ALL_UNITS or not key:
+        return None
+    try:
+        return BudgetState.model_validate(
+            {"scope": scope, "key": key, "period": "day" if day else "total", "day": day}
+        )
+    except ValidationError:
+        return None
+
+
+def is_outdated(identity: str, budget: BudgetState) -> bool:
+    """Whether a shortage of this identity was one of this budget as it no longer stands."""
+    scope, key, day, unit, *_ = identity.split(":")
+    if (scope, key, bool(day)) != (budget.scope, budget.key, budget.period == "day"):
+        return False
+    now = Shortage(budget=budget, unit="tokens" if unit == "tokens" else "usd", needs=0)
+    return identity != now.identity
+
+
+def whose(budget: BudgetState) -> str:
+    """Return what a budget is of, in words."""
+    named = {
+        "run": "this run",
+        "agent": f"the agent {budget.name or budget.key}",
+        "node": f"the node {budget.name or _node_in(budget.key)}",
+        "trigger": f"the trigger {budget.name or budget.key.rpartition('/')[2]}",
+    }[budget.scope]
+    return f"{named} for {budget.day}" if budget.period == "day" else named
+
+
+def _node_in(key: str) -> str:
+    """Return the node of a key RUN/NODE or RUN/NODE/ATTEMPT."""
+    return key.partition("/")[2].partition("/")[0]
+
+
+def shown(amount: float, unit: Unit) -> str:
+    """Return an amount of money or tokens for people."""
+    if unit != "usd":
+        return f"{amount:,.0f} {unit}"
+    return f"${amount:,.4f}" if 0 < amount < 1 else f"${amount:,.2f}"
+
+
+def options_of(shortage: Shortage) -> tuple[str, ...]:
+    """Return the ready answers: by what it may be raised, and the end of it."""
+    once, five = steps_of(shortage)
+    return (
+        f"raise by {exact(once, shortage.unit)}",
+        f"raise by {exact(five, shortage.unit)}",
+        STOP,
+    )
+
+
+def steps_of(shortage: Shortage) -> tuple[float, float]:
+    """Return two raises: as much again (at least what the next call needs), and five times that."""
+    lacking = shortage.needs - (shortage.limit - shortage.spent)
+    step = max(shortage.limit, lacking * 1.5)
+    if shortage.unit == "tokens":
+        once: float = max(1000, math.ceil(step / 1000) * 1000)
+    else:
+        once = math.ceil(step * 100) / 100 if step >= 0.01 else math.ceil(step * 1e6) / 1e6
+    return once, once * 5
+
+
+def exact(amount: float, unit: Unit) -> str:
+    """Return an amount so that it can be read back as it is."""
+    if unit == "tokens":
+        return f"{amount:,.0f} tokens"
+    text = f"{amount:.6f}".rstrip("0")
+    whole, _, cents = text.partition(".")
+    return f"${whole}.{cents:0<2}"
+
+
+def question_of(shortage: Shortage) -> str:
+    """Return the question that the human is asked."""
+    return f"Out of budget: {shortage.told()}. How much more may be spent?"
+
+
+def parse_raise(text: str, unit: Unit) -> BudgetRaise:
+    """Return what an answer says; InvalidInput tells what is possible.
+
+    `unit` is that of a bare number.
+    """
+    words = " ".join(text.split()).casefold().rstrip(".!")
+    if words in SAYS_STOP or words.startswith(("stop", "deny")):
+        return BudgetRaise()
+    found = AMOUNT.fullmatch(words)
+    named = UNITS.get(found[3].strip(), "?") if found else "?"
+    if found is None or named == "?":
+        raise InvalidInput(_not_understood(text))
+    amount = _amount(found)
+    if amount <= 0 or amount > 1e12:
+        raise InvalidInput(_not_understood(text))
+    is_money = "$" in words or named == "usd" or (named is None and unit == "usd")
+    return BudgetRaise(usd=amount) if is_money else BudgetRaise(tokens=max(1, int(amount)))
+
+
+def parse_limit(text: str, unit: Unit) -> float | Literal["none"]:
+    """Return what may be spent, as '5', '$2.50', '40k', '2m' or 'none' say it; InvalidInput.
+
+    None is no bound. Tokens are whole.
+    """
+    words = " ".join(text.split()).casefold()
+    if words == "none":
+        return "none"
+    found = AMOUNT.fullmatch(words)
+    named = UNITS.get(found[3].strip(), "?") if found and not words.startswith("raise") else "?"
+    is_other = "$" in words and unit == "tokens"
+    if found is None or named not in (None, unit) or is_other:
+        kind = "US dollars, as 5 or 2.50" if unit == "usd" else "tokens, as 40000, 40k or 2m"
+        raise InvalidInput(f"'{text[:80]}' is no limit (possible: {kind}, or 'none')")
+    amount = _amount(found)
+    return float(int(amount)) if unit == "tokens" else amount
+
+
+def _amount(found: re.Match[str]) -> float:
+    """Return the number that AMOUNT has found."""
+    return float(re.sub(r"[,_]", "", found[1])) * {"k": 1e3, "m": 1e6}.get(found[2] or "", 1)
+
+
+def _not_understood(text: str) -> str:
+    return (
+        f"'{text[:80]}' is no answer to a spent budget (possible: 'raise by $5', "
+        f"'raise by 100000 tokens', '{STOP}')"
+    )

@@ -1,0 +1,209 @@
+"""AgentPreset: the outside agents that are known, and what an `agent_command` means.
+
+The table is `configs/agents.yaml`, with the person's own `{home}/agents.yaml` laid over it.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+
+from agiraph.core.config import ConfigSection, configs_folder
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.turns import JsonObject
+from agiraph.llm.registry import read_table
+
+DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
+COMMAND = "command"
+
+RulesHeld = Literal["asked", "denied", "sandbox"]
+"""How the rules of approvals.yaml hold an agent.
+
+`asked`: it asks before each action, and the rules answer. `denied`: its own configuration denies
+what it may not do, the rules are not asked. `sandbox`: it asks nobody, the sandbox alone holds it.
+"""
+
+
+def _names(value: object) -> object:
+    """Return one name as a list of it."""
+    return ((value,) if value else ()) if isinstance(value, str) else value
+
+
+def _below(path: str) -> str:
+    """Return a path that leads below where it begins."""
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("name a file below its HOME")
+    return path
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+
+
+class AgentToolServer(ConfigSection):
+    """An MCP server that an agent is told of: a command that it starts itself, or an address."""
+
+    command: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    url: str = Field(default="", pattern=r"^(https?://\S+)?$")
+    headers: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "AgentToolServer":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("name a command or a url, and not both")
+        return self
+
+
+class AgentPreset(ConfigSection):
+    """One outside agent. What stands in braces in its words is filled in (`launching`).
+
+    `driver`: how it is spoken with. `account`: `door`, it is served by Agiraph's broker and holds
+    no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
+    `rules`: how approvals.yaml holds it. Of the driver `acp` are `authenticate`: the method by
+    which it logs in; `mode` and, inside a sandbox of ours, `walled_mode`: the mode that each
+    session is put into, of several names the first that it has; `further_modes`: those that it may
+    change to by itself, because they allow no more; `meta`: what a session is told as `_meta`;
+    `mcp`: tool servers that it is told of, by their names; `client_files`: whether the client's
+    file methods are offered to it. `carried`: where in site-packages a Python package carries the
+    program. `model`: the arguments that name the model. `walled` and `bare`: further arguments
+    inside a sandbox of ours, and outside of one; `readable` and `writable`: folders that it needs
+    inside of one; `folders`: those of its HOME that must be there when it starts; `files`: files of
+    its HOME, by their paths there, written anew before each start; `leaves`: name patterns of what
+    it puts into its working folder for itself, which is not published. `stdout`, driver `plain`:
+    what it prints is its last `word`, or a `log`, which is a result only beside files that it has
+    left. `trial`: a command that succeeds where its own sandbox works ({program}: its program);
+    outside of a sandbox of ours it is tried first. Times are in seconds; `silence_seconds` is
+    without any output.
+    """
+
+    about: str = ""
+    driver: DriverName = "plain"
+    command: tuple[str, ...] = Field(min_length=1)
+    carried: str = ""
+    start: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    authenticate: str = ""
+    rules: RulesHeld = "sandbox"
+    mode: Names = ()
+    walled_mode: Names = ()
+    further_modes: Names = ()
+    meta: JsonObject = Field(default_factory=dict)
+    mcp: dict[str, AgentToolServer] = Field(default_factory=dict)
+    walled: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    files: dict[Annotated[str, AfterValidator(_below)], str] = Field(default_factory=dict)
+    client_files: bool = True
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    stdout: Literal["word", "log"] = "word"
+    trial: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    account: Literal["door", "own"] = "door"
+    wire: Literal["anthropic", "openai", "google", "none"] = "none"
+    version: tuple[str, ...] = ("--version",)
+    install: str = ""
+    silence_seconds: float = Field(default=900, gt=0)
+    total_seconds: float | None = Field(default=None, gt=0)
+    settle_seconds: float = Field(default=10, ge=0)
+    attempts: int = Field(default=3, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalAgent:
+    """What an `agent_command` means: a preset by its name (`command` if it is none).
+
+    `program` is where its program is, None if that is not installed.
+    """
+
+    name: str
+    preset: AgentPreset
+    program: str | None
+
+    def required(self) -> str:
+        """Return where the program is; InvalidInput says how to install it."""
+        if self.program is None:
+            wanted = self.preset.command[0]
+            install = self.preset.install or f"put {wanted} on the PATH of the supervisor"
+            shown = f"'{self.name}' ({wanted})" if self.name != COMMAND else f"'{wanted}'"
+            raise InvalidInput(f"the outside agent {shown} is not installed: {install}")
+        return self.program
+
+
+def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
+    """Return the known outside agents by name, the home's `agents.yaml` laid over the shipped ones.
+
+    Raises InvalidInput with the file and the key for what cannot be read as a preset.
+    """
+    presets: dict[str, AgentPreset] = {}
+    files = [configs_folder() / "agents.yaml"] + ([home / "agents.yaml"] if home else [])
+    for file in files:
+        for name, values in read_table(file).items():
+            if not isinstance(values, dict) or not name or name.split() != [name]:
+                raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
+            base = presets[name].model_dump() if name in presets else {}
+            try:
+                presets[name] = AgentPreset.model_validate(base | values)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                key = ".".join(map(str, (name, *problem["loc"])))
+                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+    return presets
+
+
+def meant_by(
+    agent_command: str,
+    presets: Mapping[str, AgentPreset],
+    environ: Mapping[str, str],
+) -> ExternalAgent:
+    """Return what an `agent_command` means: a preset's name (words after it are added to its
+    options), or a whole command line, which is run as it stands with the task on its stdin.
+
+    Raises InvalidInput for one that is neither.
+    """
+    words = _words(agent_command)
+    if (preset := presets.get(words[0])) is not None:
+        more = {"walled": (*words[1:], *preset.walled), "bare": (*words[1:], *preset.bare)}
+        return ExternalAgent(
+            words[0], preset.model_copy(update=more), find_program(preset, environ)
+        )
+    preset = AgentPreset(command=tuple(words))
+    program = find_program(preset, environ)
+    if program is None and len(words) == 1 and "/" not in words[0]:
+        error = unknown("outside agent", words[0], list(presets))
+        raise InvalidInput(f"{error}; it is no command on the PATH either")
+    return ExternalAgent(COMMAND, preset, program)
+
+
+def find_program(
+    preset: AgentPreset, environ: Mapping[str, str], packages: Sequence[str] | None = None
+) -> str | None:
+    """Return the path of a preset's program: on the PATH, or where a Python package carries it."""
+    program = os.path.expanduser(preset.command[0])
+    found = shutil.which(program, path=environ.get("PATH", os.defpath))
+    if found is not None:
+        return os.path.abspath(found)
+    if preset.carried:
+        for folder in sys.path if packages is None else packages:
+            path = os.path.join(folder, preset.carried)
+            if os.access(path, os.X_OK) and os.path.isfile(path):
+                return path
+    return None
+
+
+def _words(agent_command: str) -> list[str]:
+    try:
+        words = shlex.split(agent_command)
+    except ValueError as error:
+        raise InvalidInput(f"agent_command '{agent_command}' cannot be read: {error}") from None
+    if not words:
+        raise InvalidInput("agent_command is empty: name an outside agent or a command line")
+    return words

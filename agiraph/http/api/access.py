@@ -1,0 +1,92 @@
+"""Who may call: tokens with their scopes, one-time login links, the sessions of browsers."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agiraph.http.api.base import ApiRequest, ApiView
+
+Scope = Literal["read", "talk", "control"]
+"""What a key may do: look; also talk with a team; everything."""
+
+SCOPES: tuple[Scope, ...] = ("read", "talk", "control")
+
+HOME_TOKEN = "home"
+"""The name of the token that the commands on this machine use."""
+
+YEAR_SECONDS = 366 * 86400.0
+Seconds = Annotated[float, Field(gt=0, le=10 * YEAR_SECONDS)]
+TokenName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
+
+
+class CreateTokenRequest(ApiRequest):
+    """A token to make. `calls_per_second` bounds it below what the settings allow."""
+
+    name: TokenName
+    scope: Scope = "read"
+    expires_in_seconds: Seconds | None = None
+    calls_per_second: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+
+
+class RotateTokenRequest(ApiRequest):
+    """For how long the old token still opens beside the new one."""
+
+    grace_seconds: Annotated[float, Field(ge=0, le=7 * 86400.0)] = 0
+
+
+class TokenView(ApiView):
+    """One token, without its secret. `status`: active, expired or revoked."""
+
+    name: str
+    scope: Scope
+    status: Literal["active", "expired", "revoked"]
+    created_at: float
+    created_by: str
+    expires_at: float | None = None
+    rotated_at: float | None = None
+    revoked_at: float | None = None
+    last_used_at: float | None = None
+    calls_per_second: float | None = None
+
+
+class NewTokenView(TokenView):
+    """A token with its secret, which is shown this once; null for the home's own."""
+
+    token: str | None = None
+
+
+class CreateLoginRequest(ApiRequest):
+    """A one-time link to make: what its session may do and for how long it lasts."""
+
+    scope: Scope = "control"
+    session_seconds: Seconds | None = None
+
+
+class LoginView(ApiView):
+    """A one-time link. `path` is what follows the gateway's address in it, code included."""
+
+    path: str
+    scope: Scope
+    expires_at: float
+    session_seconds: float
+
+
+class SessionView(ApiView):
+    """A browser that came in by a login link."""
+
+    id: str
+    scope: Scope
+    created_by: str
+    created_at: float
+    expires_at: float
+    last_used_at: float | None = None
+    browser: str = ""
+
+
+class WhoAmIView(ApiView):
+    """By which key a call came: a token's name, or the id of a session and who made its link."""
+
+    name: str
+    scope: Scope
+    session: str | None = None
+    expires_at: float | None = None

@@ -1,0 +1,121 @@
+"""Agents and their runs, as the HTTP API takes and shows them."""
+
+from pydantic import Field, field_validator
+
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Mode
+from agiraph.core.money import RunTerms, WhenSpent
+from agiraph.http.api.base import ApiRequest, ApiView
+
+
+class RunRequest(ApiRequest):
+    """What any run is asked for. Models are `provider/name`; `input` is an absolute path.
+
+    `cycle_seconds` is for infinite mode: from the end of a cycle to the next one.
+    `budget_tokens` bounds tokens in and out; `when_spent` says what becomes of a run whose budget
+    is spent (ask: its human is asked for more; stop: it fails; by default as the settings say).
+    `record`: its model calls are recorded, to be replayed.
+    `plan` is the text of a plan file. `run` is an id for the run (as `agiraph.core.ids.new_run_id`
+    makes them): asked again with it, it is the same run, so a caller who got no answer may ask
+    again.
+    """
+
+    goal: str = Field(min_length=1)
+    model: str | None = None
+    worker_model: str | None = None
+    mode: Mode | None = None
+    input: str | None = None
+    plan: str | None = None
+    budget_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    budget_tokens: int | None = Field(default=None, ge=1)
+    when_spent: WhenSpent | None = None
+    record: bool = False
+    cycle_seconds: float | None = Field(default=None, ge=1, allow_inf_nan=False)
+    run: str | None = Field(default=None, pattern=r"^\d{8}-\d{6}-[0-9a-f]{6,32}$")
+
+    @property
+    def terms(self) -> RunTerms:
+        """What the run is begun on, besides its budget in dollars."""
+        return RunTerms(tokens=self.budget_tokens, when_spent=self.when_spent, record=self.record)
+
+
+class StartRunRequest(RunRequest):
+    """POST /agents/{a}/runs: another goal for an agent whose run has ended.
+
+    Models, mode and input folder stay as they were unless they are named; a budget is this run's.
+    """
+
+
+class CreateAgentRequest(RunRequest):
+    """POST /agents. `tools` overrides the default tool set."""
+
+    mode: Mode = "finite"
+    name: str | None = Field(default=None, min_length=1, max_length=64)
+    tools: tuple[str, ...] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _is_speakable(cls, name: str | None) -> str | None:
+        if name is not None and (not name.isprintable() or "/" in name):
+            raise ValueError("must be printable and hold no '/'")
+        return name
+
+
+class AgentView(ApiView):
+    """An agent as listings show it; `result` is the final answer once the run has ended.
+
+    `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
+    answer to a request that begins a run (the last one before it); elsewhere 0.
+    """
+
+    id: AgentId
+    name: str
+    goal: str
+    mode: Mode
+    model: str
+    worker_model: str
+    status: str
+    run: RunId | None = None
+    input_dir: str | None = None
+    result: str | None = None
+    reason: str | None = None
+    last_event: int = 0
+    current_stage: str | None = None
+    node_count: int = 0
+    nodes_ended: int = 0
+    worker_count: int = 0
+    open_questions: int = 0
+    cycle: int = 0
+    next_cycle_at: float | None = None
+    created_at: float
+    updated_at: float
+
+
+class RunView(ApiView):
+    """One run of an agent: its goal and what came of it."""
+
+    id: RunId
+    goal: str
+    status: str
+    mode: Mode
+    model: str
+    worker_model: str
+    result: str | None = None
+    reason: str | None = None
+    started_at: float
+    ended_at: float | None = None
+    is_current: bool = False
+
+
+class DeletedView(ApiView):
+    """DELETE /archive/{a}: nothing of this agent is left."""
+
+    id: AgentId
+    name: str
+
+
+class ArchivedView(ApiView):
+    """DELETE /agents/{a}: where the agent's folder went."""
+
+    id: AgentId
+    path: str

@@ -1,0 +1,92 @@
+"""The work of a run: its nodes, its stages and its workers."""
+
+from pydantic import Field
+
+from agiraph.core.evidence import Evidence
+from agiraph.core.ids import NodeId, RunId, WorkerId
+from agiraph.http.api.base import ApiView
+
+
+class NodeView(ApiView):
+    """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
+
+    `checks` are the commands that its result must pass before it is published.
+    """
+
+    id: NodeId
+    name: str
+    role: str
+    task: str
+    status: str
+    assigned_worker: str | None = None
+    dependencies: tuple[str, ...] = ()
+    parent_node: str | None = None
+    children: tuple[str, ...] = ()
+    stage: int = 0
+    attempt: int = 0
+    summary: str | None = None
+    reason: str | None = None
+    published: tuple[str, ...] = ()
+    folder: str = ""
+    checks: tuple[str, ...] = ()
+    result_preview: str | None = None
+    created_at: float = 0.0
+    started_at: float | None = None
+    ended_at: float | None = None
+
+
+class NodeDetailView(NodeView):
+    """A node with its references and the path of its folder under the run, for `workspace`.
+
+    `evidence` are its checks as they ended, and the SHA-256 of what it has published.
+    """
+
+    refs: dict[str, str] = Field(default_factory=dict)
+    path: str = ""
+    evidence: Evidence | None = None
+
+
+class RefView(ApiView):
+    """What a node is given to read: a file or folder under the run, and whether it is there yet."""
+
+    name: str
+    path: str
+    is_there: bool = False
+    size: int | None = None
+
+
+class StageView(ApiView):
+    """A stage of the run."""
+
+    name: str
+    nodes: tuple[str, ...]
+    status: str
+    assessment: str | None = None
+
+
+class BoardView(ApiView):
+    """All nodes and stages of a run; `current_stage` is an index, -1 before the first.
+
+    `seq` counts what has happened on the board so far: pass it as `at` to see it so again.
+    """
+
+    run: RunId | None = None
+    seq: int = 0
+    nodes: tuple[NodeView, ...] = ()
+    stages: tuple[StageView, ...] = ()
+    current_stage: int = -1
+
+
+class WorkerView(ApiView):
+    """A worker. `node` is the name of the node it holds; `step` what it does right now."""
+
+    id: WorkerId
+    name: str
+    type: str
+    role: str
+    model: str | None = None
+    status: str
+    node: str | None = None
+    node_id: NodeId | None = None
+    address: str
+    step: str = ""

@@ -1,0 +1,36 @@
+"""The typed client of the HTTP API: what the command line and your own programs talk through.
+
+    with Client.for_home(default_home()) as client:
+        agent = client.create_agent(CreateAgentRequest(goal="Survey this folder", input="/data"))
+        for event in client.follow_events(agent.id):
+            ...
+
+Wherever an agent is named its id or its name serves, and so for workers, nodes and entities.
+Every method raises NotReachable when no gateway answers (after a crash it is back within a second
+or two) and ApiError when it refuses. `AsyncClient` has the same methods as coroutines.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from agiraph.http.api.errors import ApiError, NotReachable
+from agiraph.http.client.conversation import LATEST
+from agiraph.http.client.discovery import read_door
+
+if TYPE_CHECKING:
+    from agiraph.http.client.asynchronous import AsyncClient
+    from agiraph.http.client.sync import Client
+
+__all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_door"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a client when it is asked for: each takes what the other does not need."""
+    if name == "Client":
+        from agiraph.http.client.sync import Client
+
+        return Client
+    if name == "AsyncClient":
+        from agiraph.http.client.asynchronous import AsyncClient
+
+        return AsyncClient
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,105 @@
+"""Where the gateway of a home listens, and the token that opens it."""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from agiraph.http.api.errors import GatewayAway, NotReachable
+from agiraph.storage.disk_space import has_room
+from agiraph.storage.files import open_file, read_bytes
+from agiraph.storage.home import Home
+
+Door = Callable[[], tuple[str, str]]
+"""Tells the API's URL and token as they are now. Raises NotReachable."""
+
+
+def read_door(home: Path) -> tuple[str, str]:
+    """Return (url, token) of the gateway that runs on `home`. Raises NotReachable, GatewayAway.
+
+    The token is handed out only if the process that wrote the address still lives: a port that
+    was left behind may belong to a stranger by now.
+    """
+    files = Home(home)
+    try:
+        address = json.loads(read_bytes(files.human.address, anyones=True))
+        url, pid = str(address["url"]), int(address["pid"])
+        token = read_bytes(files.system.token, anyones=True).decode("ascii").strip()
+    except (OSError, ValueError, KeyError, TypeError):
+        raise why_unreachable(home) from None
+    if not _lives(pid):
+        raise why_unreachable(home)
+    return url, token
+
+
+def why_unreachable(home: Path) -> NotReachable:
+    """Return the error that says why no gateway of this home answers: who holds it, what ended."""
+    if not is_supervised(home):
+        return NotReachable(f"no supervisor runs on home {home}")
+    full = "" if has_room(home) else "; its disk is full"
+    return GatewayAway(f"a supervisor runs on home {home}, but its gateway {_state(home)}{full}")
+
+
+def _state(home: Path) -> str:
+    """Return in words what is the matter with the gateway of a home that is held."""
+    try:
+        pid = int(json.loads(read_bytes(Home(home).human.address, anyones=True))["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "does not listen yet"
+    if not _lives(pid):
+        return f"(pid {pid}) has ended and is being restarted"
+    return f"(pid {pid}) {'is stopped' if _is_stopped(pid) else 'does not answer'}"
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal (SIGSTOP), where that can be seen."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # plain: /proc
+            return file.read().rpartition(b")")[2].split()[0] in (b"T", b"t")
+    except (OSError, IndexError):
+        return False
+
+
+def read_cert(home: Path) -> Path | None:
+    """Return the certificate that the gateway of `home` shows, None if it speaks no TLS."""
+    try:
+        return Path(json.loads(read_bytes(Home(home).human.address, anyones=True))["cert"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def is_held(home: Path) -> bool:
+    """Whether a supervisor holds this home, reachable or not; OSError if that cannot be seen.
+
+    Its lock is not taken for longer than the look.
+    """
+    try:
+        fd = open_file(Home(home).system.lock, anyones=True)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def is_supervised(home: Path) -> bool:
+    """Whether a supervisor holds this home: its gateway, if it is away, will be back."""
+    try:
+        return is_held(home)
+    except OSError:
+        return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

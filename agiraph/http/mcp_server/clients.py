@@ -1,0 +1,57 @@
+"""ApiClients: with whose authority the HTTP API is called: the caller's own, never ours."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+
+from agiraph.http.api import ApiError
+from agiraph.http.client import AsyncClient
+from agiraph.http.client.discovery import read_cert, read_door
+
+KEPT = 16
+NOT_ALLOWED = 401
+SCHEME = "bearer "
+
+
+class ApiClients:
+    """The clients of one home, a few of them kept, each with its token."""
+
+    def __init__(self, home: Path, token: str | None, *, is_shared: bool) -> None:
+        """Call the gateway of `home` with `token`, or the home's own if that is None.
+
+        `is_shared`: callers bring tokens of their own, and nobody else's is used for them.
+        """
+        self._home = home
+        self._token = token
+        self._is_shared = is_shared
+        self._kept: OrderedDict[tuple[str, str], AsyncClient] = OrderedDict()
+        self._own: AsyncClient | None = None
+
+    async def client(self, headers: Mapping[str, str] | None) -> AsyncClient:
+        """Return the client for who sent these headers. Raises NotReachable, ApiError."""
+        if not self._is_shared and self._token is None:
+            self._own = self._own or AsyncClient.for_home(self._home)
+            return self._own
+        token = bearer_of(headers or {}) if self._is_shared else self._token
+        if not token:
+            raise ApiError(NOT_ALLOWED, "no token: send `Authorization: Bearer ...`")
+        url, _ = read_door(self._home)
+        kept = self._kept.pop((url, token), None)
+        found = kept or AsyncClient(url, token, cert=read_cert(self._home))
+        self._kept[url, token] = found
+        if len(self._kept) > KEPT:
+            _, oldest = self._kept.popitem(last=False)
+            await oldest.close()
+        return found
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        for client in [*self._kept.values(), *([self._own] if self._own else [])]:
+            await client.close()
+        self._kept.clear()
+
+
+def bearer_of(headers: Mapping[str, str]) -> str:
+    """Return the token that a request came with, '' if it came with none."""
+    said = headers.get("authorization", "")
+    return said[len(SCHEME) :].strip() if said.lower().startswith(SCHEME) else ""

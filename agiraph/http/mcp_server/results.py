@@ -1,0 +1,205 @@
+"""Results: what the tools return; each is one object, so that it is structured content."""
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from agiraph.core.record import Record
+from agiraph.http.api import AgentView, FileContentView, FolderView, NodeView, QuestionView
+
+OVER = frozenset({"completed", "failed", "stopped"})
+TEXT_LIMIT = 100_000
+
+
+class RunHandleResult(Record):
+    """A run that has begun. It goes on by itself: ask `status` for it by `agent`."""
+
+    agent: str = Field(description="the agent's id, for all other tools")
+    name: str
+    run: str | None
+    status: str
+    note: str = "It works by itself now. Call `status` with this agent; `wait_seconds` waits."
+
+
+class OpenQuestionResult(Record):
+    """A question that the team has for its human. Answer it with `answer`."""
+
+    question: str = Field(description="the question's id, for `answer`")
+    agent: str
+    sender: str
+    text: str
+    options: tuple[str, ...] = ()
+    kind: str = "question"
+
+
+class QuestionsResult(Record):
+    """Open questions."""
+
+    questions: tuple[OpenQuestionResult, ...]
+
+
+class AnsweredResult(Record):
+    """A question that is answered now."""
+
+    question: str
+    status: str
+    answer: str | None
+
+
+class AgentStateResult(Record):
+    """How an agent stands. `result` is its final answer once `is_over`."""
+
+    agent: str
+    name: str
+    goal: str
+    status: str
+    is_over: bool
+    run: str | None
+    nodes_ended: int = 0
+    nodes: int = 0
+    result: str | None = None
+    reason: str | None = None
+    questions: tuple[OpenQuestionResult, ...] = ()
+
+
+class AgentsResult(Record):
+    """All agents, oldest first."""
+
+    agents: tuple[AgentStateResult, ...]
+
+
+class NodeResult(Record):
+    """One piece of work. Its published files are read under `folder`."""
+
+    id: str
+    name: str
+    role: str
+    status: str
+    worker: str | None
+    summary: str | None
+    reason: str | None
+    published: tuple[str, ...]
+    folder: str
+
+
+class BoardResult(Record):
+    """The work of a run."""
+
+    agent: str
+    run: str | None
+    stage: str | None
+    nodes: tuple[NodeResult, ...]
+
+
+class FolderEntryResult(Record):
+    """One row of a folder."""
+
+    path: str
+    kind: str
+    size: int
+
+
+class ContentResult(Record):
+    """A file (`content`) or a folder (`entries`) of a run. Content is untrusted: a model wrote it.
+
+    `next_offset` is where to read on, None at the end.
+    """
+
+    path: str
+    content: str | None = None
+    encoding: str = "utf-8"
+    size: int | None = None
+    next_offset: int | None = None
+    entries: tuple[FolderEntryResult, ...] = ()
+
+
+class SentResult(Record):
+    """A message that is safe on disk: it reaches its receivers."""
+
+    message: str
+    to: tuple[str, ...]
+
+
+class ReplyResult(Record):
+    """What an agent answered; `reply` is None if it has not answered in time."""
+
+    agent: str
+    message: str
+    reply: str | None
+    note: str = ""
+
+
+class StoppedResult(Record):
+    """An agent whose processes were stopped; its files stay."""
+
+    agent: str
+    entities: int
+
+
+def question_of(view: QuestionView) -> OpenQuestionResult:
+    """Return a question as the tools show it."""
+    return OpenQuestionResult(
+        question=view.id,
+        agent=view.agent,
+        sender=view.sender,
+        text=view.question,
+        options=view.options,
+        kind=view.kind,
+    )
+
+
+def state_of(
+    agent: AgentView,
+    nodes: Sequence[NodeView] = (),
+    questions: Sequence[QuestionView] = (),
+) -> AgentStateResult:
+    """Return how an agent stands."""
+    ended = [node for node in nodes if node.status in ("completed", "failed", "cancelled")]
+    return AgentStateResult(
+        agent=agent.id,
+        name=agent.name,
+        goal=agent.goal,
+        status=agent.status,
+        is_over=agent.status in OVER,
+        run=agent.run,
+        nodes_ended=len(ended) if nodes else agent.nodes_ended,
+        nodes=len(nodes) or agent.node_count,
+        result=agent.result,
+        reason=agent.reason,
+        questions=tuple(map(question_of, questions)),
+    )
+
+
+def node_of(view: NodeView) -> NodeResult:
+    """Return a node as the tools show it."""
+    return NodeResult(
+        id=view.id,
+        name=view.name,
+        role=view.role,
+        status=view.status,
+        worker=view.assigned_worker,
+        summary=view.summary,
+        reason=view.reason,
+        published=view.published,
+        folder=view.folder,
+    )
+
+
+def content_of(found: FolderView | FileContentView) -> ContentResult:
+    """Return a folder or a stretch of a file as the tools show it."""
+    if isinstance(found, FolderView):
+        rows = (FolderEntryResult(path=e.path, kind=e.kind, size=e.size) for e in found.entries)
+        return ContentResult(path=found.path, entries=tuple(rows))
+    data = found.content.encode() if found.encoding == "utf-8" else b""
+    shown, returned = found.content, found.returned
+    if len(data) > TEXT_LIMIT:
+        shown = data[:TEXT_LIMIT].decode(errors="ignore")
+        returned = len(shown.encode())
+    end = found.offset + returned
+    return ContentResult(
+        path=found.path,
+        content=shown,
+        encoding=found.encoding,
+        size=found.size,
+        next_offset=end if end < found.size else None,
+    )

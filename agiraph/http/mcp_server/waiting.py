@@ -1,0 +1,70 @@
+"""Waiting: for the end of a run, a question, or an answer, for a bounded time, with progress told.
+
+Nothing here waits on a call of its own for long: what is waited for is looked at again and again,
+so a gateway that restarts meanwhile does no harm, and neither does a client that goes away.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from agiraph.http.api import ConversationMessageView
+from agiraph.http.client import AsyncClient
+from agiraph.http.client.conversation import LATEST
+from agiraph.http.mcp_server.results import AgentStateResult, state_of
+
+LOOK_SECONDS = 0.25
+LONGEST_LOOK_SECONDS = 2.0
+MOST_SECONDS = 3600.0
+FROM_HUMAN = "human"
+
+Tell = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+async def state(client: AsyncClient, agent: str) -> AgentStateResult:
+    """Return how an agent stands, its nodes counted and its open questions told."""
+    summary = await client.agent(agent)
+    board = await client.board(summary.id)
+    asked = [q for q in await client.questions(status="open") if q.agent == summary.id]
+    return state_of(summary, board.nodes, asked)
+
+
+async def until_news(
+    client: AsyncClient, agent: str, seconds: float, tell: Tell
+) -> AgentStateResult:
+    """Return how an agent stands once its run is over or it asks something, or after `seconds`."""
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
+    pause, told = LOOK_SECONDS, (-1, -1)
+    while True:
+        seen = await state(client, agent)
+        if (counted := (seen.nodes_ended, seen.nodes)) != told:
+            told, pause = counted, LOOK_SECONDS
+            words = f"{seen.status}: {seen.nodes_ended} of {seen.nodes} nodes have ended"
+            await tell(seen.nodes_ended, seen.nodes or None, words)
+        if seen.is_over or seen.questions or loop.time() >= ends_at:
+            return seen
+        await asyncio.sleep(min(pause, max(0.0, ends_at - loop.time())))
+        pause = min(2 * pause, LONGEST_LOOK_SECONDS)
+
+
+async def last_said(client: AsyncClient, agent: str) -> int:
+    """Return the cursor behind everything that was said in an agent's thread so far."""
+    page = await client.conversation(agent, before=LATEST, limit=1)
+    return page.messages[-1].seq if page.messages else 0
+
+
+async def reply_to(
+    client: AsyncClient, agent: str, message: str, after: int, seconds: float
+) -> ConversationMessageView | None:
+    """Return what answers a message, the first thing said after it that does; None: nothing."""
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + min(max(0.0, seconds), MOST_SECONDS)
+    while True:
+        page = await client.conversation(agent, after=after, limit=100)
+        for said in page.messages:
+            if said.in_reply_to == message and said.sender != FROM_HUMAN:
+                return said
+        after = page.messages[-1].seq if page.messages else after
+        if loop.time() >= ends_at:
+            return None
+        await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,70 @@
+"""CircuitBreaker: whether a service may be called at all; one for all who call it. Pure.
+
+closed      calls go
+open        the last calls have all failed: nobody calls for a while
+half open   that while is over: one call goes, and what becomes of it decides
+
+Each time it opens again without an answer in between, it stays open for twice as long.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["closed", "open", "half_open"]
+LONGEST_DOUBLINGS = 3
+
+
+@dataclass(slots=True)
+class CircuitBreaker:
+    """Opens after `failures` failures in a row, for `seconds` at first."""
+
+    failures: int
+    seconds: float
+    in_a_row: int = 0
+    openings: int = 0
+    opens_until: float | None = None
+    is_probing: bool = False
+
+    def state(self, now: float) -> State:
+        """Return how it stands."""
+        if self.opens_until is None:
+            return "closed"
+        return "open" if now < self.opens_until else "half_open"
+
+    def wait(self, now: float) -> float | None:
+        """Return for how long nobody may call; None: until the call that tries it has ended."""
+        if self.opens_until is None:
+            return 0.0
+        if now < self.opens_until:
+            return self.opens_until - now
+        return None if self.is_probing else 0.0
+
+    def begin(self, now: float) -> bool:
+        """Let a call go (`wait` said 0); return whether it is the one that tries the service."""
+        if self.state(now) != "half_open":
+            return False
+        self.is_probing = True
+        return True
+
+    def succeeded(self) -> None:
+        """Take in that a call was answered: the service is there."""
+        self.in_a_row = self.openings = 0
+        self.opens_until = None
+        self.is_probing = False
+
+    def failed(self, now: float, *, was_probe: bool) -> bool:
+        """Take in that the service could not serve a call; return whether that opened it."""
+        if self.opens_until is not None and not was_probe:
+            return False  # it had begun before the breaker opened, and tells nothing new
+        self.in_a_row += 1
+        if not was_probe and self.in_a_row < self.failures:
+            return False
+        self.is_probing = False
+        self.opens_until = now + self.seconds * 2.0 ** min(self.openings, LONGEST_DOUBLINGS)
+        self.openings += 1
+        return True
+
+    def released(self, *, was_probe: bool) -> None:
+        """Take in that a call ended in a way that says nothing about the service."""
+        if was_probe:
+            self.is_probing = False

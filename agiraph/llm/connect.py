@@ -1,0 +1,109 @@
+"""Connecting: from a provider's name to a Provider that can be called, or why it cannot."""
+
+import os
+from collections.abc import Mapping
+
+from agiraph.core.config import configs_folder
+from agiraph.core.errors import unknown
+from agiraph.llm.base import Provider, ProviderError
+from agiraph.llm.registry import UNKNOWN_WINDOW, ProviderPreset, why_unusable
+
+# What is imported to speak a wire format: by far the longest of what stands before a first call.
+MODULES: Mapping[str, str] = {
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "responses": "openai",
+    "google": "httpx2",
+}
+
+
+def connect(
+    name: str,
+    presets: Mapping[str, ProviderPreset],
+    environ: Mapping[str, str],
+    *,
+    timeout_seconds: float,
+    model: str = "",
+) -> Provider:
+    """Return the provider called `name`, its key and place read from `environ`.
+
+    Which wire format it speaks may be another for `model` than for the service's other models.
+    Raises InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is
+    missing. May import an SDK, which takes a second: call it in a thread.
+    """
+    if name not in presets:
+        raise unknown("provider", name, list(presets))
+    preset = presets[name]
+    api = preset.of(model).api
+    if api == "script":
+        from agiraph.llm.embedded.script import ScriptProvider
+
+        return ScriptProvider(configs_folder() / "playbooks")
+    if api == "local":
+        from agiraph.llm.providers.local.provider import LocalProvider
+
+        return LocalProvider(
+            name,
+            own=preset.model,
+            context=preset.context or UNKNOWN_WINDOW,
+            threads=preset.threads or max(1, (os.cpu_count() or 2) // 2),
+            idle_seconds=preset.idle_seconds,
+            timeout_seconds=timeout_seconds,
+            environ=environ,
+        )
+    if preset.api == "replay":
+        from agiraph.llm.recording.replay import ReplayProvider
+
+        return ReplayProvider()
+    url, key = place_of(name, preset, environ)
+    if api == "anthropic":
+        from agiraph.llm.providers.anthropic import AnthropicProvider
+
+        return AnthropicProvider(
+            name, preset, url=url, key=key or "none", timeout_seconds=timeout_seconds
+        )
+    if api == "google":
+        from agiraph.llm.providers.google import GoogleProvider
+
+        return GoogleProvider(
+            name, preset, url=url, key=key or "none", timeout_seconds=timeout_seconds
+        )
+    from agiraph.llm.providers.openai import CHAT, RESPONSES, OpenAIProvider
+
+    return OpenAIProvider(
+        name,
+        preset,
+        RESPONSES if api == "responses" else CHAT,
+        url=url,
+        key=key,
+        timeout_seconds=timeout_seconds,
+    )
+
+
+def place_of(
+    name: str, preset: ProviderPreset, environ: Mapping[str, str]
+) -> tuple[str, str | None]:
+    """Return a service's URL and key; ProviderError if it has no URL, or no key and needs one."""
+    key, url = preset.key(environ), preset.url(environ)
+    missing = why_unusable(preset, environ)
+    if url is None:
+        raise ProviderError("bad_request", f"{name} cannot be called: {missing or 'no base_url'}")
+    if missing is not None:
+        names = " or ".join(preset.key_names) or "its key_env"
+        raise ProviderError("bad_key", f"no key for {name}: set {names}")
+    return url, key
+
+
+def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]) -> list[str]:
+    """Return, for each SDK that a service with a key needs, the first such service."""
+    first: dict[str, str] = {}
+    for name, preset in presets.items():
+        module = module_of(preset)
+        if module is not None and preset.key(environ) is not None:
+            first.setdefault(module, name)
+    return [first[module] for module in sorted(first)]
+
+
+def module_of(preset: ProviderPreset, model: str = "") -> str | None:
+    """Return the module that calls of a model need, None for what needs none."""
+    return MODULES.get(preset.of(model or preset.default_model or "").api)

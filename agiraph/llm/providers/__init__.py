@@ -1,0 +1,1 @@
+"""The services that answer, one module a kind of service."""

@@ -1,0 +1,82 @@
+"""Prompts: a request as a small model is told it, and its answer read. Pure."""
+
+import json
+
+from agiraph.core.turns import (
+    AssistantTurn,
+    ModelRequest,
+    ModelResponse,
+    ToolCall,
+    ToolSchema,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agiraph.llm.providers.local.schemas import SAY
+from agiraph.llm.wire.transcript import spoken, unique_calls
+
+INTRODUCTION = f"""Answer with one JSON object, and nothing else:
+{{"name": TOOL, "arguments": {{...}}}} to use a tool, or {{"{SAY}": TEXT}} to speak.
+
+Tools:"""
+
+
+def as_told(request: ModelRequest) -> ModelRequest:
+    """Return the request without tools: they, the calls and the results are told in words.
+
+    A request without tools is told as it is.
+    """
+    told = tuple(_told(turn, in_json=bool(request.tools)) for turn in request.turns)
+    if not request.tools:
+        return request.model_copy(update={"turns": told})
+    tools = "\n".join(map(_line, request.tools))
+    system = f"{request.system}\n\n{INTRODUCTION}\n{tools}"
+    return request.model_copy(update={"system": system, "turns": told, "tools": ()})
+
+
+def _line(tool: ToolSchema) -> str:
+    given = tool.parameters.get("properties")
+    names = ", ".join(given) if isinstance(given, dict) else ""
+    lines = tool.description.strip().splitlines() or [""]
+    return f"- {tool.name}({names}): {lines[0]}"
+
+
+def _told(turn: Turn, *, in_json: bool) -> Turn:
+    match turn:
+        case UserTurn():
+            return turn
+        case ToolTurn():
+            what = "Error of" if turn.is_error else "Result of"
+            return UserTurn(content=f"[{what} {turn.name}]\n{turn.content}")
+        case AssistantTurn():
+            said = spoken(turn)
+            words = [json.dumps({SAY: said}, ensure_ascii=False) if in_json else said]
+            calls = [_call_text(call) for call in turn.tool_calls]
+            return AssistantTurn(text="\n".join([*(words if said else []), *calls]))
+
+
+def _call_text(call: ToolCall) -> str:
+    if call.malformed is not None:
+        return call.malformed
+    return json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+
+
+def read_answer(response: ModelResponse, request: ModelRequest) -> ModelResponse:
+    """Return what an answer of the schema says: words, or a call.
+
+    One that was cut off, and so is no JSON, is words: nothing is run that had to be guessed.
+    """
+    try:
+        value = json.loads(response.text or "")
+    except (ValueError, RecursionError):
+        return response
+    match value:
+        case {"say": str(text)}:
+            return response.model_copy(update={"text": text or None})
+        case {"say": dict(wanted)}:
+            return response.model_copy(update={"text": json.dumps(wanted, ensure_ascii=False)})
+        case {"name": str(name), "arguments": dict(arguments)}:
+            call = ToolCall(id="", name=name, arguments=arguments)
+            found = {"text": None, "tool_calls": unique_calls([call], request)}
+            return response.model_copy(update={**found, "stop_reason": "tool_use"})
+    return response

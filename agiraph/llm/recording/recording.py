@@ -1,0 +1,163 @@
+"""Recording: model calls as lines of JSON, so that a run can be played again; pure.
+
+A call's line holds what was asked and what was answered. A conversation repeats itself with every
+call, so a line has only what is new since the same entity's last one: `kept` turns stay, `turns`
+follow; `system` and `tools` stand where they changed. What looks like a secret is blotted out.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.record import Record
+from agiraph.core.redaction import redact
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Turn
+from agiraph.llm.packing import TURN
+
+VERSION = 1
+
+
+class RecordedLine(Record):
+    """One call as it stands in the file; `failed` is the kind and text of an error."""
+
+    v: int = VERSION
+    ts: float
+    entity: str
+    model: str
+    system: str | None = None
+    tools: tuple[str, ...] | None = None
+    kept: int = 0
+    turns: tuple[Turn, ...] = ()
+    response: ModelResponse | None = None
+    failed: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call, whole; `number` counts its entity's calls from 1, `place` all calls."""
+
+    place: int
+    number: int
+    entity: str
+    model: str
+    system: str
+    tools: tuple[str, ...]
+    turns: tuple[Turn, ...]
+    response: ModelResponse | None
+    failed: tuple[str, str] | None
+
+
+@dataclass(slots=True)
+class RecordedSoFar:
+    """What the last line of an entity has told already."""
+
+    system: str | None = None
+    tools: tuple[str, ...] | None = None
+    turns: tuple[Turn, ...] = ()
+
+
+@dataclass(slots=True)
+class RecordingWriter:
+    """Makes the lines of one recording. `secrets` are texts that must not stand in it."""
+
+    secrets: tuple[str, ...] = ()
+    _told: dict[str, RecordedSoFar] = field(default_factory=dict)
+
+    def line(
+        self,
+        request: ModelRequest,
+        ts: float,
+        response: ModelResponse | None = None,
+        failed: tuple[str, str] | None = None,
+    ) -> str:
+        """Return the line of a call, with its end."""
+        told = self._told.setdefault(request.entity, RecordedSoFar())
+        tools = tuple(tool.name for tool in request.tools)
+        kept = _alike(told.turns, request.turns)
+        line = RecordedLine(
+            ts=ts,
+            entity=request.entity,
+            model=request.model,
+            system=None if request.system == told.system else request.system,
+            tools=None if tools == told.tools else tools,
+            kept=kept,
+            turns=request.turns[kept:],
+            response=response,
+            failed=failed,
+        )
+        told.system, told.tools, told.turns = request.system, tools, request.turns
+        values = blotted(line.model_dump(mode="json", exclude_none=True), self.secrets)
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def read_recording(lines: Iterable[str], name: str) -> list[RecordedCall]:
+    """Return the calls of a recording; InvalidInput for what is none.
+
+    A torn line (its writer was killed) is passed over. A call that was asked again with nothing new
+    counts once, as it was answered last.
+    """
+    calls: list[RecordedCall] = []
+    known: dict[str, RecordedCall] = {}
+    for place, text in enumerate(lines):
+        try:
+            line = RecordedLine.model_validate_json(text)
+        except ValidationError:
+            continue
+        if line.v != VERSION:
+            raise InvalidInput(
+                f"{name}: is a recording of version {line.v}, this Agiraph knows {VERSION}"
+            )
+        before = known.get(line.entity)
+        call = _whole(line, before, place)
+        if before is not None and call.number == before.number:
+            calls.remove(before)
+        known[line.entity] = call
+        calls.append(call)
+    if not calls:
+        raise InvalidInput(f"{name}: is no recording of model calls, or an empty one")
+    return calls
+
+
+def blotted(value: Any, secrets: Iterable[str]) -> Any:
+    """Return a JSON value without what is, or looks like, a secret."""
+    match value:
+        case str():
+            for secret in secrets:
+                value = value.replace(secret, "[key]")
+            return redact(value)
+        case dict():
+            return {key: blotted(one, secrets) for key, one in value.items()}
+        case list() | tuple():
+            return [blotted(one, secrets) for one in value]
+        case _:
+            return value
+
+
+def bare(turns: Iterable[Turn]) -> list[JsonObject]:
+    """Return turns as a recording has them."""
+    return [blotted(TURN.dump_python(turn, mode="json"), ()) for turn in turns]
+
+
+def _whole(line: RecordedLine, before: RecordedCall | None, place: int) -> RecordedCall:
+    turns = ((before.turns if before else ())[: line.kept]) + line.turns
+    system = line.system if line.system is not None else (before.system if before else "")
+    tools = line.tools if line.tools is not None else (before.tools if before else ())
+    is_again = before is not None and (before.turns, before.system) == (turns, system)
+    number = before.number + (not is_again) if before else 1
+    return RecordedCall(
+        place, number, line.entity, line.model, system, tools, turns, line.response, line.failed
+    )
+
+
+def _alike(one: tuple[Turn, ...], other: tuple[Turn, ...]) -> int:
+    """Return how many first turns are the same."""
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a is not b and a != b:
+            break
+        count += 1
+    return count

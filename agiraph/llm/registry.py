@@ -1,0 +1,308 @@
+"""Which model services there are, how a model is named, and which one is taken when none is.
+
+The table is `configs/providers.yaml`, with the person's own `{home}/providers.yaml` laid over it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, field_validator
+
+from agiraph.core.config import Config, ConfigSection, configs_folder
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.core.yaml_text import read_yaml
+from agiraph.llm.local_weights import HONESTLY, own_name, why_not
+from agiraph.llm.network import is_loopback
+
+JsonObject = dict[str, Any]
+FALLBACK_MODEL = "script/survey"
+TEXT_PREFIX = "text:"
+OFFLINE = "models.offline is set, and this is not on this machine"
+UNKNOWN_WINDOW = 32_768
+BUILT_IN = ("script", "local", "replay")  # answered in the broker itself: no place, no key
+DATE = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+
+
+Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "replay"]
+
+
+class ModelTraits(ConfigSection):
+    """What is true of a service's models, and may differ from one of them to another.
+
+    `effort` is asked of models that reason; `extra` stands in every request as it is written (a
+    value of null takes a field out).
+    """
+
+    api: Api
+    context: int | None = Field(None, ge=1)
+    max_output: int | None = Field(None, ge=1)
+    max_tokens_field: str = "max_tokens"
+    tool_mode: Literal["native", "text"] = "native"
+    structured: Literal["native", "text"] = "text"
+    cache: Literal["marks", "automatic", "none"] = "automatic"
+    reasoning: Literal["kept", "dropped"] = "kept"
+    effort: str | None = None
+    extra: JsonObject = Field(default_factory=dict)
+
+
+class ProviderPreset(ModelTraits):
+    """One model service. `key_env` and `base_url_env` name variables; nothing here is secret.
+
+    Of several variables for its key the first that is set counts.
+    `model` (a file), `threads` and `idle_seconds` are of the local model alone.
+    `models` holds what is different of single ones: by name, by name without its date, or by a
+    pattern (`gpt-5*`).
+    """
+
+    base_url: str | None = None
+    base_url_env: str | None = None
+    key_env: str | tuple[str, ...] | None = None
+    needs_key: bool = True
+    default_model: str | None = None
+    local: bool = False
+    headers: dict[str, str] = Field(default_factory=dict)
+    contexts: dict[str, int] = Field(default_factory=dict)
+    model: str | None = None
+    threads: int | None = Field(default=None, ge=1)
+    idle_seconds: float = Field(default=300, gt=0)
+    models: dict[str, JsonObject] = Field(default_factory=dict)
+
+    @field_validator("models")
+    @classmethod
+    def _are_traits(cls, models: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        for name, values in models.items():
+            for key in values:
+                if key not in ModelTraits.model_fields:
+                    known = ", ".join(sorted(ModelTraits.model_fields))
+                    raise ValueError(f"unknown key '{key}' of {name} (known: {known})")
+            ModelTraits.model_validate({"api": "openai"} | values)
+        return models
+
+    def of(self, model: str) -> "ProviderPreset":
+        """Return this preset as it is for one model."""
+        values = self.models.get(model) or self.models.get(undated(model))
+        if values is None:
+            patterns = (name for name in self.models if fnmatchcase(model, name))
+            values = self.models.get(next(patterns, ""))
+        return type(self).model_validate(self.model_dump() | values) if values else self
+
+    def url(self, environ: Mapping[str, str]) -> str | None:
+        """Return where the service is, as `environ` or the preset says."""
+        return environ.get(self.base_url_env or "") or self.base_url
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The variables that may hold the service's key, the first one first."""
+        return (self.key_env,) if isinstance(self.key_env, str) else self.key_env or ()
+
+    def key_name(self, environ: Mapping[str, str]) -> str | None:
+        """Return the variable that holds the service's key, None if none does."""
+        return next((name for name in self.key_names if environ.get(name)), None)
+
+    def key(self, environ: Mapping[str, str]) -> str | None:
+        """Return the service's key, or None."""
+        return environ.get(self.key_name(environ) or "") or None
+
+    def window(self, model: str) -> int:
+        """Return how many tokens a model of this service can take, its name dated or not."""
+        known = self.contexts.get(model) or self.contexts.get(undated(model))
+        return known or self.of(model).context or UNKNOWN_WINDOW
+
+    def answer_tokens(self, model: str, wanted: int) -> int:
+        """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
+        most = self.of(model).max_output
+        return wanted if most is None else min(wanted, most)
+
+    def is_usable(self, environ: Mapping[str, str]) -> bool:
+        """Whether a call could be made: the service has a place, and a key if it needs one."""
+        return why_unusable(self, environ) is None
+
+    def is_on_this_machine(self, environ: Mapping[str, str]) -> bool:
+        """Whether its calls leave this machine by no means."""
+        if self.api in BUILT_IN:
+            return True
+        return self.local and is_loopback(self.url(environ) or "")
+
+    @property
+    def usual_model(self) -> str | None:
+        """The model that is meant when only the provider is named: a file of one's own first."""
+        return own_name(self.model) if self.api == "local" and self.model else self.default_model
+
+
+def undated(model: str) -> str:
+    """Return a model's name without the date at its end."""
+    return DATE.sub("", model)
+
+
+def why_unusable(preset: ProviderPreset, environ: Mapping[str, str]) -> str | None:
+    """Return what is missing before a service can be called, None if nothing is."""
+    if preset.api == "local":
+        return why_not(preset.model)
+    if preset.api in BUILT_IN:
+        return None
+    if preset.url(environ) is None:
+        variable = preset.base_url_env
+        return f"{variable} is not set" if variable else "has no base_url in its preset"
+    if not preset.needs_key or preset.local or preset.key(environ) is not None:
+        return None
+    names = " or ".join(preset.key_names)
+    return f"{names} is not set" if names else "has no key_env in its preset"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model's full name: which provider, and what that provider calls it.
+
+    `in_text`: it has no tool calling of its own, and is asked by way of `text_tools`.
+    """
+
+    provider: str
+    name: str
+    in_text: bool = False
+
+    @property
+    def plain(self) -> str:
+        """The name as prices have it: `provider/name`."""
+        return f"{self.provider}/{self.name}"
+
+    def __str__(self) -> str:
+        """Return `provider/name`, or `text:provider/name`."""
+        return f"{TEXT_PREFIX}{self.plain}" if self.in_text else self.plain
+
+
+def load_presets(*files: Path) -> dict[str, ProviderPreset]:
+    """Return the known providers by name, `files` (those that exist) laid over the shipped ones.
+
+    Raises InvalidInput with the file and the key for what cannot be read as a preset.
+    """
+    presets: dict[str, ProviderPreset] = {}
+    for file in (configs_folder() / "providers.yaml", *files):
+        for name, values in read_table(file).items():
+            if not isinstance(values, dict) or "/" in name:
+                raise InvalidInput(f"{file}: {name}: expected a name and `key: value` lines")
+            base = presets[name].model_dump() if name in presets else {}
+            try:
+                presets[name] = ProviderPreset.model_validate(_laid_over(base, values))
+            except ValidationError as error:
+                problem = error.errors()[0]
+                key = ".".join(map(str, (name, *problem["loc"])))
+                raise InvalidInput(f"{file}: {key}: {problem['msg']}") from None
+    return presets
+
+
+def _laid_over(base: JsonObject, values: JsonObject) -> JsonObject:
+    """Return `values` laid over `base`; tables of single models are laid over one another, too."""
+    tables = {
+        key: base[key] | values[key]
+        for key in ("models", "contexts")
+        if isinstance(base.get(key), dict) and isinstance(values.get(key), dict)
+    }
+    return base | values | tables
+
+
+def read_table(file: Path) -> JsonObject:
+    """Return the mapping in a YAML file, empty if there is no file; InvalidInput."""
+    try:
+        values = read_yaml(file.read_text(encoding="utf-8"))  # plain: the person's own settings
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidInput(f"{file}: cannot be read ({error})") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{file}: expected `name:` with its values under it")
+    return {str(name): value for name, value in values.items()}
+
+
+def parse_model(text: str, presets: Mapping[str, ProviderPreset]) -> ModelName:
+    """Return the model that `provider/name` (or `provider` alone) names, with `text:` or without.
+
+    Raises InvalidInput for an unknown provider, listing the known ones, or a missing name.
+    """
+    full = text.strip().removeprefix(TEXT_PREFIX)
+    provider, _, name = full.partition("/")
+    if provider not in presets:
+        hint = f" in model '{text}' (a model is named provider/name)" if provider != full else ""
+        error = unknown("provider", provider, list(presets))
+        raise InvalidInput(f"{error}{hint}")
+    name = name or presets[provider].usual_model or ""
+    if not name:
+        raise InvalidInput(f"model '{text}': which one? write {provider}/NAME")
+    in_text = text.strip().startswith(TEXT_PREFIX) and presets[provider].api not in BUILT_IN
+    return ModelName(provider, name, in_text)
+
+
+def usable(
+    presets: Mapping[str, ProviderPreset], environ: Mapping[str, str], *, offline: bool = False
+) -> tuple[JsonObject, ...]:
+    """Return a row per provider: what it is, whether it is usable and why (`ModelCatalog`)."""
+    return tuple(
+        {
+            "name": name,
+            "usable": preset.is_usable(environ) and not is_out_of_reach(preset, environ, offline),
+            "reason": OFFLINE
+            if is_out_of_reach(preset, environ, offline)
+            else _reason(preset, environ),
+            "default_model": f"{name}/{preset.usual_model}" if preset.usual_model else None,
+            "base_url": preset.url(environ),
+            "api": preset.of(preset.default_model or "").api,
+            "local": preset.local,
+            "context": preset.window(preset.default_model or ""),
+            "max_output": preset.of(preset.default_model or "").max_output,
+            "tool_mode": preset.of(preset.default_model or "").tool_mode,
+        }
+        for name, preset in presets.items()
+    )
+
+
+def is_out_of_reach(preset: ProviderPreset, environ: Mapping[str, str], offline: bool) -> bool:
+    """Whether a service is not asked because nothing may leave this machine."""
+    return offline and not preset.is_on_this_machine(environ)
+
+
+def _reason(preset: ProviderPreset, environ: Mapping[str, str]) -> str:
+    if (missing := why_unusable(preset, environ)) is not None:
+        return missing
+    if preset.api == "replay":
+        return "built in: plays a recorded run again: replay/FILE"
+    if preset.api == "script":
+        return "built in: plays a playbook, needs no key and no network"
+    if preset.api == "local":
+        return _told_of_local(preset)
+    if (key := preset.key_name(environ)) is not None:
+        return f"{key} is set"
+    return "needs no key; whether it runs is seen at the first call"
+
+
+def _told_of_local(preset: ProviderPreset) -> str:
+    """Return what a local model is, in honest words."""
+    if preset.model:
+        return f"runs {preset.model} on this machine"
+    return f"runs on this machine; {HONESTLY}"
+
+
+def pick_default(
+    config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the model to take when none is named, and why that one.
+
+    It is `models.default` of the settings, else that of the first provider whose key is set, else
+    the embedded script.
+    """
+    if config.models.default:
+        return str(parse_model(config.models.default, presets)), "models.default in the settings"
+    for name, preset in presets.items():
+        if is_out_of_reach(preset, environ, config.models.offline):
+            continue
+        is_meant = preset.key(environ) is not None and not preset.local
+        if preset.default_model and is_meant and preset.is_usable(environ):
+            return f"{name}/{preset.default_model}", f"{preset.key_name(environ)} is set"
+    if config.models.offline:
+        return FALLBACK_MODEL, "models.offline is set; the embedded script needs no network"
+    return FALLBACK_MODEL, "no provider's key is set; the embedded script needs none"

@@ -1,0 +1,103 @@
+"""RequestBodyCache: how conversations begin on the wire, so that a long one is encoded once and not
+always.
+
+The next request of a conversation repeats the last one and adds to its end. What was encoded of a
+beginning is kept, with the turns that it was made of; turns are known again by being the same
+objects (`agiraph.llm.packing.Unpacker` sees to that), so how long they are does not matter.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable
+from operator import is_
+from typing import Any
+
+from agiraph.core.turns import ModelRequest, Turn
+
+KEPT_BYTES = 128 << 20
+KEPT_HEADS = 256
+
+JsonObject = dict[str, Any]
+_Beginning = tuple[str, tuple[Turn, ...], bytes]
+NOTHING: _Beginning = ("", (), b"")
+
+
+class RequestBodyCache:
+    """The encoded beginnings of the conversations that were asked about last."""
+
+    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+        """Keep `kept_bytes` bytes of encoded messages."""
+        self._kept_bytes = kept_bytes
+        self._known: OrderedDict[tuple[str, str], _Beginning] = OrderedDict()
+        self._size = 0
+        self._heads: OrderedDict[tuple[str, str], tuple[ModelRequest, bytes]] = OrderedDict()
+
+    def head(self, request: ModelRequest, make: Callable[[], JsonObject]) -> bytes:
+        """Return what `make` returns as JSON: what stands before the messages of a request.
+
+        It is made anew when model, system prompt or tools are others than the last time.
+        """
+        key = _key(request)
+        known = self._heads.get(key)
+        if known is not None and _begin_alike(known[0], request):
+            self._heads.move_to_end(key)
+            return known[1]
+        encoded = as_json(make())
+        self._heads[key] = request.model_copy(update={"turns": ()}), encoded
+        if len(self._heads) > KEPT_HEADS:
+            self._heads.popitem(last=False)
+        return encoded
+
+    def beginning(self, request: ModelRequest) -> tuple[int, bytes]:
+        """Return how many of the request's first turns are encoded already, and as what.
+
+        None are when the system prompt is another one: it may stand among the messages.
+        """
+        system, turns, data = self._known.get(_key(request), NOTHING)
+        if len(turns) > len(request.turns) or not all(map(is_, turns, request.turns)):
+            return 0, b""
+        return (len(turns), data) if system == request.system else (0, b"")
+
+    def joined(
+        self, request: ModelRequest, known: bytes, messages: list[bytes], final: int, turns: int
+    ) -> bytes:
+        """Return `known` (a beginning) and the messages behind it, with commas between them.
+
+        The first `final` of the messages will not change any more, and are kept: up to there they
+        are what the conversation's first `turns` turns are.
+        """
+        pieces = [known, *messages] if known else messages
+        if final:
+            self._keep(request, turns, b",".join(pieces[: len(pieces) - len(messages) + final]))
+        return b",".join(pieces)
+
+    def _keep(self, request: ModelRequest, count: int, data: bytes) -> None:
+        key = _key(request)
+        self._size -= len(self._known.pop(key, NOTHING)[2])
+        self._known[key] = request.system, request.turns[:count], data
+        self._size += len(data)
+        while self._size > self._kept_bytes and len(self._known) > 1:
+            self._size -= len(self._known.popitem(last=False)[1][2])
+
+
+def _begin_alike(one: ModelRequest, other: ModelRequest) -> bool:
+    return one.system == other.system and one.tools == other.tools
+
+
+def _key(request: ModelRequest) -> tuple[str, str]:
+    return request.entity, request.model
+
+
+def as_json(value: Any) -> bytes:
+    """Return a value as JSON, as compact as can be."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def body_with(head: bytes, messages: bytes, tail: JsonObject, *, field: str = "messages") -> bytes:
+    """Return a request's body: head (a JSON object), the messages in `field`, tail, in this order.
+
+    What changes least stands first, so that a body is a prefix of the next but for its tail.
+    """
+    end = b"," + as_json(tail)[1:] if tail else b"}"
+    return b'%b,"%b":[%b]%b' % (head[:-1], field.encode(), messages, end)

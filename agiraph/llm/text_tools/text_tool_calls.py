@@ -1,0 +1,263 @@
+r"""Calls that a model wrote into its text, in the ways in which models do.
+
+    <tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>     what was asked for
+    <function=bash>{"command": "ls"}</function>                                 and what comes, too
+    <function=bash><parameter=command>ls</parameter></function>
+    ```json\n{"name": "bash", "arguments": {"command": "ls"}}\n```              as the answer's end
+
+Names of the tags vary, and so do those of the two keys. Slips of JSON are mended (`lenient_json`).
+What cannot be read without guessing is a call that is malformed: it is answered, never run. JSON
+without a tag is a call only where it can be nothing else: a known tool and its arguments, and no
+word behind it. What stands between <think> and </think> is no call.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agiraph.core.turns import JsonObject, ToolCall, ToolSchema
+from agiraph.llm.text_tools.lenient_json import UnreadableJson, read_value, read_whole
+
+NAMES = r"tool[_-]?calls?|function[_-]?calls?"
+OPENER = re.compile(rf"<\|?(?:{NAMES})\|?>|\[(?:TOOL_CALLS?)\]|<function=", re.IGNORECASE)
+CLOSER = re.compile(rf"<\|?/(?:{NAMES})\|?>|\[/(?:TOOL_CALLS?)\]|</function>", re.IGNORECASE)
+FUNCTION = re.compile(r"\s*(?:<function=|=)?\s*[\"']?(?P<name>[\w.-]+)[\"']?\s*>", re.IGNORECASE)
+FUNCTION_OPENER = re.compile(r"\s*<function=", re.IGNORECASE)
+PARAMETER = re.compile(
+    r"\s*<parameter=[\"']?(?P<name>[\w.-]+)[\"']?>(?P<value>.*?)</parameter>", re.DOTALL
+)
+FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\n?")
+FENCE_END = re.compile(r"\s*```")
+NEXT = re.compile(r"[\s,]*(?=\{)")
+LAST_FENCE = re.compile(r"```(?:json|tool_calls?|tool_code|)[ \t]*\n(?P<body>[^`]*)```\s*\Z")
+LAST_OBJECT = re.compile(r"(?:\A|\n)\s*(?=\{)")
+THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+SURPLUS = re.compile(r"(?:\s*[}\]])*")
+GUESSED_NAME = re.compile(r"[\"']?name[\"']?\s*[:=]\s*[\"']([\w.-]+)[\"']|<function=([\w.-]+)")
+NAME_KEYS = ("name", "tool", "tool_name", "function", "function_name")
+ARGUMENT_KEYS = ("arguments", "args", "parameters", "params", "input", "tool_input")
+OTHER_KEYS = {"id", "type"}
+UNKNOWN = "unknown"
+GOES_ON = (",", ":", '"', "'", "{", "}", "[", "]")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """An answer's text without its calls, and the calls; their ids are empty."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+
+
+def read_calls(text: str, tools: Sequence[ToolSchema]) -> ParsedAnswer:
+    """Return what a model's text says and which calls stand in it."""
+    spoken = THOUGHT.sub("", text)
+    pieces: list[str] = []
+    calls: list[ToolCall] = []
+    at = 0
+    while (opener := OPENER.search(spoken, at)) is not None:
+        pieces.append(spoken[at : opener.start()])
+        is_function = opener[0].lower() == "<function="
+        found, at = _tagged(spoken, opener.start() if is_function else opener.end(), tools)
+        calls += found
+    pieces.append(spoken[at:])
+    said = CLOSER.sub("", "".join(pieces)) if calls else "".join(pieces)
+    if not calls:
+        said, calls = _untagged(said, {tool.name for tool in tools})
+    return ParsedAnswer(said.strip(), tuple(calls))
+
+
+def problem_of(malformed: str, tools: Sequence[ToolSchema]) -> str:
+    """Return why a call cannot be read, in words for the model that wrote it."""
+    try:
+        _calls_in(malformed, tools)
+    except UnreadableJson as error:
+        return str(error)
+    return "it is not complete"
+
+
+def _tagged(text: str, start: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCall], int]:
+    """Return the calls that begin at `start`, behind an opening tag, and where the text goes on."""
+    limit, after = _end_of_tag(text, start)
+    try:
+        calls, end = _scan(text, start, tools)
+    except UnreadableJson:
+        return [_malformed(text[start:limit].strip())], after
+    closer = CLOSER.match(text, _skip_space(text, end))
+    while closer is not None:
+        end = closer.end()
+        closer = CLOSER.match(text, _skip_space(text, end))
+    is_closed = after > limit
+    if (end < limit and is_closed) or not (is_closed or _may_end(text, end)):
+        return [_malformed(text[start:limit].strip())], after
+    return calls, end
+
+
+def _may_end(text: str, end: int) -> bool:
+    """Whether a call whose tag lacks its end ends here: JSON does not go on, and the line is over.
+
+    Another tag, or the end of its tag behind what a string quotes, may follow on the same line.
+    """
+    if OPENER.match(text, _skip_space(text, end)) or CLOSER.match(text, max(0, end - 1)):
+        return True
+    rest = text[end:]
+    is_line_over = not rest.strip() or "\n" in rest[: len(rest) - len(rest.lstrip())]
+    return is_line_over and not rest.lstrip().startswith(GOES_ON)
+
+
+def _end_of_tag(text: str, start: int) -> tuple[int, int]:
+    """Return where what a tag holds ends, and where the tag itself does."""
+    following = OPENER.search(text, start + 1 if text.startswith("<", start) else start)
+    closer = CLOSER.search(text, start)
+    place = following.start() if following else len(text)
+    if closer is None or (closer.start() > place and not _is_nested(text, start)):
+        return place, place
+    return closer.start(), closer.end()
+
+
+def _is_nested(text: str, start: int) -> bool:
+    return FUNCTION_OPENER.match(text, start) is not None
+
+
+def _calls_in(text: str, tools: Sequence[ToolSchema]) -> list[ToolCall]:
+    calls, end = _scan(text, 0, tools)
+    if text[end:].strip():
+        raise UnreadableJson(
+            f"there is more behind the call: {json.dumps(text[end:].strip()[:20])}"
+        )
+    return calls
+
+
+def _scan(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[list[ToolCall], int]:
+    """Return one or more calls from `at` on, and where they end; UnreadableJson."""
+    if (FUNCTION_OPENER.match(text, at)) is not None:
+        call, at = _function(text, at, tools)
+        return [call], at
+    fence = FENCE.match(text, at)
+    at = fence.end() if fence else at
+    calls: list[ToolCall] = []
+    while True:
+        value, at = read_value(text, at)
+        calls += [_call_of(one) for one in (value if isinstance(value, list) else [value])]
+        at = _past_surplus(text, at)
+        following = NEXT.match(text, at)
+        if following is None:
+            break
+        at = following.end()
+    if not calls:
+        raise UnreadableJson("there is no call in it")
+    end = FENCE_END.match(text, at) if fence else None
+    return calls, end.end() if end else at
+
+
+def _past_surplus(text: str, at: int) -> int:
+    """Return the place behind brackets that close nothing: they can mean nothing else."""
+    found = SURPLUS.match(text, at)
+    return found.end() if found else at
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _function(text: str, at: int, tools: Sequence[ToolSchema]) -> tuple[ToolCall, int]:
+    """Return the call of a <function=NAME> tag: JSON of its arguments, or a tag for each."""
+    head = FUNCTION.match(text, at)
+    if head is None:
+        raise UnreadableJson("<function=NAME> has no name")
+    name, at = head["name"], _skip_space(text, head.end())
+    arguments: JsonObject = {}
+    if text.startswith(("{", "```"), at):
+        fence = FENCE.match(text, at)
+        value, at = read_value(text, fence.end() if fence else at)
+        at = _past_surplus(text, at)
+        end = FENCE_END.match(text, at) if fence else None
+        return ToolCall(id="", name=name, arguments=_arguments(value)), end.end() if end else at
+    types = _types_of(name, tools)
+    while (given := PARAMETER.match(text, at)) is not None:
+        if given["name"] in arguments:
+            raise UnreadableJson(f"the parameter {given['name']} comes twice")
+        arguments[given["name"]] = _typed(given["value"], types.get(given["name"], "string"))
+        at = given.end()
+    if CLOSER.match(text, _skip_space(text, at)) is None:
+        raise UnreadableJson("<function=...> has no end: </function> is missing")
+    return ToolCall(id="", name=name, arguments=arguments), at
+
+
+def _types_of(name: str, tools: Sequence[ToolSchema]) -> dict[str, Any]:
+    """Return the JSON type of each parameter of a tool, "string" where more than one would do."""
+    schema = next((tool.parameters for tool in tools if tool.name == name), {})
+    properties = schema.get("properties") or {}
+    return {key: about.get("type", "string") for key, about in properties.items()}
+
+
+def _typed(text: str, type: Any) -> Any:
+    """Return a parameter that was written without quotes: text, unless it must be something else.
+
+    One line break at either end is how the tag was written.
+    """
+    if type == "string":
+        return text.removeprefix("\n").removesuffix("\n")
+    return read_whole(text)
+
+
+def _call_of(value: Any) -> ToolCall:
+    """Return the call that an object is; UnreadableJson if it is none."""
+    if not isinstance(value, dict):
+        raise UnreadableJson("a call is an object with `name` and `arguments`")
+    if isinstance(value.get("function"), dict):  # as OpenAI's API has them
+        return _call_of(value["function"])
+    names = [key for key in NAME_KEYS if isinstance(value.get(key), str)]
+    given = [key for key in ARGUMENT_KEYS if key in value]
+    if len(names) != 1 or len(given) > 1:
+        raise UnreadableJson("a call has one `name` and one object of `arguments`")
+    if surplus := set(value) - {*names, *given} - OTHER_KEYS:
+        listed = ", ".join(sorted(surplus))
+        raise UnreadableJson(f"a call has `name` and `arguments`, and nothing else ({listed})")
+    arguments = _arguments(value[given[0]]) if given else {}
+    return ToolCall(id="", name=value[names[0]], arguments=arguments)
+
+
+def _arguments(value: Any) -> JsonObject:
+    """Return a call's arguments, which some write as the text of an object; UnreadableJson."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = read_whole(value)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise UnreadableJson("`arguments` is an object")
+    return value
+
+
+def _malformed(raw: str) -> ToolCall:
+    guess = GUESSED_NAME.search(raw)
+    name = next(filter(None, guess.groups()), UNKNOWN) if guess else UNKNOWN
+    return ToolCall(id="", name=name, malformed=raw)
+
+
+def _untagged(text: str, known: set[str]) -> tuple[str, list[ToolCall]]:
+    """Return the text and the calls of an answer that ends in one without a tag."""
+    for place, body in _last_objects(text):
+        try:
+            calls = _calls_in(body, ())
+        except UnreadableJson:
+            continue
+        if all(call.name in known for call in calls) and _says_arguments(body):
+            return text[:place], calls
+    return text, []
+
+
+def _last_objects(text: str) -> Iterator[tuple[int, str]]:
+    if (fenced := LAST_FENCE.search(text)) is not None:
+        yield fenced.start(), fenced["body"]
+    elif "```" not in text:
+        for start in LAST_OBJECT.finditer(text):
+            yield start.start(), text[start.end() :]
+
+
+def _says_arguments(body: str) -> bool:
+    return any(key in body for key in ARGUMENT_KEYS)

@@ -1,0 +1,160 @@
+"""Tools for models that have none: schemas in the prompt, calls as `<tool_call>` tags in the text.
+
+`text:` before a model's name (`text:ollama/gemma3`) puts this between the broker and the provider.
+Pure but for TextToolsProvider, the shell that wraps a provider.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from agiraph.core.turns import (
+    AssistantTurn,
+    ModelRequest,
+    ModelResponse,
+    ToolCall,
+    ToolSchema,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agiraph.llm.base import OnAnswer, OnText, Provider, unmetered
+from agiraph.llm.structured import in_words
+from agiraph.llm.text_tools.text_tool_calls import OPENER, problem_of, read_calls
+from agiraph.llm.wire.transcript import spoken, unique_calls
+
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
+EXAMPLE = f'{OPEN}{{"name": "tool_name", "arguments": {{"key": "value"}}}}{CLOSE}'
+BEGINNING = re.compile(r"[<\[][|\w-]*\|?\Z")
+LONGEST_OPENER = 20
+
+INTRODUCTION = f"""## Available tools
+
+To call a tool, output EXACTLY this, on a line of its own:
+
+{EXAMPLE}
+
+You can make several calls in one answer. After your calls, stop: their results are told to you in
+the next message. Never write a result yourself.
+"""
+
+CORRECTION = """
+
+Nothing was run: the call could not be read ({problem}). Write it again, in exactly this form, as
+JSON with double quotes, every bracket closed:
+
+{example}"""
+
+
+def as_text(request: ModelRequest) -> ModelRequest:
+    """Return the same request with no tools: schemas, calls and results are told in words.
+
+    So is a schema of the answer, if there are tools: held to it, the model could call none.
+    """
+    if request.tools:
+        request = in_words(request)
+    system = "\n\n".join([request.system, INTRODUCTION, *map(_tool, request.tools)])
+    calls = [call for t in request.turns if isinstance(t, AssistantTurn) for call in t.tool_calls]
+    malformed = {call.id: call.malformed for call in calls if call.malformed is not None}
+    turns = tuple(_told(turn, malformed, request.tools) for turn in request.turns)
+    return request.model_copy(
+        update={"system": system if request.tools else request.system, "turns": turns, "tools": ()}
+    )
+
+
+def _tool(tool: ToolSchema) -> str:
+    schema = json.dumps(tool.parameters, ensure_ascii=False)
+    return f"### {tool.name}\n\n{tool.description}\n\nParameters: `{schema}`"
+
+
+def _told(turn: Turn, malformed: Mapping[str, str], tools: Sequence[ToolSchema]) -> Turn:
+    match turn:
+        case UserTurn():
+            return turn
+        case ToolTurn():
+            what = "Error of" if turn.is_error else "Result of"
+            told = f"[{what} {turn.name}]\n{turn.content}"
+            if turn.call_id in malformed:
+                problem = problem_of(malformed[turn.call_id], tools)
+                told += CORRECTION.format(problem=problem, example=EXAMPLE)
+            return UserTurn(content=told)
+        case AssistantTurn():
+            calls = (f"{OPEN}{_call_text(call)}{CLOSE}" for call in turn.tool_calls)
+            return AssistantTurn(text="\n".join(filter(None, [spoken(turn), *calls])))
+
+
+def _call_text(call: ToolCall) -> str:
+    if call.malformed is not None:
+        return call.malformed
+    return json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+
+
+def from_text(response: ModelResponse, request: ModelRequest) -> ModelResponse:
+    """Return an answer with the calls that its text makes, and the text without them."""
+    if not request.tools:
+        return response
+    written = read_calls(response.text or "", request.tools)
+    said = response.model_copy(update={"text": written.text or None})
+    if not written.calls:
+        return said
+    stop = "tool_use" if response.stop_reason == "end_turn" else response.stop_reason
+    calls = unique_calls(list(written.calls), request)
+    return said.model_copy(update={"tool_calls": calls, "stop_reason": stop})
+
+
+class StreamFilter:
+    """Passes streamed text on up to the first tag; what follows is calls, not speech."""
+
+    def __init__(self, on_text: OnText) -> None:
+        """Pass on to `on_text`."""
+        self._on_text = on_text
+        self._held = ""
+        self._is_down = False
+
+    def hear(self, text: str) -> None:
+        """Take a piece of text; the beginning of what may be a tag is held back."""
+        if self._is_down:
+            return
+        self._held += text
+        opener = OPENER.search(self._held)
+        if opener is not None:
+            self._is_down = True
+            self._pass_on(opener.start())
+        else:
+            self._pass_on(len(self._held) - self._maybe_tag())
+
+    def end(self) -> None:
+        """Pass on what was held back, now that no tag can come of it."""
+        if not self._is_down:
+            self._pass_on(len(self._held))
+
+    def _maybe_tag(self) -> int:
+        """Return how many of the last characters may be the beginning of a tag."""
+        tail = BEGINNING.search(self._held)
+        return len(tail[0]) if tail and len(tail[0]) < LONGEST_OPENER else 0
+
+    def _pass_on(self, size: int) -> None:
+        if size > 0:
+            self._on_text(self._held[:size])
+        self._held = self._held[size:]
+
+
+class TextToolsProvider:
+    """A provider that is asked in words only."""
+
+    def __init__(self, inner: Provider) -> None:
+        """Ask `inner`."""
+        self._inner = inner
+
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
+        """Answer one request; see `Provider.generate`."""
+        curtain = StreamFilter(on_text)
+        response = await self._inner.generate(as_text(request), curtain.hear, on_answer)
+        curtain.end()
+        return from_text(response, request)
+
+    async def close(self) -> None:
+        """Let the inner provider go."""
+        await self._inner.close()

@@ -1,0 +1,92 @@
+"""LogFile: a process's own log as JSON lines in the home, in files of a bounded size.
+
+`about` says who writes and at what: entity, incarnation, run, node. The file is made at the first
+line, ended at its bound (`x.jsonl` becomes `x.jsonl.1`, that `.2`, and so on), and none is kept
+beyond so many. One process writes it.
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agiraph.storage.disk_space import waiting
+from agiraph.storage.files import is_file, make_folder, move, open_file, remove_file
+
+SUFFIX = ".jsonl"
+
+
+class LogFile(logging.Handler):
+    """Writes records. What cannot be written is lost: a full disk stops nobody."""
+
+    def __init__(self, path: Path, about: Mapping[str, Any], most_bytes: int, files: int) -> None:
+        """Write to `path`; `files` are kept of it in all, each of about `most_bytes`."""
+        super().__init__()
+        self.about = about
+        self._path = path
+        self._most_bytes = most_bytes
+        self._files = files
+        self._fd: int | None = None
+        self._size = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record as one line."""
+        try:
+            line = self.format(record).encode("utf-8", "replace") + b"\n"
+            with waiting(None):
+                self._write_line(line)
+        except Exception:
+            return  # a log stops nobody, whatever is the matter with it
+
+    def _write_line(self, line: bytes) -> None:
+        """Write a line whole or not at all: half of one would spoil the next."""
+        if self._fd is None:
+            self._open()
+        if self._size and self._size + len(line) > self._most_bytes:
+            self._turn()
+        assert self._fd is not None
+        written = os.write(self._fd, line)
+        if written < len(line):
+            os.ftruncate(self._fd, self._size)
+        else:
+            self._size += written
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+        super().close()
+
+    def _open(self) -> None:
+        make_folder(self._path.parent, 0o700)
+        self._fd = open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._size = os.fstat(self._fd).st_size
+
+    def _turn(self) -> None:
+        """End this file and begin the next."""
+        assert self._fd is not None
+        os.close(self._fd)
+        self._fd = None
+        for number in range(self._files - 1, 0, -1):
+            older = _numbered(self._path, number - 1)
+            if is_file(older):
+                move(older, _numbered(self._path, number))
+        if self._files == 1:
+            remove_file(self._path)
+        self._open()
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}") if number else path
+
+
+def log_files(path: Path) -> list[Path]:
+    """Return the files of one log, oldest first."""
+    found, number = [], 0
+    while (is_there := is_file(file := _numbered(path, number))) or number == 0:
+        if is_there:
+            found.append(file)
+        number += 1
+    return found[::-1]

@@ -1,0 +1,161 @@
+"""The logbook: what processes wrote into their logs, found by entity, merged by time, followed.
+
+It reads files of the home and needs no process to answer: logs matter most when nobody does.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from agiraph.core.errors import unknown
+from agiraph.core.event_filter import names_of
+from agiraph.logs.log_file import SUFFIX, log_files
+from agiraph.storage.files import UnsafeFile, entries, open_file, read_bytes, status_of
+
+JsonObject = dict[str, Any]
+LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+SHOWN_KNOWN: Final = 30
+MOST_BYTES: Final = 1 << 30
+STDERR: Final = ".log"
+"""Of an entity that has logged nothing there is only what it said on stderr: an empty file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuery:
+    """Which lines: not before `since` (ISO 8601 in UTC, '': any), of `level` or above."""
+
+    since: str = ""
+    level: str = "debug"
+
+    def takes(self, line: JsonObject) -> bool:
+        """Whether a line is wanted."""
+        level = str(line.get("level"))
+        rank = LEVELS.index(level) if level in LEVELS else len(LEVELS)
+        return rank >= LEVELS.index(self.level) and str(line.get("timestamp", "")) >= self.since
+
+
+def logs_of(folder: Path, entity: str | None) -> list[Path]:
+    """Return the logs of an entity (address, name or agent; None: of all).
+
+    Raises InvalidInput listing the known.
+    """
+    files = [name for name in _names_in(folder) if name.endswith((SUFFIX, STDERR))]
+    names = sorted({name.removesuffix(SUFFIX).removesuffix(STDERR) for name in files})
+    known = {name: folder / f"{name}{SUFFIX}" for name in names}
+    if entity is None:
+        return list(known.values())
+    wanted = entity.casefold().replace("/", ".")
+    found = [path for name, path in known.items() if _is_meant(name, wanted)]
+    if not found:
+        shown = [name.replace(".", "/", 1) for name in known]
+        raise unknown("log", entity, shown[:SHOWN_KNOWN])
+    return found
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in entries(folder)]
+    except FileNotFoundError:
+        return []
+
+
+def _is_meant(name: str, wanted: str) -> bool:
+    agent, _, inner = name.casefold().partition(".")
+    if wanted in (name.casefold(), agent):
+        return True
+    names = names_of(f"{agent}/{inner}") if inner else names_of(agent)
+    names |= {f"{agent}.{one}" for one in names}
+    # An agent's id is its name and six characters: `survey` means the agent `survey-1f2e3d` too.
+    return wanted in names or (bool(inner) and agent.rpartition("-")[0] == wanted)
+
+
+def past(logs: Iterable[Path], wanted: LogQuery) -> list[JsonObject]:
+    """Return every wanted line that stands in these logs, merged by time."""
+    lines = [
+        line
+        for log in logs
+        for file in log_files(log)
+        for line in _lines(file)
+        if wanted.takes(line)
+    ]
+    return sorted(lines, key=lambda line: str(line.get("timestamp", "")))
+
+
+def _lines(file: Path) -> Iterator[JsonObject]:
+    try:
+        data = read_bytes(file, MOST_BYTES, anyones=True)
+    except OSError:
+        return
+    for text in data.splitlines():
+        line = _parsed(text)
+        if line is not None:
+            yield line
+
+
+def _parsed(text: bytes) -> JsonObject | None:
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None
+
+
+class LogTail:
+    """Follows one log from its present end on, through the turns of its files."""
+
+    def __init__(self, path: Path, *, from_start: bool = False) -> None:
+        """Follow `path`, which need not exist yet; what is in it now only with `from_start`."""
+        self._path = path
+        self._fd: int | None = None
+        self._rest = b""
+        self._open(path, from_start)
+
+    def new(self) -> list[JsonObject]:
+        """Return the whole lines that were added since."""
+        lines = self._read()
+        while (following := self._following()) is not None:
+            lines += self._read()  # what was written between our look and its end
+            self.close()
+            self._open(following, True)
+            lines += self._read()
+        return lines
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _open(self, path: Path, from_start: bool) -> None:
+        try:
+            self._fd = open_file(path, anyones=True)
+        except (FileNotFoundError, UnsafeFile):
+            return
+        if not from_start:
+            os.lseek(self._fd, 0, os.SEEK_END)
+
+    def _following(self) -> Path | None:
+        """Return the file after the one that is read, None while that is the last."""
+        files = log_files(self._path)
+        if self._fd is None:
+            return files[0] if files else None
+        ours = os.fstat(self._fd).st_ino
+        for number, file in enumerate(files):
+            status = status_of(file)
+            if status is None:
+                return None  # turned at this moment: look again
+            if status.st_ino == ours:
+                return files[number + 1] if number + 1 < len(files) else None
+        return files[0] if files else None
+
+    def _read(self) -> list[JsonObject]:
+        if self._fd is None:
+            return []
+        pieces = []
+        while piece := os.read(self._fd, 1 << 16):
+            pieces.append(piece)
+        *whole, self._rest = (self._rest + b"".join(pieces)).split(b"\n")
+        return [line for text in whole if (line := _parsed(text)) is not None]

@@ -1,0 +1,201 @@
+"""MemoryFiles: the memory files of one entity, read and written within bounds.
+
+A file is replaced whole, so readers and crashes see the old text or the new one. To add a text that
+stands at the end already changes nothing: a call that a crash interrupted may be run again.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.core.config import MemoryConfig
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.storage.files import (
+    files_below,
+    is_file,
+    read_shown,
+    remove_file,
+    replace_file,
+    status_of,
+)
+from agiraph.storage.home import AgentHome, WorkerHome
+
+DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
+MAIN = "MEMORY.md"
+FOLDER = "memory/"
+SUFFIX = ".md"
+DEEPEST = 5
+BYTES_A_CHARACTER = 4
+LISTED = 40
+
+Resolve = Callable[[str], Path]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryWritten:
+    """What a write has done: the file's name on the shelf, and its size in characters."""
+
+    path: str
+    size: int
+    change: str
+
+
+class MemoryFiles:
+    """A memory: names on it (`MEMORY.md`, `knowledge/x.md`) and the files behind them."""
+
+    def __init__(self, root: Path, bounds: MemoryConfig, own_files: tuple[str, ...] = ()) -> None:
+        """Serve an agent's home, or a worker's folder with the `own_files` that are its memory."""
+        self._root = root
+        self._bounds = bounds
+        self._own_files = own_files
+
+    @classmethod
+    def of_agent(cls, home: AgentHome, bounds: MemoryConfig) -> "MemoryFiles":
+        """Return an agent's memory: MEMORY.md and `memory/`."""
+        return cls(home.path, bounds)
+
+    @classmethod
+    def of_worker(cls, home: WorkerHome, bounds: MemoryConfig) -> "MemoryFiles":
+        """Return a worker's memory: its `memory.md` and `notebook.md`."""
+        return cls(home.path, bounds, (home.memory.name, home.notebook.name))
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Return the names of all files, sorted, MEMORY.md first."""
+        if self._own_files:
+            return [name for name in self._own_files if is_file(self._root / name)]
+        main = [MAIN] if is_file(self._root / MAIN) else []
+        folder = self._root / FOLDER
+        return main + [name for name in _plain_names(folder) if name.endswith(SUFFIX)]
+
+    def documents(self) -> dict[str, str]:
+        """Return the text of every file by its name, as many as a memory may have."""
+        texts: dict[str, str] = {}
+        room = self._bounds.total_limit
+        for name in self.names()[: self._bounds.max_files]:
+            texts[name] = read_shown(self._file(name), min(room, self._most_bytes))
+            room -= len(texts[name].encode())
+        return texts
+
+    def read(self, path: str, resolve: Resolve) -> str:
+        """Return a file's text; InvalidInput lists the names if there is no such file.
+
+        `resolve` turns a path of this entity's scope into the file, or raises OutOfScope.
+        """
+        name = self.name_of(path)
+        file = resolve(self._scoped(name))
+        if not is_file(file):
+            names = self.names()
+            more = (f"... {len(names) - LISTED} more",) if len(names) > LISTED else ()
+            raise unknown("memory file", path, (*names[:LISTED], *more))
+        text = read_shown(file, self._most_bytes)
+        left = _size(file) - self._most_bytes
+        return f"{text}\n[... {left} bytes more]" if left > 0 else text
+
+    @property
+    def _most_bytes(self) -> int:
+        """How much of a file is read: a command of a model may have made it larger than we do."""
+        return self._bounds.file_limit * BYTES_A_CHARACTER
+
+    def name_of(self, path: str) -> str:
+        """Return the name that a model's path means; InvalidInput if it can be none."""
+        wanted = path.strip().removeprefix("./")
+        if self._own_files:
+            if wanted not in self._own_files:
+                raise unknown("memory file", path, self._own_files)
+            return wanted
+        if wanted.casefold() == MAIN.casefold():
+            return MAIN
+        name = wanted.removeprefix(FOLDER)
+        parts = name.split("/")
+        if not name.endswith(SUFFIX) or any(part in ("", ".", "..") for part in parts):
+            raise InvalidInput(
+                f"'{path}' is no memory file (possible: {MAIN}, knowledge/TOPIC{SUFFIX}, "
+                f"experiences/TOPIC{SUFFIX}, preferences/TOPIC{SUFFIX}, index{SUFFIX})"
+            )
+        if len(parts) > DEEPEST or any(part.startswith(".") for part in parts):
+            raise InvalidInput(f"'{path}' is no memory file: at most {DEEPEST} plain names deep")
+        return name
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def write(
+        self, path: str, content: str, resolve: Resolve, *, append: bool = False
+    ) -> MemoryWritten:
+        """Replace a file, or add to its end; an empty content removes it.
+
+        A daily log only grows, until it is removed. Raises InvalidInput for a bound, OutOfScope.
+        """
+        name = self.name_of(path)
+        file = resolve(self._scoped(name))
+        old = read_shown(file, self._most_bytes) if is_file(file) else None
+        if not content.strip():
+            return self._remove(name, file, old)
+        is_log = DAILY.fullmatch(name) is not None
+        text = _added(old, content) if append or is_log else f"{content.rstrip()}\n"
+        self._check(name, text, old)
+        if text != old:
+            replace_file(file, text)
+        return MemoryWritten(name, len(text), "added to" if append or is_log else "written")
+
+    def _remove(self, name: str, file: Path, old: str | None) -> MemoryWritten:
+        if name == MAIN or self._own_files:
+            raise InvalidInput(f"{name} cannot be removed: write what shall stand in it")
+        if old is not None:
+            remove_file(file)
+        return MemoryWritten(name, 0, "removed")
+
+    def _check(self, name: str, text: str, old: str | None) -> None:
+        """Raise InvalidInput if this text would go over a bound."""
+        bounds = self._bounds
+        if len(text) > bounds.file_limit:
+            raise InvalidInput(
+                f"{name} would have {len(text)} characters, at most {bounds.file_limit} are "
+                "possible: shorten it, or put a part into a file of its own"
+            )
+        if self._own_files or (old is not None and len(text) <= len(old)):
+            return
+        names = self.names()
+        if old is None and len(names) >= bounds.max_files:
+            raise InvalidInput(
+                f"the memory has {len(names)} files, at most {bounds.max_files} are possible: "
+                "merge some (an empty content removes a file)"
+            )
+        others = sum(_size(self._file(other)) for other in names if other != name)
+        if others + len(text.encode()) > bounds.total_limit:
+            raise InvalidInput(
+                f"the memory would have more than {bounds.total_limit} bytes: "
+                "shorten or remove what is out of date first"
+            )
+
+    def _file(self, name: str) -> Path:
+        return self._root / self._scoped(name)
+
+    def _scoped(self, name: str) -> str:
+        """Return the path of a name as this entity's scope knows it."""
+        return name if self._own_files or name == MAIN else f"{FOLDER}{name}"
+
+
+def _added(old: str | None, content: str) -> str:
+    """Return `old` with `content` at its end, as it is if that stands there already."""
+    before, new = (old or "").rstrip(), content.strip("\n").rstrip()
+    if before.endswith(new):
+        return f"{before}\n"
+    return f"{before}\n\n{new}\n" if before else f"{new}\n"
+
+
+def _plain_names(folder: Path) -> list[str]:
+    """Return the paths of the files under a folder, sorted; hidden names are passed over."""
+    try:
+        found = files_below(folder)
+    except OSError:
+        return []
+    plain = (path for path, _ in found if not any(part.startswith(".") for part in path.parts))
+    return sorted(path.as_posix() for path in plain)
+
+
+def _size(path: Path) -> int:
+    status = status_of(path)
+    return status.st_size if status else 0

@@ -1,0 +1,338 @@
+"""Authorization: who may send which message, and what in its body the sender must be; pure.
+
+The router vouches for the sender's address and for nothing else. Every process looks each message
+up in RULES before it acts on it: an entity speaks, reports, asks and spends for itself and its own
+agent alone; a coordinator besides for its workers, whose processes it starts and stops. What only
+the house knows (which runs an agent has, who holds a node) is checked by the service that knows it.
+
+A new message type needs its line here: say who may send it.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from agiraph import messages as m
+from agiraph.core.event_types import BY_NAME
+from agiraph.core.ids import (
+    BROKER,
+    CLOCK,
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    RECORDER,
+    ROUTER,
+    SUPERVISOR,
+    TOOLS_PREFIX,
+    agent_of,
+    coordinator_address,
+    slug,
+)
+from agiraph.core.models import BUDGET, Event
+from agiraph.core.money import BudgetState, named_in
+
+Rule = Callable[[str, str, Any], bool]
+"""Whether `sender` may send a body to the address `to`."""
+
+CONSOLES: Final = "console/"
+WORKER: Final = "worker"
+
+
+def refusal(sender: str, to: str, body: BaseModel) -> str | None:
+    """Return why a message is not taken, None if its sender may send it."""
+    rule = RULES.get(type(body))
+    if rule is not None and rule(sender, to, body):
+        return None
+    return f"{sender} is not authorized to send {to} this {getattr(body, 'TYPE', 'message')}"
+
+
+# --- who speaks ----------------------------------------------------------------------------------
+
+
+def is_person(sender: str) -> bool:
+    """Whether the human speaks from this address."""
+    return sender == HUMAN or sender.startswith(CONSOLES)
+
+
+def is_coordinator(address: str) -> bool:
+    """Whether this is the address of an agent's coordinator."""
+    agent = agent_of(address)
+    return agent is not None and address == coordinator_address(agent)
+
+
+def is_worker(address: str) -> bool:
+    """Whether this is the address of an agent's entity that is not its coordinator."""
+    return agent_of(address) is not None and not is_coordinator(address)
+
+
+def shown_name(sender: str, claimed: str) -> str:
+    """Return the name a speaker is shown under: the one it claims if its address bears it out.
+
+    So nobody but the human speaks with the human's authority, and no worker as another one.
+    """
+    if is_person(sender):
+        return HUMAN_NAME
+    if is_coordinator(sender):
+        return COORDINATOR_NAME
+    return claimed if is_name_of(sender, claimed) else sender
+
+
+def is_name_of(address: str, name: str) -> bool:
+    """Whether an entity is called so: `{agent}/{name}-{id}` is that of `name`."""
+    entity = address.rpartition("/")[2]
+    if COORDINATOR_NAME in (entity, name):
+        return entity == name
+    return bool(name) and entity.rpartition("-")[0] == slug(name, fallback=WORKER)
+
+
+def owns_budget(agent: str, budget: BudgetState, has_run: Callable[[str], bool]) -> bool:
+    """Whether a budget is an agent's own; `has_run` says whether a run is."""
+    first = budget.key.partition("/")[0]
+    return has_run(first) if budget.scope in ("run", "node") else first == agent
+
+
+# --- rules ---------------------------------------------------------------------------------------
+
+
+def _only(*senders: str) -> Rule:
+    return lambda sender, _to, _body: sender in senders
+
+
+def _reply(_sender: str, _to: str, _body: m.Body) -> bool:
+    """An answer reaches whoever asked for it; unasked it is nobody's."""
+    return False
+
+
+def _anybody(_sender: str, _to: str, _body: m.Body) -> bool:
+    """It says nothing but what its sender does, or asks what everybody may know."""
+    return True
+
+
+def _entity(sender: str, _to: str, _body: m.Body) -> bool:
+    return agent_of(sender) is not None
+
+
+def _entity_or_human(sender: str, _to: str, _body: m.Body) -> bool:
+    return is_person(sender) or agent_of(sender) is not None
+
+
+def _to_own_coordinator(sender: str, to: str, _body: m.Body) -> bool:
+    return agent_of(sender) is not None and agent_of(sender) == agent_of(to) and is_coordinator(to)
+
+
+def _by_own_coordinator(sender: str, to: str, _body: m.Body) -> bool:
+    return is_coordinator(sender) and agent_of(sender) == agent_of(to)
+
+
+def _of_own_agent(
+    sender: str, _to: str, body: "m.CreateTrigger | m.ChangeTrigger | m.ListTriggers"
+) -> bool:
+    return sender == HUMAN or agent_of(sender) == body.agent
+
+
+def _tool_process(sender: str, _to: str, _body: m.Body) -> bool:
+    return sender.startswith(TOOLS_PREFIX)
+
+
+def _text(sender: str, to: str, _body: m.TextMessage) -> bool:
+    """A team talks among itself and with the human."""
+    if to == HUMAN or to.startswith(CONSOLES):
+        return agent_of(sender) is not None or is_person(sender)
+    agent = agent_of(to)
+    return agent is not None and (is_person(sender) or agent_of(sender) == agent)
+
+
+def _view(sender: str, to: str, body: m.ViewBoard) -> bool:
+    is_humans = is_person(sender) and is_coordinator(to)
+    return is_humans or _to_own_coordinator(sender, to, body)
+
+
+def _assignment(sender: str, to: str, body: m.AssignNodeMessage) -> bool:
+    return _by_own_coordinator(sender, to, body) and body.agent == agent_of(sender)
+
+
+def _start(sender: str, _to: str, body: m.StartChild) -> bool:
+    """A coordinator starts its own agent's workers, and is told of them itself."""
+    if sender == HUMAN:
+        return True
+    spec, agent = body.spec, agent_of(sender)
+    is_its_worker = agent_of(spec.address) == agent and not is_coordinator(spec.address)
+    is_its_order = spec.owner == sender and spec.args.get("agent", agent) == agent
+    return is_coordinator(sender) and spec.kind == WORKER and is_its_worker and is_its_order
+
+
+def _stop(sender: str, _to: str, body: m.StopChild) -> bool:
+    is_its = agent_of(body.address) == agent_of(sender)
+    return sender == HUMAN or (is_coordinator(sender) and is_its)
+
+
+def _ready(sender: str, _to: str, body: m.ChildReady) -> bool:
+    return body.address == sender
+
+
+def _dead_letter(sender: str, _to: str, body: m.DeadLetter) -> bool:
+    """Only who was to take a letter gives it up: it may be sent back there."""
+    return body.to == sender
+
+
+def _model_call(sender: str, _to: str, body: m.CallModel) -> bool:
+    return agent_of(sender) is not None and body.request.entity == sender
+
+
+def _overheard(sender: str, to: str, body: m.StreamDelta) -> bool:
+    """The broker lets consoles hear; a worker tells what its own outside agent says."""
+    return sender == BROKER or (to == BROKER and body.entity == sender)
+
+
+def _console(sender: str, _to: str, _body: m.Body) -> bool:
+    return sender.startswith(CONSOLES)
+
+
+def _usage(sender: str, _to: str, body: m.AskUsage) -> bool:
+    agent = agent_of(sender)
+    its_own = agent is not None and body.agent == agent and body.budgets_of in ("", agent)
+    return sender == HUMAN or its_own
+
+
+def _question(sender: str, _to: str, body: m.AskQuestion) -> bool:
+    """An entity asks for its agent, and for more of its agent's money alone.
+
+    Whether a run is the agent's own is known to the gateway.
+    """
+    agent = agent_of(sender)
+    if agent is None or body.agent != agent:
+        return False
+    if body.kind != BUDGET:
+        return True
+    short = named_in(body.about.shortage if body.about else "")
+    return short is not None and owns_budget(agent, short, has_run=lambda _: True)
+
+
+def _trigger_failed(sender: str, _to: str, body: m.TriggerFailed) -> bool:
+    return is_coordinator(sender) and agent_of(sender) == body.agent
+
+
+def _trigger_fired(sender: str, to: str, body: m.TriggerFired) -> bool:
+    return sender == CLOCK and body.agent == agent_of(to)
+
+
+def _events(sender: str, _to: str, body: m.ReportEvents) -> bool:
+    """A service reports for all; an entity what is its to report, and of itself.
+
+    A coordinator reports for its workers too.
+    """
+    agent = agent_of(sender)
+    if agent is None:
+        return not is_person(sender) or sender == HUMAN
+    return all(event.agent_id == agent and _is_own_event(sender, event) for event in body.events)
+
+
+def _is_own_event(sender: str, event: Event) -> bool:
+    kind = BY_NAME.get(event.type)
+    reporters = kind.by.split(", ") if kind else ()
+    if is_coordinator(sender):
+        return COORDINATOR_NAME in reporters
+    said_by = event.data.get("from") if event.type == "message.sent" else event.entity
+    names = {event.entity, said_by}
+    return WORKER in reporters and all(
+        isinstance(name, str) and (name == sender or is_name_of(sender, name)) for name in names
+    )
+
+
+RULES: Final[Mapping[type[BaseModel], Rule]] = MappingProxyType(
+    {
+        m.Stop: _only(SUPERVISOR),
+        m.Pause: _only(HUMAN),
+        m.Resume: _only(HUMAN),
+        m.Ok: _reply,
+        m.RefusedReply: _reply,
+        m.AddressTable: _only(SUPERVISOR),
+        m.AskMailboxDepths: _only(HUMAN),
+        m.MailboxDepths: _reply,
+        m.DeadLetter: _dead_letter,
+        m.RetryLetter: _only(HUMAN),
+        m.StartChild: _start,
+        m.ChildStarted: _reply,
+        m.ChildReady: _ready,
+        m.ChildHeartbeat: _anybody,
+        m.StopChild: _stop,
+        m.ChildStopped: _reply,
+        m.ListChildren: _only(HUMAN),
+        m.ChildTable: _reply,
+        m.ChildFailed: _only(SUPERVISOR),
+        m.AttachConsole: _only(HUMAN),
+        m.AttachTicket: _reply,
+        m.WakeChild: _only(ROUTER),
+        m.BeginRun: _only(HUMAN),
+        m.TextMessage: _text,
+        m.ViewBoard: _view,
+        m.BoardState: _reply,
+        m.CreateNodeMessage: _to_own_coordinator,
+        m.NodeCreatedReply: _reply,
+        m.AwaitNodes: _to_own_coordinator,
+        m.CancelWait: _to_own_coordinator,
+        m.NodesEnded: _reply,
+        m.SuggestNode: _to_own_coordinator,
+        m.ReadContext: _to_own_coordinator,
+        m.ListContext: _to_own_coordinator,
+        m.ContextShown: _reply,
+        m.ChangeContext: _to_own_coordinator,
+        m.ContextChanged: _reply,
+        m.AssignNodeMessage: _assignment,
+        m.NodeStartedMessage: _to_own_coordinator,
+        m.NodeCheckpoint: _to_own_coordinator,
+        m.PublishNode: _to_own_coordinator,
+        m.OfferInsight: _to_own_coordinator,
+        m.FailNodeMessage: _to_own_coordinator,
+        m.CancelNodeMessage: _by_own_coordinator,
+        m.SubNodeEnded: _by_own_coordinator,
+        m.CallModel: _model_call,
+        m.ModelAnswer: _reply,
+        m.ModelFailed: _reply,
+        m.ModelDelta: _only(BROKER),
+        m.CancelCall: _entity,
+        m.ListModels: _entity_or_human,
+        m.ModelCatalog: _reply,
+        m.CheckModel: _entity_or_human,
+        m.AskUsage: _usage,
+        m.UsageTable: _reply,
+        m.RaiseBudget: _only(HUMAN),
+        m.SubscribeToStream: _console,
+        m.StreamDelta: _overheard,
+        m.SetBudgetMessage: _only(HUMAN),
+        m.ResetBudget: _only(HUMAN),
+        m.AskBudgets: _only(HUMAN),
+        m.BudgetTable: _reply,
+        m.OpenProxy: _entity,
+        m.ProxyOpened: _reply,
+        m.CloseProxy: _entity,
+        m.SettleProxyCosts: _entity,
+        m.ProxyCostsSettled: _reply,
+        m.ProxyCallFailed: _only(BROKER),
+        m.ProxyBudgetLow: _only(BROKER),
+        m.CallTool: _entity,
+        m.ToolResult: _reply,
+        m.CancelTool: _entity,
+        m.ToolProgress: _tool_process,
+        m.ListTools: _entity_or_human,
+        m.ToolsListed: _reply,
+        m.FetchResult: _entity,
+        m.NoSuchCall: _reply,
+        m.AskQuestion: _question,
+        m.QuestionAnswered: _only(HUMAN),
+        m.WithdrawQuestion: _entity,
+        m.CreateTrigger: _of_own_agent,
+        m.ChangeTrigger: _of_own_agent,
+        m.TriggerState: _reply,
+        m.ListTriggers: _of_own_agent,
+        m.TriggerTable: _reply,
+        m.TriggerFired: _trigger_fired,
+        m.TriggerFailed: _trigger_failed,
+        m.ReportEvents: _events,
+        m.EventAppended: _only(RECORDER),
+        m.EventsGrew: _only(RECORDER),
+        m.EntityStatus: _anybody,
+    }
+)

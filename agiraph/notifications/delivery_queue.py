@@ -1,0 +1,308 @@
+"""The book of what the person is told outside: what was noticed, what went out, who is away. Pure.
+
+State is the fold of records; a method that decides returns the record to write down, `apply` gives
+it its effect:
+
+    opened     from where on channels are told; again when none were configured before
+    noticed    a notice, the channels it goes to, and how far its source was read: one record
+    passed     how far a source was read, when nothing in it was worth a notice
+    tried      a delivery failed and is tried again at `next_at`
+    delivered  the other side has it
+    dead       it was given up; a person may have it tried again (`again`)
+    dropped    it is needless by now: its question is no longer open
+    away, back the person left, and returned
+
+A delivery's id follows from its notice and channel, so what is delivered twice can be told apart.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Literal
+
+from agiraph.core.channel_settings import ChannelConfig
+from agiraph.notifications.notice import Notice, wants
+
+JsonObject = dict[str, Any]
+
+MOST_WAITING = 1000
+"""Deliveries that may wait for one channel; a channel that is down for long loses the newest."""
+MOST_DEAD = 200
+REMEMBERED = 5000
+CROWDED = f"{MOST_WAITING} deliveries wait for this channel already"
+
+
+@dataclass(frozen=True, slots=True)
+class DoNotDisturb:
+    """The person is away until a time, None: until he says that he is back."""
+
+    since: float
+    until: float | None = None
+    channel: str | None = None
+
+    def holds_at(self, now: float) -> bool:
+        """Whether he is still away."""
+        return self.until is None or now < self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One notice on its way to one channel."""
+
+    notice: Notice
+    channel: str
+    attempts: int = 0
+    next_at: float = 0.0
+    error: str = ""
+    status: Literal["waiting", "dead"] = "waiting"
+    at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """Return the id by which the receiver knows a repeat."""
+        return delivery_id(self.notice.id, self.channel)
+
+
+def delivery_id(notice: str, channel: str) -> str:
+    """Return the id of a notice's delivery to a channel."""
+    digest = sha256(f"{notice}\x1f{channel}".encode()).hexdigest()
+    return f"dlv_{digest[:24]}"
+
+
+@dataclass(slots=True)
+class ChannelStats:
+    """How a channel has fared."""
+
+    delivered: int = 0
+    dropped: int = 0
+    last_at: float | None = None
+    last_error: str = ""
+
+
+@dataclass(slots=True)
+class DeliveryQueue:
+    """What the journal says. `thread` and `events` tell how far the sources were read.
+
+    `reads_events`: some channel wants what only the agents' events tell.
+    """
+
+    channels: tuple[str, ...] = ()
+    reads_events: bool = False
+    thread: int = 0
+    events: dict[str, int] = field(default_factory=dict)
+    deliveries: "OrderedDict[str, Delivery]" = field(default_factory=OrderedDict)
+    tallies: dict[str, ChannelStats] = field(default_factory=dict)
+    away: DoNotDisturb | None = None
+    _known: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
+
+    # --- decisions ---
+
+    def opening(
+        self,
+        channels: Iterable[str],
+        thread: int,
+        events: Mapping[str, int] | None,
+    ) -> JsonObject | None:
+        """Return the record of an opening with these channels, None if nothing changes.
+
+        `thread` and `events` are how far the sources reach now; no `events`: no channel wants them.
+        A source that was not read before is read from here on: what was before is old news.
+        """
+        names, reads_events = sorted(channels), events is not None
+        if names == list(self.channels) and reads_events == self.reads_events:
+            return None
+        record: JsonObject = {"type": "opened", "channels": names, "reads_events": reads_events}
+        if names and not self.channels:
+            record["thread"] = thread
+        if events is not None and not self.reads_events:
+            record["events"] = dict(events)
+        return record
+
+    def noticing(
+        self,
+        notice: Notice,
+        channels: Mapping[str, ChannelConfig],
+        now: float,
+        read: Mapping[str, Any],
+    ) -> JsonObject | None:
+        """Return the record of a notice and of how far its source was `read`.
+
+        None if it is known, or if no channel wants it.
+        """
+        if notice.id in self._known:
+            return None
+        receivers = self._receivers(notice, channels, now)
+        if not receivers:
+            return None
+        return {
+            "type": "noticed",
+            "notice": notice.model_dump(mode="json", exclude_defaults=True),
+            "to": receivers,
+            "at": now,
+            **read,
+        }
+
+    def _receivers(
+        self, notice: Notice, channels: Mapping[str, ChannelConfig], now: float
+    ) -> list[str]:
+        """Return the channels for a notice: while he is away, the one he named for the urgent."""
+        away = self.away_at(now)
+        if away is not None and notice.is_urgent and away.channel in channels:
+            return [str(away.channel)]
+        return [name for name, settings in channels.items() if wants(settings, notice)]
+
+    def away_at(self, now: float) -> DoNotDisturb | None:
+        """Return since and until when he is away, None if he is here."""
+        return self.away if self.away is not None and self.away.holds_at(now) else None
+
+    def due(self, channel: str, now: float, *, holds: bool) -> list[Delivery]:
+        """Return what may go out to a channel now, oldest first.
+
+        With `holds`, what is not urgent waits while he is away.
+        """
+        is_held = holds and self.away_at(now) is not None
+        return [
+            delivery
+            for delivery in self.waiting(channel)
+            if delivery.next_at <= now and (delivery.notice.is_urgent or not is_held)
+        ]
+
+    def next_due(self, channel: str, now: float) -> float | None:
+        """Return when something may become due by time alone, None if nothing will."""
+        times = [delivery.next_at for delivery in self.waiting(channel)]
+        if times and self.away is not None and self.away.until is not None:
+            times.append(self.away.until)
+        return min((time for time in times if time > now), default=None)
+
+    def waiting(self, channel: str | None = None) -> list[Delivery]:
+        """Return what has yet to go out, to one channel or to all, oldest first."""
+        return [
+            delivery
+            for delivery in self.deliveries.values()
+            if delivery.status == "waiting" and channel in (None, delivery.channel)
+        ]
+
+    def dead(self) -> list[Delivery]:
+        """Return what was given up, oldest first."""
+        return [one for one in self.deliveries.values() if one.status == "dead"]
+
+    # --- effects ---
+
+    def apply(self, record: JsonObject) -> None:
+        """Give one record its effect."""
+        match record["type"]:
+            case "opened":
+                self.channels = tuple(record["channels"])
+                self.reads_events = record.get("reads_events", False)
+                for delivery in list(self.deliveries.values()):
+                    if delivery.channel not in self.channels:
+                        del self.deliveries[delivery.id]
+                self._move(record)
+            case "passed":
+                self._move(record)
+            case "noticed":
+                self._notice(record)
+                self._move(record)
+            case "tried":
+                self._change(
+                    record, attempts=record["attempts"], next_at=record["next_at"],
+                    error=record["error"], at=record["at"],
+                )  # fmt: skip
+                self._tally(record["id"]).last_error = record["error"]
+            case "delivered":
+                tally = self._tally(record["id"])
+                tally.delivered, tally.last_at, tally.last_error = (
+                    tally.delivered + 1, record["at"], "",
+                )  # fmt: skip
+                self.deliveries.pop(record["id"], None)
+            case "dead":
+                self._change(record, status="dead", error=record["error"], at=record["at"])
+                self._tally(record["id"]).last_error = record["error"]
+                self._bound_dead()
+            case "again":
+                self._change(record, status="waiting", attempts=0, next_at=0.0)
+            case "dropped":
+                self._tally(record["id"]).dropped += 1
+                self.deliveries.pop(record["id"], None)
+            case "away":
+                self.away = DoNotDisturb(record["at"], record.get("until"), record.get("channel"))
+            case "back":
+                self.away = None
+            case "state":
+                self._restore(record)
+            case other:
+                raise ValueError(f"unknown record '{other}'")
+
+    def _move(self, record: JsonObject) -> None:
+        self.thread = max(self.thread, record.get("thread", 0))
+        for agent, seq in record.get("events", {}).items():
+            self.events[agent] = max(self.events.get(agent, 0), seq)
+
+    def _notice(self, record: JsonObject) -> None:
+        notice = Notice.model_validate(record["notice"])
+        self._known[notice.id] = None
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        crowds = Counter(delivery.channel for delivery in self.waiting())
+        for channel in record["to"]:
+            delivery = Delivery(notice, channel, at=record["at"])
+            if crowds[channel] >= MOST_WAITING:
+                delivery = replace(delivery, status="dead", error=CROWDED)
+            self.deliveries[delivery.id] = delivery
+        self._bound_dead()
+
+    def _change(self, record: JsonObject, **changes: Any) -> None:
+        known = self.deliveries.get(record["id"])
+        if known is not None:
+            self.deliveries[record["id"]] = replace(known, **changes)
+
+    def _tally(self, id: str) -> ChannelStats:
+        known = self.deliveries.get(id)
+        return self.tallies.setdefault(known.channel if known else "", ChannelStats())
+
+    def _bound_dead(self) -> None:
+        for delivery in self.dead()[:-MOST_DEAD]:
+            del self.deliveries[delivery.id]
+
+    # --- a journal that has grown long becomes one record ---
+
+    def state(self) -> JsonObject:
+        """Return everything as one record that `apply` takes on an empty book."""
+        return {
+            "type": "state",
+            "channels": list(self.channels),
+            "reads_events": self.reads_events,
+            "thread": self.thread,
+            "events": dict(self.events),
+            "known": list(self._known),
+            "deliveries": [
+                {
+                    "notice": one.notice.model_dump(mode="json", exclude_defaults=True),
+                    "channel": one.channel, "attempts": one.attempts, "next_at": one.next_at,
+                    "error": one.error, "status": one.status, "at": one.at,
+                }
+                for one in self.deliveries.values()
+            ],
+            "tallies": {
+                name: [tally.delivered, tally.dropped, tally.last_at, tally.last_error]
+                for name, tally in self.tallies.items()
+            },
+            "away": [self.away.since, self.away.until, self.away.channel] if self.away else None,
+        }  # fmt: skip
+
+    def _restore(self, record: JsonObject) -> None:
+        self.channels = tuple(record["channels"])
+        self.reads_events = record.get("reads_events", False)
+        self._move(record)
+        self._known = OrderedDict.fromkeys(record["known"])
+        for kept in record["deliveries"]:
+            one = Delivery(**kept | {"notice": Notice.model_validate(kept["notice"])})
+            self.deliveries[one.id] = one
+        self.tallies = {name: ChannelStats(*facts) for name, facts in record["tallies"].items()}
+        self.away = DoNotDisturb(*record["away"]) if record["away"] else None
+
+
+def backoff(attempt: int, first_seconds: float, most_seconds: float) -> float:
+    """Return how long to wait after the `attempt`-th failure (counted from 1)."""
+    return float(min(most_seconds, first_seconds * 2 ** min(attempt - 1, 30)))

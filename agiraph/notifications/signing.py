@@ -1,0 +1,68 @@
+"""Signatures of webhooks, and the tokens of answer links. Pure.
+
+Webhooks are signed as https://www.standardwebhooks.com says, so that receivers can use a library:
+`webhook-signature: v1,BASE64(HMAC-SHA256(secret, "{id}.{timestamp}.{body}"))`. A secret that begins
+with `whsec_` is the base64 of the key, any other is the key as UTF-8.
+
+A link's token is `{payload}.{signature}` in URL-safe base64; its key serves no other purpose.
+"""
+
+import base64
+import binascii
+import hmac
+import json
+from hashlib import sha256
+
+from agiraph.core.errors import InvalidInput
+
+PREFIX = "whsec_"
+KEY_BYTES = 32
+PURPOSE = b"agiraph answer link v1\0"
+
+
+def webhook_headers(secret: str, delivery: str, at: int, body: bytes) -> dict[str, str]:
+    """Return the headers of one delivery; without a secret it is not signed."""
+    headers = {"webhook-id": delivery, "webhook-timestamp": str(at)}
+    if secret:
+        signed = f"{delivery}.{at}.".encode() + body
+        digest = hmac.digest(_key_of(secret), signed, sha256)
+        headers["webhook-signature"] = f"v1,{base64.b64encode(digest).decode()}"
+    return headers
+
+
+def _key_of(secret: str) -> bytes:
+    if not secret.startswith(PREFIX):
+        return secret.encode()
+    try:
+        return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except binascii.Error:
+        raise InvalidInput("a secret that begins with whsec_ must go on as base64") from None
+
+
+def answer_token(key: bytes, question_id: str, expires_at: float) -> str:
+    """Return the token that lets its bearer answer one question until then, and nothing else."""
+    payload = _encoded(json.dumps([question_id, int(expires_at)]).encode())
+    return f"{payload}.{_signature(key, payload)}"
+
+
+def read_answer_token(key: bytes, token: str, now: float) -> str:
+    """Return the question that a token is for; raise InvalidInput if it is forged or too old."""
+    payload, _, signature = token.partition(".")
+    if not hmac.compare_digest(signature.encode(), _signature(key, payload).encode()):
+        raise InvalidInput("this link is not one of ours, or it was cut short")
+    question_id, expires_at = json.loads(_decoded(payload))
+    if now > expires_at:
+        raise InvalidInput("this link is too old; the question may still be open elsewhere")
+    return str(question_id)
+
+
+def _signature(key: bytes, payload: str) -> str:
+    return _encoded(hmac.digest(key, PURPOSE + payload.encode(), sha256))
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

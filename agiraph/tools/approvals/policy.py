@@ -1,0 +1,178 @@
+"""ApprovalPolicy: rules that say which actions are allowed, asked for or denied; pure.
+
+Rules are looked at in order and the first that matches decides; what no rule matches is allowed.
+A rule sees a `ProposedAction`: the tool (or `stage`, a stage's start, or `spend`, a model call),
+and its subject, that is the command, path, address or text it is about.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import escape
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agiraph.core.models import ProposedAction
+from agiraph.core.record import Record
+
+Action = Literal["allow", "ask", "deny"]
+STAGE = "stage"
+SPEND = "spend"
+PSEUDO_TOOLS = (STAGE, SPEND)
+SUBJECTS = ("command", "path", "url", "query", "to", "key", "name", "task")
+NAMES_A_PATH = re.compile(r"(?:^|[\s=:'\"(<>])(~[\w/]*|/[^\s'\";|&)<>]*)")
+HARMLESS = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin")
+
+
+class ApprovalRule(Record):
+    """One rule. Every condition that it names must hold; `tool`, `worker`, `pattern` are globs.
+
+    `outside`: only commands that name a path outside the entity's own folders. `sandboxed`: only
+    where a sandbox stands round the entity's commands (false: only where none does). `over_usd`:
+    only once the run has spent more. `remember` is what "allow always" allows from then on, a glob
+    over subjects (empty: this very subject).
+    """
+
+    action: Action
+    name: str = ""
+    tool: tuple[str, ...] = ("*",)
+    pattern: str = "*"
+    worker: tuple[str, ...] = ("*",)
+    outside: bool = False
+    sandboxed: bool | None = None
+    over_usd: float | None = Field(default=None, ge=0)
+    reason: str = ""
+    remember: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActingEntity:
+    """Who would act: the name and role of the entity, and the folders that are its own.
+
+    `is_sandboxed`: whether a sandbox stands round its commands.
+    """
+
+    name: str
+    role: str = ""
+    folders: tuple[str, ...] = ()
+    is_sandboxed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDecision:
+    """What the policy says of a deed; `rule` is None if no rule matched."""
+
+    action: Action
+    act: ProposedAction
+    rule: ApprovalRule | None = None
+
+    @property
+    def about(self) -> ProposedAction:
+        """The deed with the rule that asks for it, and what "allow always" would allow."""
+        rule = self.rule or ApprovalRule(action=self.action)
+        return self.act.model_copy(
+            update={"rule": rule.name, "remember": rule.remember or _this_very(self.act)}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPolicy:
+    """The rules in force, in order."""
+
+    rules: tuple[ApprovalRule, ...] = ()
+
+    def needs_spent(self, deeds: Sequence[ProposedAction]) -> bool:
+        """Whether what the run has spent so far may matter to any of these deeds."""
+        return any(
+            rule.over_usd is not None and _is_tool(rule, act.tool)
+            for rule in self.rules
+            for act in deeds
+        )
+
+    def strict(self, tools: Sequence[str], who: ActingEntity | None = None) -> list[ApprovalRule]:
+        """Return the rules that may ask for or deny a use of these tools (by `who`), in order."""
+        return [
+            rule
+            for rule in self.rules
+            if rule.action != "allow"
+            and any(_is_tool(rule, tool) for tool in tools)
+            and (who is None or _is_about(rule, who))
+        ]
+
+    def judge(
+        self, act: ProposedAction, who: ActingEntity, spent_usd: float = 0.0
+    ) -> PolicyDecision:
+        """Return what the first matching rule says."""
+        for rule in self.rules:
+            if _matches(rule, act, who, spent_usd):
+                return PolicyDecision(rule.action, act, rule)
+        return PolicyDecision("allow", act)
+
+    def judge_all(
+        self, deeds: Sequence[ProposedAction], who: ActingEntity, spent_usd: float = 0.0
+    ) -> PolicyDecision:
+        """Return the strictest ruling on several deeds that are one act: deny, ask, allow."""
+        rulings = [self.judge(act, who, spent_usd) for act in deeds]
+        return min(rulings, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
+
+
+def subject_of(arguments: Mapping[str, Any]) -> str:
+    """Return what a tool call is about: its command, path, address; else all its arguments."""
+    for name in SUBJECTS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def remembers(remembered: ProposedAction, act: ProposedAction) -> bool:
+    """Whether an "allow always" that was given for one deed covers another."""
+    return remembered.tool == act.tool and fnmatchcase(act.subject, remembered.remember)
+
+
+def names_outside(command: str, folders: Sequence[str]) -> bool:
+    """Whether a command names a path that is not in any of `folders`; a guess, not a sandbox.
+
+    Absolute paths, `~` and `..` count; programs (`/usr/bin/env`) do, `/dev/null` does not.
+    """
+    if re.search(r"(?:^|[\s/='\"])\.\.(?:/|\s|$|['\"])", command):
+        return True
+    for path in NAMES_A_PATH.findall(command):
+        inside = any(path == f or path.startswith(f.rstrip("/") + "/") for f in folders)
+        if not inside and path not in HARMLESS:
+            return True
+    return False
+
+
+def _matches(rule: ApprovalRule, act: ProposedAction, who: ActingEntity, spent_usd: float) -> bool:
+    return (
+        _is_tool(rule, act.tool)
+        and fnmatchcase(act.subject, rule.pattern)
+        and _is_about(rule, who)
+        and (not rule.outside or names_outside(act.subject, who.folders))
+        and (rule.over_usd is None or spent_usd > rule.over_usd)
+    )
+
+
+def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:
+    """Whether a rule is about this entity, with or without a sandbox round its commands."""
+    return rule.sandboxed in (None, who.is_sandboxed) and any(
+        fnmatchcase(own.casefold(), wanted.casefold())
+        for wanted in rule.worker
+        for own in (who.name, who.role)
+        if own
+    )
+
+
+def _is_tool(rule: ApprovalRule, tool: str) -> bool:
+    """Whether a rule is about a tool; `*` means every tool, but neither stage nor spend."""
+    if tool in PSEUDO_TOOLS:
+        return tool in rule.tool
+    return any(fnmatchcase(tool, wanted) for wanted in rule.tool)
+
+
+def _this_very(act: ProposedAction) -> str:
+    return "*" if act.tool == STAGE else escape(act.subject)

@@ -1,0 +1,151 @@
+"""Reading approvals.yaml: checked rule by rule; an error names the file, the line and the rule.
+
+The person's own `{home}/approvals.yaml` stands in the place of the shipped one, whole.
+"""
+
+import os
+from collections.abc import Collection
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from agiraph.core.config import configs_folder
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.mcp.names import is_served
+from agiraph.tools.approvals.policy import PSEUDO_TOOLS, SPEND, Action, ApprovalPolicy, ApprovalRule
+
+FILE = "approvals.yaml"
+ONLY_KEY = "rules"
+KEYS = tuple(ApprovalRule.model_fields)
+LISTS = ("tool", "worker")
+
+
+def policy_file(home: Path) -> Path:
+    """Return the file that counts in this home: the person's own, else the shipped one."""
+    own = home / FILE
+    return own if own.is_file() else configs_folder() / FILE
+
+
+def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
+    """Return the rules of a file; InvalidInput names the line, the rule and what was possible.
+
+    `tools` are the names that a rule may be about.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")  # plain: the person's own settings
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file}: is not UTF-8 text (byte {error.start})") from None
+    if _says_nothing(text):
+        return ApprovalPolicy()
+    return ApprovalPolicy(_rules(file, text, tools))
+
+
+class ApprovalPolicyFile:
+    """The policy of a home, read again when its file has changed.
+
+    A file that was spoilt meanwhile does not count: what was read last holds. One that never was
+    good asks for everything, so a slip of the pen opens no door.
+    """
+
+    def __init__(self, home: Path, tools: Collection[str]) -> None:
+        """Read nothing yet; never raises for what stands in the file."""
+        self._home = home
+        self._tools = tools
+        self._own = home / FILE
+        self._stamp: tuple[int, int] | None = None
+        self._policy: ApprovalPolicy | None = None
+
+    def current(self) -> ApprovalPolicy:
+        """Return the rules in force now."""
+        stamp = _stamp_of(self._own)
+        if self._policy is None or stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._policy = read_policy(policy_file(self._home), self._tools)
+            except InvalidInput as error:
+                reason = f"approvals.yaml is not readable: {error}"
+                everything = ApprovalRule(action="ask", name="unreadable", reason=reason)
+                self._policy = self._policy or ApprovalPolicy((everything,))
+        return self._policy
+
+
+def _stamp_of(file: Path) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(file)
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a file holds comments and an empty list alone; that needs no YAML to be known."""
+    lines = (line.partition("#")[0].strip() for line in text.splitlines())
+    return all(line in ("", "rules: []", "rules:") for line in lines)
+
+
+def _rules(file: Path, text: str, tools: Collection[str]) -> tuple[ApprovalRule, ...]:
+    import yaml  # only who has rules pays for it
+
+    from agiraph.core.yaml_text import LOADER, read_yaml
+
+    try:
+        values = read_yaml(text)  # first: it bounds what is composed
+        root = yaml.compose(text, Loader=LOADER)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidInput(f"{file}:{line}: is not YAML ({error.problem})") from None
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{file}: is not YAML ({error})") from None
+    if not isinstance(values, dict) or set(values) != {ONLY_KEY}:
+        raise InvalidInput(f"{file}:1: expected `rules:` and a list of rules below it")
+    listed = values[ONLY_KEY] or []
+    if not isinstance(listed, list):
+        raise InvalidInput(f"{file}:1: `rules` is a list, each rule with a dash before it")
+    nodes = root.value[0][1].value if listed and root is not None else []
+    problems: list[str] = []
+    rules: list[ApprovalRule] = []
+    for number, (value, node) in enumerate(zip(listed, nodes, strict=True), start=1):
+        place = f"{file}:{node.start_mark.line + 1}: {_named(number, value)}"
+        try:
+            rules.append(_rule(number, value, tools))
+        except InvalidInput as error:
+            problems.append(f"{place}: {error}")
+    if problems:
+        raise InvalidInput("\n".join(problems))
+    return tuple(rules)
+
+
+def _named(number: int, value: Any) -> str:
+    name = value.get("name") if isinstance(value, dict) else None
+    return f"rule {number} ('{name}')" if name else f"rule {number}"
+
+
+def _rule(number: int, value: Any, tools: Collection[str]) -> ApprovalRule:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"expected keys and values, got {value!r} (keys: {', '.join(KEYS)})")
+    for key in value:
+        if key not in KEYS:
+            raise unknown("key", str(key), KEYS)
+    if value.get("action") not in get_args(Action):
+        shown = value.get("action", "nothing")
+        possible = ", ".join(get_args(Action))
+        raise InvalidInput(f"action is {shown!r} (possible: {possible})")
+    lists = {key: [value[key]] if isinstance(value[key], str) else value[key]
+             for key in LISTS if key in value}  # fmt: skip
+    try:
+        rule = ApprovalRule.model_validate({"name": f"rule {number}"} | value | lists)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        at = ".".join(str(part) for part in problem["loc"])
+        raise InvalidInput(f"{at}: {problem['msg']} (got {problem['input']!r})") from None
+    known = [*tools, *PSEUDO_TOOLS]
+    for wanted in rule.tool:
+        if not is_served(wanted) and not any(fnmatchcase(tool, wanted) for tool in known):
+            raise unknown("tool", wanted, known)
+    if SPEND in rule.tool and rule.over_usd is None:
+        raise InvalidInput("a rule about `spend` needs `over_usd`, the dollars it begins at")
+    return rule

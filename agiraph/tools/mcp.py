@@ -1,0 +1,72 @@
+"""Served tools: tools of other programs, known by what their server said of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ConfigDict
+
+from agiraph.core.ids import tools_address
+from agiraph.core.prompt_folder import read
+from agiraph.core.turns import JsonObject, ToolSchema
+from agiraph.mcp.catalog import ServedTool
+from agiraph.tools.base import Recovery, Tool, ToolParams
+from agiraph.tools.ports import ToolContext
+
+
+class McpToolParams(ToolParams):
+    """The parameters of a served tool: its server judges them."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+@dataclass(frozen=True, slots=True)
+class McpTool(Tool[McpToolParams]):
+    """A tool whose name, description and schema are its server's own. It has no runbook."""
+
+    parameters: JsonObject | None = None
+
+    def schema(self) -> ToolSchema:
+        """Return what its server said."""
+        return ToolSchema(
+            name=self.name, description=self.description, parameters=self.parameters or {}
+        )
+
+    def guidance(self) -> str:
+        """Return nothing: one text stands for all of them."""
+        return ""
+
+
+def as_tool(served: ServedTool) -> McpTool:
+    """Return a server's tool as one that an entity can hold."""
+    address = tools_address(served.server)
+
+    async def run(context: ToolContext, params: McpToolParams) -> str:
+        return await context.elsewhere.call(
+            context.call_id,
+            address,
+            served.tool,
+            dict(params.model_extra or {}),
+            is_repeatable=served.is_repeatable,
+        )
+
+    async def recover(context: ToolContext, _params: McpToolParams) -> str | None:
+        return await context.elsewhere.recover(context.call_id, address)
+
+    return McpTool(
+        name=served.name,
+        description=served.description,
+        params=McpToolParams,
+        run=run,
+        idempotent=served.is_repeatable,
+        recovery=None if served.is_repeatable else Recovery(recover, lambda _context: None),
+        parameters=served.parameters,
+    )
+
+
+def guidance_of(tools: Sequence[str]) -> str:
+    """Return the runbook of all served tools that an entity holds, '' if it holds none."""
+    if not tools:
+        return ""
+    servers = dict.fromkeys(name.partition("__")[0] for name in tools)
+    named = ", ".join(f"`{server}__...`" for server in servers)
+    return f"### {named}\n\n{read('served_tools.md').strip()}"

@@ -1,0 +1,104 @@
+"""Talking tools: messages to other entities and questions to the human."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from agiraph.core.models import DeliveryMode
+from agiraph.tools.base import Names, NoParams, Tool, ToolParams
+from agiraph.tools.ports import NewQuestion, ToolContext
+from agiraph.triggers.parsing import seconds_of
+
+
+class SendMessageParams(ToolParams):
+    """Parameters of `send_message`."""
+
+    to: str = Field(
+        min_length=1, description="a worker's name, `coordinator`, `human`, or `*` for all"
+    )
+    content: str = Field(min_length=1, description="what to say")
+    mode: DeliveryMode = Field(
+        default="steer",
+        description="steer: seen at the next step; interrupt: at once; followup: after the node",
+    )
+
+
+def _as_text(value: object) -> object:
+    """Take a bare number, which models write too, for seconds."""
+    return str(value) if isinstance(value, int | float) else value
+
+
+Deadline = Annotated[str, BeforeValidator(_as_text)]
+
+
+class AskHumanParams(ToolParams):
+    """Parameters of `ask_human`."""
+
+    question: str = Field(min_length=1, description="the question, with what is needed to answer")
+    channel: str = Field(default="cli", description="where to ask: cli, webhook or email")
+    options: Names = Field(
+        default=(), max_length=9, description="up to nine short ready answers to choose from"
+    )
+    deadline: Deadline | None = Field(
+        default=None,
+        description="how long to wait for the answer, as 90s, 10m, 2h (none: for ever)",
+    )
+    default: str | None = Field(
+        default=None, description="what holds if nobody answers by the deadline"
+    )
+    urgent: bool = Field(default=False, description="whether the human should be disturbed for it")
+    wait: bool = Field(
+        default=True, description="false: go on at once, the answer comes as a message"
+    )
+
+
+async def send_message(context: ToolContext, params: SendMessageParams) -> str:
+    """Send text to an entity; Refused if there is none of that name."""
+    await context.team.send_message(context.call_id, params.to, params.content, params.mode)
+    return f"Sent to {params.to}."
+
+
+async def check_messages(context: ToolContext, params: NoParams) -> str:
+    """Return what has arrived and is not yet in the conversation."""
+    messages: list[str] = await context.team.check_messages(context.call_id)
+    return "\n\n".join(messages) or "No new messages."
+
+
+async def ask_human(context: ToolContext, params: AskHumanParams) -> str:
+    """Return the human's answer, or what holds because there was none."""
+    seconds = None if params.deadline is None else seconds_of(params.deadline, "deadline")
+    question = NewQuestion(
+        question=params.question,
+        channel=params.channel,
+        options=params.options,
+        deadline_seconds=seconds,
+        default=params.default,
+        urgency="urgent" if params.urgent else "normal",
+        waits=params.wait,
+    )
+    answer: str = await context.team.ask_human(context.call_id, question)
+    return answer
+
+
+SEND_MESSAGE = Tool(
+    name="send_message",
+    description="Send a message to another worker, the coordinator or the human, by name.",
+    params=SendMessageParams,
+    run=send_message,
+    idempotent=True,
+)
+CHECK_MESSAGES = Tool(
+    name="check_messages",
+    description="Check for new messages from other entities.",
+    params=NoParams,
+    run=check_messages,
+    idempotent=True,
+)
+ASK_HUMAN = Tool(
+    name="ask_human",
+    description="Ask the human a question; your work pauses until the answer comes, unless `wait` "
+    "is false.",
+    params=AskHumanParams,
+    run=ask_human,
+    idempotent=True,
+)

@@ -1,0 +1,74 @@
+"""Bubblewrap: what stands before a command to run it behind the wall; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.tools.sandbox.mounts import Mount
+from agiraph.tools.sandbox.toolchain import Toolchain
+
+ALONE = (
+    *("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts"),
+    *("--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"),
+)
+"""Own process numbers, and its end is theirs: whoever kills bubblewrap kills all inside."""
+
+OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
+KERNEL_FILES = (
+    *("sys", "sysrq-trigger", "irq", "bus", "acpi", "scsi", "fs", "driver"),
+    *("mtrr", "pressure", "latency_stats", "timer_list"),
+)
+"""Under /proc, what root may write though it has no privilege: a command that could set the
+kernel's core_pattern would be out. Bubblewrap covers some of it, but looks with access(2) at
+folders that nobody may write."""
+
+NO_NETWORK = "--unshare-net"
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxContents:
+    """What a command finds behind the wall. Later mounts lie over earlier ones.
+
+    `home` is the home of Agiraph: where a folder of `around` holds it, it is covered before what
+    `mounts` shows of it is shown.
+    """
+
+    toolchain: Toolchain
+    around: tuple[Path, ...]
+    home: Path | None
+    mounts: tuple[Mount, ...]
+    cwd: Path
+    has_network: bool
+
+
+def words_before(program: str, inside: SandboxContents) -> list[str]:
+    """Return the words that, before a command's own, run it inside."""
+    words = [program, *ALONE]
+    if not inside.has_network:
+        words.append(NO_NETWORK)
+    for place, target in inside.toolchain.links:
+        words += ["--symlink", target, place]
+    words += OWN_FOLDERS
+    for name in KERNEL_FILES:
+        words += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    words += _shown([Mount(path) for path in inside.toolchain.readable])
+    within = [path for path in inside.around if _is_in(path, inside.home)]
+    words += _shown([Mount(path) for path in inside.around if path not in within])
+    if any(_is_in(inside.home, path) for path in (*inside.toolchain.readable, *inside.around)):
+        words += ["--tmpfs", str(inside.home)]
+    words += _shown([Mount(path) for path in within])
+    words += _shown(inside.mounts)
+    return [*words, "--chdir", str(inside.cwd), "--"]
+
+
+def _is_in(path: Path | None, folder: Path | None) -> bool:
+    return path is not None and folder is not None and path.is_relative_to(folder)
+
+
+def _shown(mounts: Sequence[Mount]) -> list[str]:
+    """Return the words for some mounts; what has gone since somebody looked is left out."""
+    words: list[str] = []
+    for mount in mounts:
+        way = "--bind-try" if mount.is_writable else "--ro-bind-try"
+        words += [way, str(mount.shown), str(mount.path)]
+    return words

@@ -1,0 +1,92 @@
+"""Mounts: the scope table as folders; what an entity's command sees of the home, and how."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.storage.files import entries, kind_of, status_of
+from agiraph.storage.home import plan_copy
+from agiraph.tools.scopes.rules import (
+    OWN_FILES,
+    RUN_FOLDERS,
+    RUN_JOURNALS,
+    CoordinatorScopeRules,
+    WorkerScopeRules,
+)
+from agiraph.tools.scopes.scope import Scope
+
+MOST_ENTRIES = 10_000
+"""Of nodes whose published files are shown: each is an argument of bubblewrap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One path that is shown, to be read or also to be written.
+
+    What stands at `source` is shown there; None: what stands at the path itself.
+    """
+
+    path: Path
+    is_writable: bool = False
+    source: Path | None = None
+
+    @property
+    def shown(self) -> Path:
+        """What is shown at the path."""
+        return self.source or self.path
+
+
+def mounts_of(scope: Scope) -> list[Mount]:
+    """Return what a scope shows of the home, those below others after them.
+
+    What does not exist is left out; a folder of another node that is made later is not shown.
+    """
+    match scope.rules:
+        case WorkerScopeRules() as rules:
+            found = list(_of_worker(rules))
+        case CoordinatorScopeRules() as rules:
+            found = list(_of_coordinator(rules))
+    if scope.repository is not None:
+        found.append(Mount(scope.repository))
+    return [mount for mount in found if is_real(mount.shown)]
+
+
+def _of_worker(rules: WorkerScopeRules) -> Iterator[Mount]:
+    # Of the run's root, where the coordinator's commands write, nothing is shown but what they
+    # cannot exchange for a link at the moment of mounting: a folder of the recorder's, and the plan
+    # as it was written elsewhere.
+    yield Mount(rules.run / "_messages")
+    yield Mount(rules.run / "_plan.md", source=plan_copy(rules.run))
+    for node in _entries(rules.run / "nodes"):
+        if node != rules.node:
+            yield Mount(node / "published")
+    if rules.node is not None:
+        yield Mount(rules.node)
+        yield Mount(rules.node / "scratch", is_writable=True)
+    yield Mount(rules.home)
+    yield from (Mount(rules.home / name, is_writable=True) for name in sorted(OWN_FILES))
+
+
+def _of_coordinator(rules: CoordinatorScopeRules) -> Iterator[Mount]:
+    yield Mount(rules.run, is_writable=True)
+    # These stand since before the run's first command, so no command can have put them there.
+    yield from (Mount(rules.run / name) for name in (*sorted(RUN_FOLDERS), *RUN_JOURNALS))
+    for name in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
+        path = rules.agent / name
+        yield Mount(path, is_writable=rules.may_write(path) or name == "memory")
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return [folder / entry.name for entry in entries(folder, MOST_ENTRIES)]
+    except OSError:
+        return []
+
+
+def is_real(path: Path) -> bool:
+    """Whether a file or folder stands there, reached without any link."""
+    try:
+        status = status_of(path)
+    except OSError:
+        return False
+    return status is not None and kind_of(status) in ("file", "folder")

@@ -1,0 +1,183 @@
+"""Sandbox: what stands between a model's command and the machine; bubblewrap, or nothing and why.
+
+    wall = standing_wall(config.sandbox)
+    argv = wall.around(["bash", "-c", "make"], scope, path=environment["PATH"])
+
+runs `make` where the scope says, with the scope table as folders. `around` raises Refused where a
+wall is required and none stands. The environment and limits of the command stay the caller's.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.core.config import SandboxConfig
+from agiraph.core.errors import Refused
+from agiraph.tools.sandbox.bubblewrap import SandboxContents
+from agiraph.tools.sandbox.mounts import Mount, is_real, mounts_of
+from agiraph.tools.sandbox.probe import SandboxProbe, probe
+from agiraph.tools.sandbox.toolchain import toolchain
+from agiraph.tools.scopes.scope import Scope
+
+OFF = "sandbox.mode is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """The wall of one home on this machine."""
+
+    config: SandboxConfig
+    found: SandboxProbe
+
+    @property
+    def is_up(self) -> bool:
+        """Whether commands run behind it."""
+        return self.config.mode != "none" and self.found.works
+
+    @property
+    def is_required(self) -> bool:
+        """Whether no command may run without it."""
+        return self.config.required or self.config.mode == "bwrap"
+
+    @property
+    def why_down(self) -> str:
+        """Why there is none; '' if it stands."""
+        return OFF if self.config.mode == "none" else self.found.why
+
+    @property
+    def advice(self) -> str:
+        """What would put it up; '' if it stands."""
+        return "set sandbox.mode to auto" if self.config.mode == "none" else self.found.advice
+
+    def around(
+        self,
+        command: Sequence[str],
+        scope: Scope,
+        *,
+        path: str = os.defpath,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+        has_network: bool | None = None,
+        cwd: Path | None = None,
+    ) -> list[str]:
+        """Return the argv that runs `command` for the entity of this scope; Refused if it may not.
+
+        `path` is the command's PATH: the folders on it are shown. `writable` and `readable` are
+        folders beyond the scope table, which must exist; `has_network` None: as the settings say of
+        this entity; `cwd` None: where the scope's shell starts. The paths inside are those outside.
+        """
+        before = self.words_before(
+            scope,
+            path=path,
+            writable=writable,
+            readable=readable,
+            has_network=has_network,
+            cwd=cwd,
+        )
+        return [*before, *command]
+
+    def around_helper(
+        self,
+        command: Sequence[str],
+        *,
+        readable: Sequence[Path],
+        home: Path | None,
+        has_network: bool,
+    ) -> list[str]:
+        """Return the argv that runs a process of our own, which reads what strangers wrote.
+
+        It sees the program's own tools and `readable`, no file of anybody's; nothing of `home`.
+        Where no wall stands it runs without.
+        """
+        if not self.is_up:
+            return list(command)
+        inside = SandboxContents(
+            toolchain=toolchain(os.pathsep.join((os.path.dirname(command[0]), os.defpath))),
+            around=tuple(readable),
+            home=home,
+            mounts=(),
+            cwd=Path("/tmp"),
+            has_network=has_network or not self.found.has_no_network,
+        )
+        return [*self.found.words_before(inside), *command]
+
+    def words_before(
+        self,
+        scope: Scope,
+        *,
+        path: str = os.defpath,
+        writable: Sequence[Path] = (),
+        readable: Sequence[Path] = (),
+        has_network: bool | None = None,
+        cwd: Path | None = None,
+    ) -> list[str]:
+        """Return what `around` puts before a command: nothing where no wall stands."""
+        if not self.is_up:
+            self._refuse_without()
+            return []
+        network = scope.has_network if has_network is None else has_network
+        if not network and not self.found.has_no_network:
+            raise Refused("this command may not have the network, and the kernel cannot take it")
+        further = [Path(folder).expanduser().resolve() for folder in self.config.readable]
+        further += [scope.input_dir] if scope.input_dir else []
+        further += [folder.resolve() for folder in readable]
+        around = tuple(folder for folder in dict.fromkeys(further) if folder.exists())
+        tools = toolchain(path)
+        inside = SandboxContents(
+            toolchain=tools,
+            around=around,
+            home=scope.home,
+            mounts=(
+                *_links_to(readable, (*tools.readable, *around), scope.home),
+                *mounts_of(scope),
+                *_input_mounts(scope, self.config),
+                *(Mount(folder.resolve(), is_writable=True) for folder in writable),
+            ),
+            cwd=cwd or scope.cwd,
+            has_network=network,
+        )
+        return self.found.words_before(inside)
+
+    def _refuse_without(self) -> None:
+        if not self.is_required:
+            return
+        advice = f" ({self.advice})" if self.advice else ""
+        raise Refused(
+            f"commands may run in the sandbox alone, and there is none: {self.why_down}{advice}"
+        )
+
+
+def _links_to(
+    readable: Sequence[Path], shown: Sequence[Path], home: Path | None
+) -> Iterator[Mount]:
+    """Return mounts for paths that lead over links which nothing that is shown holds.
+
+    `uv` reaches a Python's folder by a link beside it, `pipx` a program. A folder that holds the
+    home is not shown a second time, for there it would not be covered.
+    """
+    for path in readable:
+        real = path.resolve()
+        holds_home = home is not None and home.is_relative_to(real)
+        if path != real and not holds_home and not any(map(path.is_relative_to, shown)):
+            yield Mount(path, source=real)
+
+
+def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
+    """Return the input folder if it may be written; a home inside it would be uncovered: not so."""
+    folder = scope.input_dir
+    if folder is None or config.input == "read" or not folder.is_dir():
+        return []
+    if scope.home is not None and scope.home.is_relative_to(folder):
+        return []
+    # Of a repository, what makes git run programs stays as the person has it: git also runs for the
+    # person, and outside the sandbox. A mount itself, .git cannot be exchanged for another.
+    git = folder / ".git"
+    shown = [Mount(folder, is_writable=True), Mount(git, is_writable=True)]
+    shown += [Mount(git / name) for name in ("config", "config.worktree", "hooks")]
+    return [mount for mount in shown if is_real(mount.path)]
+
+
+def standing_wall(config: SandboxConfig) -> Sandbox:
+    """Return the wall of this machine; it blocks for some milliseconds the first time."""
+    return Sandbox(config, SandboxProbe() if config.mode == "none" else probe())

@@ -1,0 +1,127 @@
+"""Publishing: move a node's scratch/ to published/, so that a crash at any moment loses nothing.
+
+Each file is renamed, which is one step for the file system, and then made read-only; a second
+call finishes what a first one began. Links and special files are left behind: a link would make
+`published/` lead to files that its readers may not see. A file with a second name (a hard link)
+is copied, else its other name could still change what was published.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from agiraph.core.errors import InvalidInput
+from agiraph.storage.files import (
+    UnsafeFile,
+    copy_file,
+    files_below,
+    kind_of,
+    make_folder,
+    move,
+    open_file,
+    remove_file,
+    set_mode,
+    status_of,
+)
+from agiraph.storage.home import NodeHome
+
+READ_ONLY = 0o444
+
+
+def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
+    """Promote everything in scratch/; return the sorted relative paths of all published files.
+
+    What matches a name of `but` in scratch/ (its git worktree, if it has one) is left where it is.
+    Safe to call again after a crash or a success. Raises InvalidInput if there is nothing to
+    publish, OSError if the file system refuses.
+    """
+    _require_real_folder(node.scratch)
+    _require_real_folder(node.published)
+    files = _regular_files(node.scratch, but)
+    if not files and not _regular_files(node.published):
+        raise InvalidInput("nothing to publish: scratch/ is empty")
+    for file in files:
+        try:
+            _promote(node.scratch / file, node.published / file)
+        except UnsafeFile as error:
+            raise InvalidInput(f"{file} cannot be published: {error}") from None
+    published = _regular_files(node.published)
+    for file in published:
+        _make_read_only(node.published / file)
+    return tuple(sorted(file.as_posix() for file in published))
+
+
+def files_left(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the sorted relative paths of what stands in scratch/; () if it cannot be looked at.
+
+    What matches a name of `but` there is not named.
+    """
+    try:
+        return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch, but)))
+    except OSError:
+        return ()
+
+
+def _require_real_folder(folder: Path) -> None:
+    try:
+        make_folder(folder)
+    except UnsafeFile as error:
+        raise InvalidInput(
+            f"{folder.name}/ {error.strerror}; it must be the node's own folder"
+        ) from None
+
+
+def is_named(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of these patterns of names fits."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _regular_files(folder: Path, but: Sequence[str] = ()) -> list[Path]:
+    """Return the regular files below a folder, relative to it; links are never followed."""
+    return [path for path, _ in files_below(folder) if not is_named(path.parts[0], but)]
+
+
+def _promote(source: Path, target: Path) -> None:
+    if _status(source).st_nlink > 1:
+        _copy(source, target)
+        remove_file(source)
+        return
+    _sync(source)
+    move(source, target)
+    moved = _status(target)
+    if kind_of(moved) != "file":  # a command put something else in its place since it was listed
+        move(target, source)
+        raise InvalidInput(f"{source.name} was changed while it was published: publish again")
+    if moved.st_nlink > 1:
+        _copy(target, target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    copy_file(source, target, 0o666 | stat.S_IMODE(_status(source).st_mode) & 0o111)
+
+
+def _status(path: Path) -> os.stat_result:
+    status = status_of(path)
+    if status is None:
+        raise InvalidInput(f"{path.name} was removed while it was published: publish again")
+    return status
+
+
+def _make_read_only(file: Path) -> None:
+    mode = stat.S_IMODE(_status(file).st_mode)
+    if mode & 0o222:
+        set_mode(file, READ_ONLY | mode & 0o111)
+
+
+def _sync(file: Path) -> None:
+    """Wait until a file's content is on disk, if it can be opened."""
+    try:
+        fd = open_file(file)
+    except PermissionError:
+        return  # a file its worker made unreadable is published as it is
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,193 @@
+"""Rules: for a worker and for a coordinator, which place a bare name means and what is allowed.
+
+Every method takes resolved paths, so a link or `..` has no say here.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.storage.files import entries
+
+NODE_FILES = frozenset(
+    {"_spec.md", "_refs.json", "_status.md", "_evidence.json", "failure_notes.md", "log.jsonl"}
+)
+NODE_NAMES = frozenset(
+    {"scratch", "published", "_spec.md", "_refs.json", "_status.md", "_evidence.json"}
+)
+OWN_FILES = frozenset({"notebook.md", "memory.md", "identity.md"})
+RUN_FOLDERS = frozenset({"nodes", "workers", "_messages"})
+RUN_JOURNALS = ("journal.jsonl", "context.jsonl")
+AGENT_FILES = frozenset({"soul.md", "goal.md", "memory.md"})
+
+
+def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
+    """Return the names from `root` down to `path`, lower-cased; None if it is elsewhere.
+
+    Lower-cased because some file systems take `Journal.jsonl` and `journal.jsonl` for one file.
+    """
+    if not path.is_relative_to(root):
+        return None
+    return tuple(part.casefold() for part in path.relative_to(root).parts)
+
+
+def _is_journal(name: str) -> bool:
+    """Whether a lower-cased name is a journal of the run, its snapshot or what was set aside."""
+    return name.lstrip(".").startswith(RUN_JOURNALS)
+
+
+def shown_under(path: Path, root: Path) -> str | None:
+    """Return `path` as written from `root`, None if it is elsewhere."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else None
+
+
+def node_place(run: Path, rest: Path) -> Path:
+    """Return `nodes/{rest}`, where the node may also be called by its name or id alone."""
+    if not rest.parts:
+        return run / "nodes"
+    named, inner = rest.parts[0], Path(*rest.parts[1:])
+    folder = run / "nodes" / named
+    if not folder.is_dir():
+        folder = _folder_of(run / "nodes", named) or folder
+    return folder / inner
+
+
+def _folder_of(nodes: Path, named: str) -> Path | None:
+    """Return the one folder `{name}-{role}-{id}` whose name or id is `named`."""
+    form = re.compile(rf"{re.escape(named)}-.+-[0-9a-f]{{6}}|.+-{re.escape(named)}")
+    try:
+        found = [nodes / one.name for one in entries(nodes) if form.fullmatch(one.name)]
+    except OSError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerScopeRules:
+    """A worker: its own files and node, every `published/`, the run's plan and messages."""
+
+    run: Path
+    home: Path
+    node: Path | None
+
+    readable = (
+        "scratch/..., _spec.md, _refs.json, nodes/NODE/published/..., "
+        "notebook.md, memory.md, identity.md, _plan.md, _messages/..."
+    )
+
+    @property
+    def writable(self) -> str:
+        """What may be written, for an error's text."""
+        return ("scratch/..., " if self.node else "") + "notebook.md, memory.md, identity.md"
+
+    def place_to_read(self, first: str, rest: Path) -> Path:
+        """Return the place a relative path means: a known name's, else scratch/, else the run's."""
+        known = self._known(first, rest)
+        if known:
+            return known
+        in_run = self.run / first / rest
+        if self.node is None:
+            return in_run
+        in_scratch = self.node / "scratch" / first / rest
+        return in_run if not in_scratch.exists() and in_run.exists() else in_scratch
+
+    def place_to_write(self, first: str, rest: Path) -> Path:
+        """Return the place a relative path means: a known name's, else in scratch/."""
+        known = self._known(first, rest)
+        if known:
+            return known
+        return (self.node / "scratch" if self.node else self.run) / first / rest
+
+    def _known(self, first: str, rest: Path) -> Path | None:
+        if first == "nodes":
+            return node_place(self.run, rest)
+        if first in RUN_FOLDERS or first == "_plan.md":
+            return self.run / first / rest
+        if first in OWN_FILES:
+            return self.home / first / rest
+        if self.node and first in NODE_NAMES:
+            return self.node / first / rest
+        return None
+
+    def may_read(self, path: Path) -> bool:
+        """Whether a resolved path may be read."""
+        if path.is_relative_to(self.home):
+            return True
+        own = parts_under(path, self.node) if self.node else None
+        if own is not None:
+            return len(own) > 0 and (own[0] in ("scratch", "published") or own[0] in NODE_FILES)
+        names = parts_under(path, self.run)
+        if not names:
+            return False
+        if names[0] == "nodes":
+            return len(names) >= 3 and names[2] == "published"
+        return names[0] == "_messages" or (
+            len(names) == 1 and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
+        )
+
+    def may_list(self, path: Path) -> bool:
+        """Whether the names in a resolved folder may be shown: the run's root and `nodes/` too."""
+        names = parts_under(path, self.run)
+        return names in ((), ("nodes",)) or path == self.node or self.may_read(path)
+
+    def may_write(self, path: Path) -> bool:
+        """Whether a resolved path may be written."""
+        if parts_under(path, self.home) in {(name,) for name in OWN_FILES}:
+            return True
+        own = parts_under(path, self.node) if self.node else None
+        return own is not None and len(own) > 1 and own[0] == "scratch"
+
+    def shown(self, path: Path) -> str | None:
+        """Return how this worker writes a resolved path."""
+        of_node = shown_under(path, self.node) if self.node else None
+        return of_node or shown_under(path, self.home) or shown_under(path, self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorScopeRules:
+    """The coordinator: reads the whole run and the agent's identity and memory."""
+
+    run: Path
+    agent: Path
+
+    readable = "any file of the run, SOUL.md, GOAL.md, MEMORY.md, memory/..."
+    writable = "_plan.md and other files in the run's root, MEMORY.md, memory/..."
+
+    def place_to_read(self, first: str, rest: Path) -> Path:
+        """Return the place a relative path means: the agent's identity and memory, else the run."""
+        if first == "nodes":
+            return node_place(self.run, rest)
+        if first in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
+            return self.agent / first / rest
+        return self.run / first / rest
+
+    def place_to_write(self, first: str, rest: Path) -> Path:
+        """Return the place a relative path means."""
+        return self.place_to_read(first, rest)
+
+    def may_read(self, path: Path) -> bool:
+        """Whether a resolved path may be read."""
+        if path.is_relative_to(self.run):
+            return True
+        names = parts_under(path, self.agent)
+        return names is not None and (
+            names[:1] == ("memory",) or names in {(name,) for name in AGENT_FILES}
+        )
+
+    def may_list(self, path: Path) -> bool:
+        """Whether the names in a resolved folder may be shown."""
+        return self.may_read(path)
+
+    def may_write(self, path: Path) -> bool:
+        """Whether a resolved path may be written: not what other processes write."""
+        names = parts_under(path, self.run)
+        if names is not None:
+            return bool(names) and names[0] not in RUN_FOLDERS and not _is_journal(names[0])
+        of_agent = parts_under(path, self.agent)
+        if not of_agent:
+            return False
+        return of_agent == ("memory.md",) or (of_agent[0] == "memory" and len(of_agent) > 1)
+
+    def shown(self, path: Path) -> str | None:
+        """Return how the coordinator writes a resolved path."""
+        return shown_under(path, self.run) or shown_under(path, self.agent)

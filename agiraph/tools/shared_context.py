@@ -1,0 +1,85 @@
+"""Shared context tools: a key-value store for the whole team of a run."""
+
+from typing import Any
+
+from pydantic import Field, JsonValue
+
+from agiraph.tools.base import NoParams, Tool, ToolParams, as_json
+from agiraph.tools.ports import ToolContext
+
+
+class ReadContextParams(ToolParams):
+    """Parameters of `read_context`."""
+
+    key: str = Field(min_length=1, description="the key to read")
+
+
+class WriteContextParams(ToolParams):
+    """Parameters of `write_context`."""
+
+    key: str = Field(min_length=1, description="the key; what stood there is replaced")
+    value: JsonValue = Field(description="any JSON: text, number, list, object")
+
+
+class AppendContextParams(ToolParams):
+    """Parameters of `append_context`."""
+
+    key: str = Field(min_length=1, description="the key of a list; it is made if it is not there")
+    item: JsonValue = Field(description="any JSON, added at the list's end")
+
+
+async def read_context(context: ToolContext, params: ReadContextParams) -> str:
+    """Return {"key", "value", "version", "by", "at"}; InvalidInput lists the known keys."""
+    text: str = await context.team.read_context(params.key)
+    return text
+
+
+async def write_context(context: ToolContext, params: WriteContextParams) -> str:
+    """Replace what stands under a key; return {"key", "version"}."""
+    return await _change(context, "write", params.key, params.value)
+
+
+async def append_context(context: ToolContext, params: AppendContextParams) -> str:
+    """Add to a list; return {"key", "version", "items"}."""
+    return await _change(context, "append", params.key, params.item)
+
+
+async def list_context(context: ToolContext, params: NoParams) -> str:
+    """Return {"keys": [{"key", "kind", "bytes", "version", "by", "at"}]}."""
+    text: str = await context.team.list_context()
+    return text
+
+
+async def _change(context: ToolContext, way: str, key: str, value: Any) -> str:
+    receipt = await context.team.change_context(context.call_id, way, key, value)
+    return as_json({name: told for name, told in receipt.items() if told is not None})
+
+
+READ_CONTEXT = Tool(
+    name="read_context",
+    description="Read what the team has put under a key of its shared context.",
+    params=ReadContextParams,
+    run=read_context,
+    idempotent=True,
+)
+WRITE_CONTEXT = Tool(
+    name="write_context",
+    description="Put a value under a key of the team's shared context, replacing what was there.",
+    params=WriteContextParams,
+    run=write_context,
+    idempotent=True,
+)
+APPEND_CONTEXT = Tool(
+    name="append_context",
+    description="Add an item to a list in the team's shared context; nobody's item is lost.",
+    params=AppendContextParams,
+    run=append_context,
+    idempotent=True,
+)
+LIST_CONTEXT = Tool(
+    name="list_context",
+    description="See the keys of the team's shared context, and who wrote them when.",
+    params=NoParams,
+    run=list_context,
+    idempotent=True,
+)

@@ -1,0 +1,208 @@
+"""Fetching: one page over HTTP, hop by hop, with a bound on everything.
+
+Each hop, the first and every redirect: its url is looked at, its host's name is resolved here, the
+addresses are judged, and the connection is made to the very address that was judged, so that a name
+server that answers otherwise the second time (rebinding) gains nothing. No cookie and no key is
+ever sent, and no connection is kept.
+
+Behind a proxy (`proxy`) names are resolved there: the proxy is then the wall, and here only what
+a host's name alone gives away is refused.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from email.message import Message
+
+import httpx
+
+from agiraph.core.errors import Refused
+from agiraph.tools.web.addresses import why_refused
+from agiraph.tools.web.decompress import ACCEPTED, Decompressor
+from agiraph.tools.web.urls import is_local_name, parsed, target
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+CONNECT_SECONDS = 10.0
+PRIVATE_ADVICE = "web.allow_private is off"
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+Permit = Callable[[httpx.URL], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """What a fetch may take. Who calls bounds its time."""
+
+    max_bytes: int
+    max_redirects: int
+    allow_private: bool
+    user_agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """What a url led to. `is_whole` is false when the body was longer than it may be."""
+
+    url: str
+    status: int
+    mime: str
+    charset: str
+    body: bytes
+    is_whole: bool
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the IP addresses of a host, in the order to try them; raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+async def permit_all(url: httpx.URL) -> None:
+    """Allow every url."""
+
+
+class PageFetcher:
+    """Fetches pages for whoever asks."""
+
+    def __init__(
+        self, bounds: FetchLimits, resolve: Resolve = resolve, proxy: str | None = None
+    ) -> None:
+        """Fetch within `bounds`; names are looked up by `resolve`, or left to a `proxy`."""
+        self._bounds = bounds
+        self._resolve = resolve
+        self._is_proxied = proxy is not None
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._transport = httpx.AsyncHTTPTransport(proxy=proxy, limits=limits)
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        await self._transport.aclose()
+
+    async def fetch(self, text: str, permit: Permit = permit_all) -> FetchedPage:
+        """Return what a url leads to; `permit` is asked before each hop and raises Refused.
+
+        Raises Refused with a reason for a person when it cannot be had.
+        """
+        url, been = parsed(text), set[str]()
+        while True:
+            been.add(str(url))
+            await permit(url)
+            fetched, location = await self._hop(url)
+            if location is None:
+                return fetched
+            url = target(url, location)
+            if str(url) in been:
+                raise Refused(f"{text} leads in a circle: {url} was already asked")
+            if len(been) > self._bounds.max_redirects:
+                raise Refused(f"{text} leads on more than {self._bounds.max_redirects} times")
+
+    async def _hop(self, url: httpx.URL) -> tuple[FetchedPage, str | None]:
+        """Ask one url; return its answer, and where it sends us on if it does."""
+        try:
+            async with self._answered(url) as response:
+                location = response.headers.get("location")
+                if response.status_code in REDIRECTS and location:
+                    return _fetched(url, response, b"", is_whole=True), location
+                body, is_whole = await self._body(url, response)
+                return _fetched(url, response, body, is_whole=is_whole), None
+        except httpx.TimeoutException:
+            raise Refused(f"{url.host} does not answer in time") from None
+        except (httpx.TransportError, OSError) as error:
+            raise Refused(f"{url.host} cannot be read: {error or type(error).__name__}") from None
+
+    @asynccontextmanager
+    async def _answered(self, url: httpx.URL) -> AsyncIterator[httpx.Response]:
+        """Connect to the first address of the host that lets us in, and send the request."""
+        addresses = await self._addresses(url)
+        for number, address in enumerate(addresses, start=1):
+            try:
+                response = await self._transport.handle_async_request(self._request(url, address))
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if number == len(addresses):
+                    raise
+                continue
+            try:
+                yield response
+            finally:
+                await response.aclose()
+            return
+
+    async def _addresses(self, url: httpx.URL) -> list[str | None]:
+        """Return the addresses to try; None stands for the name itself, which a proxy resolves."""
+        if not self._bounds.allow_private:
+            _refuse_local(url.host)
+        if self._is_proxied:
+            return [None]
+        port = url.port or (443 if url.scheme == "https" else 80)
+        try:
+            found = await self._resolve(url.host, port)
+        except (OSError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise Refused(f"the host {url.host} is not known ({reason})") from None
+        if self._bounds.allow_private:
+            return list(found)
+        reasons = {address: why_refused(address) for address in found}
+        public: list[str | None] = [address for address, reason in reasons.items() if not reason]
+        if not public:
+            why = next(iter(reasons.values()), None) or "no address"
+            raise Refused(f"{url.host} is not fetched: its address is {why} ({PRIVATE_ADVICE})")
+        return public
+
+    def _request(self, url: httpx.URL, address: str | None) -> httpx.Request:
+        headers = {
+            "Host": url.netloc.decode("ascii"),
+            "User-Agent": self._bounds.user_agent,
+            "Accept": "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.5",
+            "Accept-Encoding": ACCEPTED,
+            "Accept-Language": "en,*;q=0.5",
+        }
+        timeout = httpx.Timeout(None, connect=CONNECT_SECONDS).as_dict()
+        extensions = {"timeout": timeout, "sni_hostname": url.host}
+        where = url if address is None else url.copy_with(host=address)
+        return httpx.Request("GET", where, headers=headers, extensions=extensions)
+
+    async def _body(self, url: httpx.URL, response: httpx.Response) -> tuple[bytes, bool]:
+        """Return the body as far as it may be read, and whether that is all of it."""
+        try:
+            inflater = Decompressor(
+                response.headers.get("content-encoding", ""), self._bounds.max_bytes
+            )
+            body = bytearray()
+            async for raw in response.aiter_raw():
+                body += inflater.take(raw)
+                if inflater.is_full:
+                    return bytes(body), False
+        except Refused as error:
+            raise Refused(f"{url}: {error}") from None
+        return bytes(body), True
+
+
+def _refuse_local(host: str) -> None:
+    """Raise Refused for a host whose name or number gives away that it is not public."""
+    if is_local_name(host):
+        raise Refused(f"{host} is not fetched: it is a local name ({PRIVATE_ADVICE})")
+    try:
+        reason = why_refused(host)
+    except ValueError:
+        return
+    if reason:
+        raise Refused(f"{host} is not fetched: its address is {reason} ({PRIVATE_ADVICE})")
+
+
+def _fetched(
+    url: httpx.URL, response: httpx.Response, body: bytes, *, is_whole: bool
+) -> FetchedPage:
+    kind = Message()
+    kind["content-type"] = response.headers.get("content-type", "")
+    named = "content-type" in response.headers
+    return FetchedPage(
+        url=str(url),
+        status=response.status_code,
+        mime=kind.get_content_type() if named else "",
+        charset=kind.get_content_charset("") or "",
+        body=body,
+        is_whole=is_whole,
+    )

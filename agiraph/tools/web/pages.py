@@ -1,0 +1,156 @@
+"""PageReader: one url to one text: robots asked, body fetched, read by the reader, kept for a
+while."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Protocol
+
+import httpx
+
+from agiraph.core.clock import Clock
+from agiraph.core.config import WebConfig
+from agiraph.core.errors import Refused
+from agiraph.tools.web.charset import decoded
+from agiraph.tools.web.content_types import kind_of
+from agiraph.tools.web.fetching import FetchedPage, PageFetcher
+from agiraph.tools.web.render import with_links
+from agiraph.tools.web.robots import ROBOTS_BYTES, Verdict, verdict_of
+from agiraph.tools.web.urls import origin, parsed
+
+KEPT_PAGES = 32
+KEPT_ROBOTS = 256
+READ_SECONDS = 15.0
+
+JsonObject = dict[str, Any]
+
+
+class ContentReader(Protocol):
+    """Whoever takes apart what strangers wrote, in a process of its own."""
+
+    async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
+        """Return the answer to a request of `agiraph.tools.web.reader`; raises Refused."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What a url led to, as text; `note` says what is missing of it."""
+
+    url: str
+    title: str
+    text: str
+    note: str = ""
+
+
+class PageCache:
+    """What was fetched lately, by url, for some seconds. `now` is monotonic seconds."""
+
+    def __init__(self, most: int, seconds: float, now: Callable[[], float]) -> None:
+        """Keep at most `most` things, none longer than `seconds`."""
+        self._most = most
+        self._seconds = seconds
+        self._now = now
+        self._kept: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+
+    def get(self, key: str) -> Any | None:
+        """Return what is kept under `key`, None if nothing is, or nothing any more."""
+        until, value = self._kept.get(key, (0.0, None))
+        return value if self._now() < until else None
+
+    def put(self, key: str, value: object) -> None:
+        """Keep something, and forget what is oldest if it is too much."""
+        self._kept[key] = (self._now() + self._seconds, value)
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
+
+class PageReader:
+    """Fetches and reads pages."""
+
+    def __init__(
+        self, config: WebConfig, fetcher: PageFetcher, reader: ContentReader, clock: Clock
+    ) -> None:
+        """Fetch by `fetcher` and have `reader` read."""
+        self._config = config
+        self._fetcher = fetcher
+        self._reader = reader
+        self._pages = PageCache(KEPT_PAGES, config.cache_seconds, clock.monotonic)
+        self._robots = PageCache(KEPT_ROBOTS, config.cache_seconds, clock.monotonic)
+
+    async def page(self, text: str) -> PageText:
+        """Return what a url leads to; raises Refused with the reason if it cannot be had."""
+        key = str(parsed(text))
+        kept: PageText | None = self._pages.get(key)
+        if kept is not None:
+            return kept
+        fetched = await self._fetcher.fetch(text, self._permit)
+        page = await self._read(fetched)
+        self._pages.put(key, page)
+        return page
+
+    async def _read(self, fetched: FetchedPage) -> PageText:
+        if fetched.status >= 400 or fetched.status < 200:
+            raise Refused(f"{fetched.url} answered {fetched.status} {_phrase(fetched.status)}")
+        note = "" if fetched.is_whole else self._note_of_length()
+        match kind_of(fetched.mime, fetched.body):
+            case "page":
+                return await self._read_page(fetched, note)
+            case "text":
+                text = decoded(fetched.body, fetched.charset, is_markup="xml" in fetched.mime)
+                return PageText(fetched.url, "", text, note)
+            case "refused":
+                raise Refused(_not_text(fetched))
+
+    async def _read_page(self, fetched: FetchedPage, note: str) -> PageText:
+        request = {
+            "do": "page",
+            "body": fetched.body,
+            "charset": fetched.charset,
+            "url": fetched.url,
+        }
+        try:
+            read = await self._reader.ask(request, READ_SECONDS)
+        except Refused as error:
+            raise Refused(f"{fetched.url} was fetched but cannot be read: {error}") from None
+        links = [(words, where) for words, where in read["links"]]
+        return PageText(fetched.url, read["title"], with_links(read["markdown"], links), note)
+
+    async def _permit(self, url: httpx.URL) -> None:
+        """Raise Refused if the site's robots.txt does not let us fetch `url`."""
+        if not self._config.robots:
+            return
+        site = origin(url)
+        known: tuple[Verdict, int, bytes] | None = self._robots.get(site)
+        if known is None:
+            answer = await self._fetcher.fetch(f"{site}/robots.txt")
+            known = (verdict_of(answer.status), answer.status, answer.body[:ROBOTS_BYTES])
+            self._robots.put(site, known)
+        verdict, status, body = known
+        if verdict == "none":
+            reason = f"its site's robots.txt cannot be read now (it answered {status})"
+            raise Refused(f"{url} is not fetched: {reason}")
+        if verdict == "rules" and body.strip():
+            request = {"do": "robots", "body": body, "url": str(url)}
+            if not (await self._reader.ask(request, READ_SECONDS))["allowed"]:
+                raise Refused(f"{url} is not fetched: its site's robots.txt does not allow it")
+
+    def _note_of_length(self) -> str:
+        return f"[longer than {self._config.max_bytes} bytes: the rest was not read]"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "(no known status)"
+
+
+def _not_text(fetched: FetchedPage) -> str:
+    what = fetched.mime or "data of an unknown kind"
+    return (
+        f"{fetched.url} is {what}, which web_fetch does not read "
+        "(possible: HTML, text, JSON, XML); bash may fetch and convert it"
+    )

@@ -1,0 +1,132 @@
+"""Searching: a query to a search service, tried again when it is only busy."""
+
+import asyncio
+import importlib.util
+from collections.abc import Mapping
+
+import httpx
+
+from agiraph.core.config import WebConfig
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.tools.web.duckduckgo import NAME as DUCKDUCKGO
+from agiraph.tools.web.hits import SearchHit
+from agiraph.tools.web.pages import ContentReader
+from agiraph.tools.web.services import (
+    SearchRequest,
+    SearchService,
+    advice,
+    chosen,
+    request_of,
+    service_named,
+    why_unusable,
+)
+
+ATTEMPTS = 3
+PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 5.0
+BUSY = frozenset({429, 500, 502, 503, 504})
+SHOWN_OF_ERROR = 200
+
+
+class WebSearch:
+    """The search service of this home."""
+
+    def __init__(
+        self,
+        config: WebConfig,
+        environ: Mapping[str, str],
+        searcher: ContentReader,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        """Ask the service that `config` means; keys come from `environ`.
+
+        DuckDuckGo is asked by `searcher`, in a process without keys.
+        """
+        self._config = config
+        self._environ = environ
+        self._searcher = searcher
+        self._pause_seconds = pause_seconds
+        self.name = chosen(config.search, config.search_url, environ)
+        self._client = httpx.AsyncClient(timeout=None)
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        await self._client.aclose()
+
+    async def hits(self, query: str) -> list[SearchHit]:
+        """Return what the service finds; raises Refused, with what to do about it."""
+        if not query.strip():
+            raise InvalidInput("query is empty: say what to search for")
+        reason = why_unusable(
+            self.name,
+            self._config.search_url,
+            self._environ,
+            has_ddgs=importlib.util.find_spec("ddgs") is not None,
+        )
+        if reason is not None:
+            raise Refused(f"web_search cannot be used: {reason} ({advice(self.name)})")
+        if self.name == DUCKDUCKGO:
+            return await self._duckduckgo(query)
+        return await self._ask(service_named(self.name), query)
+
+    async def _duckduckgo(self, query: str) -> list[SearchHit]:
+        request = {
+            "do": DUCKDUCKGO,
+            "query": query.strip(),
+            "count": self._config.results,
+            "seconds": self._config.timeout_seconds,
+            "url": self._config.search_url,
+        }
+        try:
+            found = await self._searcher.ask(request, self._config.timeout_seconds)
+        except Refused as error:
+            raise Refused(f"{self.name} cannot be asked: {error}") from None
+        return [SearchHit(**row) for row in found["hits"]]
+
+    async def _ask(self, service: SearchService, query: str) -> list[SearchHit]:
+        key = self._environ.get(service.key_env, "")
+        count = self._config.results
+        ask = request_of(service.name, self._config.search_url, key, query, count)
+        response = await self._answer(service, ask)
+        try:
+            return service.read(response.json(), count)
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise Refused(f"{service.name} answered what cannot be read ({error})") from None
+
+    async def _answer(self, service: SearchService, ask: SearchRequest) -> httpx.Response:
+        """Return a good answer of the service, asked again while it is busy; raises Refused."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                response = await self._client.request(
+                    ask.method, ask.url, headers=ask.headers, params=ask.params, json=ask.json
+                )
+            except httpx.HTTPError as error:
+                told = f"cannot be reached: {error or type(error).__name__}"
+                wait = self._pause_seconds * attempt
+            else:
+                if response.is_success:
+                    return response
+                told = _told(service, response)
+                if response.status_code not in BUSY:
+                    break
+                wait = _pause(response, self._pause_seconds * attempt)
+            if attempt < ATTEMPTS:
+                await asyncio.sleep(wait)
+        raise Refused(f"{service.name} {told}")
+
+
+def _told(service: SearchService, response: httpx.Response) -> str:
+    if response.status_code in (401, 403) and service.key_env:
+        return f"refuses the key in {service.key_env} (status {response.status_code})"
+    if response.status_code == 429:
+        return "has been asked too often (status 429); try again later, or with fewer searches"
+    shown = " ".join(response.text.split())[:SHOWN_OF_ERROR]
+    return f"answered {response.status_code}: {shown or '(no text)'}"
+
+
+def _pause(response: httpx.Response, otherwise: float) -> float:
+    try:
+        asked = float(response.headers.get("retry-after", ""))
+    except ValueError:
+        return otherwise
+    return min(max(asked, 0.0), LONGEST_PAUSE_SECONDS)

@@ -1,0 +1,168 @@
+"""The table of search services that answer in JSON. A new one is one more line here.
+
+Each is its request and its answer, as its documentation gives them: Brave (api.search.brave.com),
+Serper (serper.dev), Tavily (docs.tavily.com), SearXNG (docs.searxng.org, with `json` among the
+formats of its settings). Pure: nothing is sent from here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agiraph.core.errors import InvalidInput, unknown
+from agiraph.tools.web.duckduckgo import NAME as DUCKDUCKGO
+from agiraph.tools.web.hits import SearchHit
+from agiraph.tools.web.key_names import KEY_NAMES
+
+JsonObject = dict[str, Any]
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One HTTP request to a search service."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = field(default_factory=dict)
+    json: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchService:
+    """One search service: where it is, which variable holds its key, how to ask and to read it."""
+
+    name: str
+    key_env: str
+    url: str
+    ask: Callable[[str, str, str, int], SearchRequest]
+    hits: Callable[[JsonObject], list[JsonObject]]
+    fields: tuple[str, str, str]
+    """The names of title, url and snippet in a row of its answer."""
+
+    def read(self, answer: JsonObject, count: int) -> list[SearchHit]:
+        """Return the first `count` hits of an answer; ValueError if it is not of this service."""
+        rows = self.hits(answer)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ValueError("its answer holds no list of results")
+        title, url, snippet = self.fields
+        return [
+            SearchHit(_text(row.get(title)), _text(row.get(url)), _text(row.get(snippet)))
+            for row in rows[:count]
+        ]
+
+
+def _brave(url: str, key: str, query: str, count: int) -> SearchRequest:
+    headers = {"X-Subscription-Token": key, "Accept": "application/json"}
+    params = {"q": query, "count": str(min(count, 20)), "text_decorations": "false"}
+    return SearchRequest("GET", url, headers, params)
+
+
+def _serper(url: str, key: str, query: str, count: int) -> SearchRequest:
+    return SearchRequest("POST", url, {"X-API-KEY": key}, json={"q": query, "num": count})
+
+
+def _tavily(url: str, key: str, query: str, count: int) -> SearchRequest:
+    headers = {"Authorization": f"Bearer {key}"}
+    return SearchRequest("POST", url, headers, json={"query": query, "max_results": min(count, 20)})
+
+
+def _searxng(url: str, key: str, query: str, count: int) -> SearchRequest:
+    where = url.rstrip("/")
+    where = where if where.endswith("/search") else f"{where}/search"
+    return SearchRequest("GET", where, params={"q": query, "format": "json"})
+
+
+SERVICES: tuple[SearchService, ...] = (
+    SearchService(
+        name="brave",
+        key_env="BRAVE_API_KEY",
+        url="https://api.search.brave.com/res/v1/web/search",
+        ask=_brave,
+        hits=lambda answer: answer.get("web", {}).get("results", []),
+        fields=("title", "url", "description"),
+    ),
+    SearchService(
+        name="serper",
+        key_env="SERPER_API_KEY",
+        url="https://google.serper.dev/search",
+        ask=_serper,
+        hits=lambda answer: answer.get("organic", []),
+        fields=("title", "link", "snippet"),
+    ),
+    SearchService(
+        name="tavily",
+        key_env="TAVILY_API_KEY",
+        url="https://api.tavily.com/search",
+        ask=_tavily,
+        hits=lambda answer: answer["results"],
+        fields=("title", "url", "content"),
+    ),
+    SearchService(
+        name="searxng",
+        key_env="",
+        url="",
+        ask=_searxng,
+        hits=lambda answer: answer["results"],
+        fields=("title", "url", "content"),
+    ),
+)
+NAMES = (*(service.name for service in SERVICES), DUCKDUCKGO)
+
+
+def chosen(search: str, search_url: str, environ: Mapping[str, str]) -> str:
+    """Return the name of the service that `web.search` means here.
+
+    `auto`: the first whose key is set, a SearXNG if its address is, else DuckDuckGo.
+    """
+    if search != AUTO:
+        return search
+    keyed = (service.name for service in SERVICES if environ.get(service.key_env))
+    return next(keyed, "searxng" if search_url else DUCKDUCKGO)
+
+
+def service_named(name: str) -> SearchService:
+    """Return a service that answers in JSON; raises InvalidInput listing the known ones."""
+    for service in SERVICES:
+        if service.name == name:
+            return service
+    raise unknown("search service", name, list(NAMES))
+
+
+def why_unusable(
+    name: str, search_url: str, environ: Mapping[str, str], *, has_ddgs: bool
+) -> str | None:
+    """Return what a service lacks here, None if it can be asked."""
+    if name == DUCKDUCKGO:
+        if has_ddgs:
+            return None
+        return "no key of a search service is set, and `ddgs` is not installed"
+    service = service_named(name)
+    if service.key_env and not environ.get(service.key_env):
+        return f"{service.key_env} is not set"
+    if not (service.url or search_url):
+        return "web.search_url is not set: the address of a SearXNG"
+    return None
+
+
+def advice(name: str) -> str:
+    """Return what to do so that `web_search` can be used."""
+    if name == DUCKDUCKGO:
+        keys = ", ".join(sorted(KEY_NAMES))
+        return f"pip install 'agiraph[web]', or set one of {keys}, or web.search_url"
+    service = service_named(name)
+    what = f"export {service.key_env}=..." if service.key_env else "set web.search_url"
+    return f"{what}, or choose another web.search (possible: {AUTO}, {', '.join(NAMES)})"
+
+
+def request_of(name: str, search_url: str, key: str, query: str, count: int) -> SearchRequest:
+    """Return the request that asks a service; raises InvalidInput for an empty query."""
+    if not query.strip():
+        raise InvalidInput("query is empty: say what to search for")
+    service = service_named(name)
+    return service.ask(search_url or service.url, key, query.strip(), count)
+
+
+def _text(value: object) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""

@@ -1,0 +1,167 @@
+"""Git: one git command as a process, with a deadline, no questions asked, and nobody's settings.
+
+A repository can make git run programs: hooks, fsmonitor, filters, merge drivers, helpers of all
+kinds, named in its configuration, in the user's or in the system's. Here the two latter are not
+read, and what a repository's own may name is overridden. In the run's repositories, where nothing
+is configured but by us, filters and drivers named in `.gitattributes` therefore do nothing.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agiraph.core.errors import Unavailable
+from agiraph.storage.files import open_file, remove_file, status_of
+
+LOCK_MILLISECONDS = 5000
+SAID = 600
+STALE_SECONDS = 10.0
+SAFE = tuple(
+    word
+    for setting in (
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.alternateRefsCommand=",
+        "core.sshCommand=false",
+        "core.attributesFile=/dev/null",
+        "core.excludesFile=/dev/null",
+        "core.protectHFS=true",
+        "core.protectNTFS=true",
+        "core.quotePath=false",
+        f"core.filesRefLockTimeout={LOCK_MILLISECONDS}",
+        "diff.external=",
+        "gc.auto=0",
+        "maintenance.auto=false",
+        "credential.helper=",
+        "submodule.recurse=false",
+        "safe.directory=*",  # the person has named the folder
+    )
+    for word in ("-c", setting)
+)
+ALONE = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "HOME": "/nonexistent",
+    "LC_ALL": "C",
+}
+
+
+class GitFailed(Unavailable):
+    """A git command ended otherwise than it may, or took too long; the text has its last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitResult:
+    """How a command ended and what it wrote to stdout."""
+
+    code: int
+    out: bytes
+
+    @property
+    def text(self) -> str:
+        """What it wrote, without the last newline."""
+        return self.out.decode("utf-8", "surrogateescape").strip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """Git on one repository: `at` are the options that name it, `env` what else is set."""
+
+    at: tuple[str, ...]
+    seconds: float
+    env: Mapping[str, str] = field(default_factory=dict)
+    path: str = os.defpath
+
+    def with_env(self, **more: str) -> "Git":
+        """Return the same with further variables."""
+        return Git(self.at, self.seconds, {**self.env, **more}, self.path)
+
+    async def run(
+        self,
+        *words: str,
+        stdin: bytes | Path = b"",
+        into: int | None = None,
+        may_end: tuple[int, ...] = (0,),
+    ) -> GitResult:
+        """Run `git WORDS`; raise GitFailed if it does not end with one of the codes `may_end`.
+
+        `stdin` is what it reads, or the file that holds it; `into` is a descriptor that its output
+        goes to.
+        """
+        with contextlib.ExitStack() as files:
+            given = asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL
+            taken = asyncio.subprocess.PIPE if into is None else into
+            if isinstance(stdin, Path):
+                given = open_file(stdin)
+                files.callback(os.close, given)
+            process = await self._start(words, given, taken)
+            fed = stdin if isinstance(stdin, bytes) and stdin else None
+            out, err = await self._end(process, words, fed)
+        code = process.returncode or 0
+        if code not in may_end:
+            said = err.decode("utf-8", "replace").strip()[-SAID:] or "it said nothing"
+            raise GitFailed(f"git {words[0]} ended with {code}: {said}")
+        return GitResult(code, out)
+
+    async def text(self, *words: str, stdin: bytes = b"") -> str:
+        """Run a command that must end well; return what it wrote."""
+        return (await self.run(*words, stdin=stdin)).text
+
+    async def _start(
+        self, words: tuple[str, ...], given: int, taken: int
+    ) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                "git",
+                *SAFE,
+                *self.at,
+                *words,
+                stdin=given,
+                stdout=taken,
+                stderr=asyncio.subprocess.PIPE,
+                env={"PATH": self.path, **ALONE, **self.env},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise GitFailed(f"git cannot be started: {error}") from None
+
+    async def _end(
+        self, process: asyncio.subprocess.Process, words: tuple[str, ...], given: bytes | None
+    ) -> tuple[bytes, bytes]:
+        """Wait for the command, within its time; in whatever way this ends, it does too."""
+        try:
+            async with asyncio.timeout(self.seconds):
+                out, err = await process.communicate(given)
+                return out or b"", err
+        except TimeoutError:
+            raise GitFailed(f"git {words[0]} took longer than {self.seconds:g} s") from None
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+
+
+def remove_stale_lock(lock: Path) -> bool:
+    """Remove what a git that was killed has left; return whether there was such a lock.
+
+    Only for references that nobody else writes. One that is not old may be held by a git that has
+    outlived its process by a breath.
+    """
+    lock = lock.parent.resolve() / lock.name  # a person's repository may be reached over links
+    status = status_of(lock)
+    if status is None or time.time() - status.st_mtime < STALE_SECONDS:
+        return False
+    remove_file(lock)
+    return True

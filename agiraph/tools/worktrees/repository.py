@@ -1,0 +1,189 @@
+"""RunRepository: the bare repository of one run, where its nodes' branches come together.
+
+Made and merged in by the coordinator alone. It is built beside its place and renamed into it, so it
+is there whole or not at all. A reference is only ever moved from the value it was seen at.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from agiraph.core.ids import RunId
+from agiraph.storage.files import (
+    entries,
+    is_file,
+    make_folder,
+    move,
+    new_file,
+    read_text,
+    remove_file,
+    remove_tree,
+    replace_bytes,
+    replace_file,
+)
+from agiraph.tools.worktrees.git import Git, remove_stale_lock
+from agiraph.tools.worktrees.merging import MergeConflict, MergeStep, read_trial, way_to
+from agiraph.tools.worktrees.names import ref, result_branch
+from agiraph.tools.worktrees.source import RepositoryInfo, SourceRepository
+
+ABOUT = "agiraph.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryOrigin:
+    """Where a run's repository comes from: the commit `base`, of what was checked out there."""
+
+    source: str
+    base: str
+    branch: str
+
+
+class RunRepository:
+    """The repository of a run, at `path`."""
+
+    def __init__(
+        self,
+        path: Path,
+        run: RunId,
+        source: SourceRepository,
+        seconds: float,
+        environ: Mapping[str, str],
+    ) -> None:
+        """Know where it is, or will be."""
+        self.path = path
+        self.result = result_branch(run)
+        self._source = source
+        self._seconds = seconds
+        self._search = environ.get("PATH", "/usr/bin:/bin")
+        self._git = self._git_at(path)
+
+    def _git_at(self, path: Path) -> Git:
+        return Git((f"--git-dir={path}",), self._seconds, path=self._search)
+
+    @property
+    def exists(self) -> bool:
+        """Whether it has been made."""
+        return is_file(self.path / ABOUT)
+
+    @property
+    def has_worktrees(self) -> bool:
+        """Whether any worktree of it may still be there."""
+        try:
+            return bool(entries(self.path / "worktrees"))
+        except FileNotFoundError:
+            return False
+
+    @property
+    def about(self) -> RepositoryOrigin:
+        """Where it comes from."""
+        return RepositoryOrigin(**json.loads(read_text(self.path / ABOUT)))
+
+    async def make(self) -> None:
+        """Make it, unless it is there; RepositoryNotUsable if the input is no repository to begin
+        from."""
+        if self.exists:
+            return
+        found = await self._source.look()
+        part = self.path.with_name(f"{self.path.name}.part")
+        await asyncio.to_thread(remove_tree, part)
+        make_folder(self.path.parent, 0o700)
+        await self._fill(part, found)
+        await asyncio.to_thread(remove_tree, self.path)
+        move(part, self.path)
+
+    async def _fill(self, part: Path, found: RepositoryInfo) -> None:
+        git = self._git_at(part)
+        form = f"--object-format={found.form}"
+        await git.run("init", "--quiet", "--bare", "--template=", form, str(part))
+        replace_file(part / "objects" / "info" / "alternates", f"{found.objects}\n")
+        if found.shallow:
+            grafts = found.shallow.read_bytes()  # plain: the person's repository
+            replace_bytes(part / "shallow", grafts)
+        name, email = await self._source.identity()
+        for key, value in (("user.name", name), ("user.email", email)):
+            await git.run("config", key, value)
+        await git.run("update-ref", ref(self.result), found.head, "")
+        await git.run("symbolic-ref", "HEAD", ref(self.result))
+        about = RepositoryOrigin(str(self._source.path), found.head, found.branch)
+        replace_file(part / ABOUT, json.dumps(asdict(about)) + "\n")
+
+    async def tip(self, branch: str | None = None) -> str:
+        """Return the commit at which a branch stands, by default the result."""
+        return await self._git.text("rev-parse", "--verify", ref(branch or self.result))
+
+    async def merge(self, commit: str, branch: str, message: str) -> str:
+        """Bring a commit of `branch` onto the result; return the result's new commit.
+
+        Again for a commit that was merged does nothing. Raises MergeConflict, and then nothing
+        has changed; GitFailed.
+        """
+        remove_stale_lock(self.path / f"{ref(self.result)}.lock")
+        tip = await self.tip()
+        bases = await self._git.run("merge-base", "--all", tip, commit, may_end=(0, 1))
+        match way_to(tip, commit, tuple(bases.text.split())):
+            case MergeStep.NOTHING:
+                return tip
+            case MergeStep.FORWARD:
+                merged = commit
+            case MergeStep.MERGE:
+                merged = await self._merged(tip, commit, branch, message)
+        await self._git.run("update-ref", ref(self.result), merged, tip)
+        return merged
+
+    async def _merged(self, tip: str, commit: str, branch: str, message: str) -> str:
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+        answer = await self._git.run(*words, tip, commit, may_end=(0, 1))
+        trial = read_trial(answer.out)
+        if answer.code:
+            raise MergeConflict(branch, trial.conflicts)
+        parents = ("-p", tip, "-p", commit)
+        return await self._git.text("commit-tree", trial.tree, *parents, stdin=message.encode())
+
+    async def hand_over(self, branch: str | None = None) -> None:
+        """Copy a branch, by default the result, into the person's repository.
+
+        Nothing happens if it adds nothing to what the run began with. Raises RepositoryNotUsable if
+        a person holds or has changed the branch there, GitFailed.
+        """
+        named = branch or self.result
+        commit, base = await self.tip(named), self.about.base
+        if commit == base or await self._source.tip(named) == commit:
+            return
+        known = f"{commit}\n^{base}\n"
+        if (old := await self._source.tip(named)) and await self._knows(old):
+            known += f"^{old}\n"
+        pack = self.path / "handed-over.pack"
+        wanted = ("--revs", "--thin", "--stdout", "--quiet")
+        try:
+            with new_file(pack) as fd:
+                await self._git.run("pack-objects", *wanted, stdin=known.encode(), into=fd)
+            await self._source.take(pack, named, commit)
+        finally:
+            remove_file(pack)
+
+    async def _knows(self, commit: str) -> bool:
+        answer = await self._git.run("cat-file", "-e", commit, may_end=(0, 1, 128))
+        return answer.code == 0
+
+    async def advance(self) -> None:
+        """Move the branch that was checked out at first forward to the result;
+        RepositoryNotUsable."""
+        await self._source.advance(self.about.branch, self.result)
+
+    async def count(self) -> int:
+        """Return how many commits the result has that the run did not begin with."""
+        return int(await self._git.text("rev-list", "--count", f"{self.about.base}..{self.result}"))
+
+    async def is_unmerged(self, branch: str) -> bool:
+        """Whether a branch is there and has what the result does not have."""
+        known = await self._git.run("rev-parse", "-q", "--verify", ref(branch), may_end=(0, 1))
+        if known.code:
+            return False
+        ahead = await self._git.text("rev-list", "--count", f"{self.result}..{branch}")
+        return int(ahead) > 0
+
+    def forget_worktrees(self) -> None:
+        """Forget every worktree, those too whose making was cut off before they had a place."""
+        remove_tree(self.path / "worktrees")

@@ -1,0 +1,156 @@
+"""SourceRepository: the person's repository, from which a run begins and to which its result is
+handed.
+
+It is looked at without reading a worktree or an index. What is written into it are objects and
+branches below `agiraph/`; a branch that a person has changed or checked out is left as it is. The
+person's own checkout is moved by `advance` alone, which is called only if the settings say so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.core.errors import Refused
+from agiraph.tools.worktrees.git import Git, GitFailed, remove_stale_lock
+from agiraph.tools.worktrees.names import ref
+
+NOBODY = ("Agiraph", "agiraph@localhost")
+OLDEST_GIT = (2, 38)
+
+
+class RepositoryNotUsable(Refused):
+    """No worktrees can be made of a folder; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryInfo:
+    """What a repository is. `branch` is what is checked out, "" if none; `shallow` may be None."""
+
+    objects: Path
+    form: str
+    head: str
+    branch: str
+    shallow: Path | None
+
+
+def looks_like_one(folder: Path) -> bool:
+    """Whether a folder may be the top of a checkout; costs one look at the disk."""
+    return (folder / ".git").exists()
+
+
+class SourceRepository:
+    """The repository whose checkout is the folder `path`."""
+
+    def __init__(self, path: Path, seconds: float, environ: Mapping[str, str]) -> None:
+        """Know where it is; `environ` is the person's environment."""
+        self.path = path.resolve()
+        search = environ.get("PATH", "/usr/bin:/bin")
+        ceiling = {"GIT_CEILING_DIRECTORIES": str(self.path.parent)}
+        self._git = Git(("-C", str(self.path)), seconds, ceiling, search)
+        own = {"HOME": environ.get("HOME", "/"), "GIT_CONFIG_GLOBAL": ""}
+        self._own = own | {"XDG_CONFIG_HOME": environ.get("XDG_CONFIG_HOME", "")}
+
+    async def look(self) -> RepositoryInfo:
+        """Return what it is; RepositoryNotUsable if no worktrees can be made of it."""
+        await self._require_git()
+        asked = ("--show-toplevel", "--git-common-dir", "--show-object-format")
+        answer = await self._git.run(
+            "rev-parse", "--path-format=absolute", *asked, may_end=(0, 128)
+        )
+        if answer.code:
+            raise RepositoryNotUsable("it is not a git repository that can be read")
+        top, common, form = answer.text.split("\n")
+        if Path(top).resolve() != self.path:
+            raise RepositoryNotUsable(f"the checkout of its repository is {top}")
+        head = await self._git.run("rev-parse", "-q", "--verify", "HEAD^{commit}", may_end=(0, 1))
+        if head.code:
+            raise RepositoryNotUsable("nothing has been committed in it yet")
+        branch = await self._git.run("symbolic-ref", "-q", "--short", "HEAD", may_end=(0, 1))
+        shallow = Path(common) / "shallow"
+        return RepositoryInfo(
+            objects=Path(common) / "objects",
+            form=form,
+            head=head.text,
+            branch=branch.text,
+            shallow=shallow if shallow.is_file() else None,
+        )
+
+    async def _require_git(self) -> None:
+        try:
+            said = await self._git.text("version")
+        except GitFailed as error:
+            raise RepositoryNotUsable(str(error)) from None
+        numbers = said.removeprefix("git version ").split(".")
+        if tuple(int(n) for n in numbers[:2] if n.isdigit()) < OLDEST_GIT:
+            raise RepositoryNotUsable(f"{said} is too old (2.38 or newer is needed)")
+
+    async def identity(self) -> tuple[str, str]:
+        """Return the person's name and address as git knows them, else a fallback."""
+        git = self._git.with_env(**self._person())
+        found = [
+            (await git.run("config", "--get", key, may_end=(0, 1))).text
+            for key in ("user.name", "user.email")
+        ]
+        return found[0] or NOBODY[0], found[1] or NOBODY[1]
+
+    def _person(self) -> dict[str, str]:
+        """Return the variables that let git read the person's own settings."""
+        home = Path(self._own["HOME"])
+        known = {"HOME": str(home), "GIT_CONFIG_GLOBAL": str(home / ".gitconfig")}
+        xdg = Path(self._own["XDG_CONFIG_HOME"] or home / ".config") / "git" / "config"
+        if not (home / ".gitconfig").is_file() and xdg.is_file():
+            known["GIT_CONFIG_GLOBAL"] = str(xdg)
+        return known
+
+    async def tip(self, branch: str) -> str | None:
+        """Return the commit of a branch, None if there is no such branch."""
+        answer = await self._git.run("rev-parse", "-q", "--verify", ref(branch), may_end=(0, 1))
+        return answer.text if answer.code == 0 else None
+
+    async def has(self, commit: str) -> bool:
+        """Whether a commit and all it needs can be read there."""
+        answer = await self._git.run("rev-list", "-1", "--quiet", commit, may_end=(0, 128))
+        return answer.code == 0
+
+    async def take(self, pack: Path, branch: str, commit: str) -> None:
+        """Store the objects in `pack`, and let `branch` be at `commit`.
+
+        Raises RepositoryNotUsable if a person has that branch checked out, or has changed it.
+        """
+        await self._git.run("index-pack", "--stdin", "--fix-thin", stdin=pack)
+        await self.point(branch, commit)
+
+    async def point(self, branch: str, commit: str) -> None:
+        """Move a branch forward to a commit that is there; RepositoryNotUsable as in `take`."""
+        place = "%(worktreepath)"
+        held = await self._git.text("for-each-ref", f"--format={place}", ref(branch))
+        if held:
+            raise RepositoryNotUsable(f"its branch '{branch}' is checked out in {held}")
+        old = await self.tip(branch)
+        if old == commit:
+            return
+        if old is not None and not await self._is_behind(old, commit):
+            raise RepositoryNotUsable(f"its branch '{branch}' has been changed there")
+        lock = await self._git.text("rev-parse", "--git-path", f"{ref(branch)}.lock")
+        remove_stale_lock(self.path / lock)
+        await self._git.run("update-ref", "--no-deref", ref(branch), commit, old or "")
+
+    async def _is_behind(self, old: str, new: str) -> bool:
+        answer = await self._git.run("merge-base", "--is-ancestor", old, new, may_end=(0, 1))
+        return answer.code == 0
+
+    async def advance(self, branch: str, onto: str) -> None:
+        """Move `branch`, if it is checked out, forward to `onto`; RepositoryNotUsable if that
+        cannot be.
+
+        Done with the person's own settings and filters, as their own `git merge` would be, but
+        without hooks. What is not committed there is never overwritten.
+        """
+        now = await self._git.run("symbolic-ref", "-q", "--short", "HEAD", may_end=(0, 1))
+        if now.text != branch or not branch:
+            raise RepositoryNotUsable(f"'{branch}' is no longer checked out there")
+        git = self._git.with_env(**self._person(), GIT_ATTR_NOSYSTEM="0", GIT_OPTIONAL_LOCKS="1")
+        try:
+            await git.run("merge", "--ff-only", "--quiet", "--no-stat", ref(onto))
+        except GitFailed as error:
+            raise RepositoryNotUsable(f"its checkout cannot be moved forward: {error}") from None

@@ -1,0 +1,295 @@
+"""Worktree: the checkout in which one node works, on a branch of its own, made by its worker.
+
+    make      `git worktree add`; what a killed process has half made is made again
+    commit    everything in it, as one commit on the node's branch
+    fold_in   after a conflict: what was merged meanwhile, with markers where both sides differ
+
+What the runtime notes of a worktree stands in git's folder for it (`worktrees/{name}/` of the run's
+repository), where no model writes. The commit is made with an index of the runtime's own, so that
+whatever a model does with git in its worktree has no say in what is committed.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agiraph.core.errors import Refused
+from agiraph.core.models import WorktreeOrder
+from agiraph.storage.files import (
+    UnsafeFile,
+    copy_file,
+    entries,
+    is_file,
+    is_folder,
+    kind_of,
+    make_folder,
+    new_file,
+    read_bytes,
+    read_text,
+    remove_file,
+    remove_tree,
+    replace_file,
+    status_of,
+    write_all,
+)
+from agiraph.tools.worktrees.git import Git, GitResult, remove_stale_lock
+from agiraph.tools.worktrees.merging import conflict_text, has_markers, read_trial
+from agiraph.tools.worktrees.names import FOLDER, PATCH, ref
+
+READY = "agiraph-ready"
+INDEX = "agiraph-index"
+FOLDED = "agiraph-folded.json"
+PATCH_BYTES = 4_000_000
+GITLINK = "160000"
+MOST_MERGED_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCommit:
+    """A commit of a node; `left_out` are repositories inside the worktree, which are not in it."""
+
+    commit: str
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergeInProgress:
+    """What was merged meanwhile, `tip`, lies in the worktree; `is_whole` once all of it does."""
+
+    tip: str
+    files: tuple[str, ...]
+    is_whole: bool
+
+
+class Worktree:
+    """The worktree that `order` describes, below a node's `scratch`."""
+
+    def __init__(self, order: WorktreeOrder, scratch: Path, seconds: float, search: str) -> None:
+        """Know where it is, or will be; `search` is where git is looked for."""
+        self.order = order
+        self.path = scratch / FOLDER
+        self._repository = Path(order.repository)
+        self._seconds = seconds
+        self._search = search
+        self._git = Git((f"--git-dir={order.repository}",), seconds, path=search)
+
+    # --- making and removing ---------------------------------------------------------------------
+
+    async def make(self) -> bool:
+        """Make it unless it is there; return whether anything was done. GitFailed, UnsafeFile."""
+        admin = self._admin()
+        if admin is not None and is_file(admin / READY) and is_folder(self.path):
+            return False
+        await self.remove()
+        make_folder(self.path.parent)  # git would follow a link there
+        branch = ref(self.order.branch)
+        known = await self._git.run("rev-parse", "-q", "--verify", branch, may_end=(0, 1))
+        begin: tuple[str, ...] = ("-B", self.order.branch, str(self.path), self.order.base)
+        if known.code == 0:
+            begin = (str(self.path), self.order.branch)
+        await self._git.run("worktree", "add", "--quiet", "--force", *begin)
+        admin = self._admin()
+        assert admin is not None
+        copy_file(admin / "index", admin / INDEX)
+        replace_file(admin / READY, "")
+        return True
+
+    async def remove(self) -> None:
+        """Remove the folder and what git knows of it; the branch stays."""
+        admin = self._admin()
+        await asyncio.to_thread(remove_tree, self.path)
+        if admin is not None:
+            await asyncio.to_thread(remove_tree, admin)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it was made and has not been removed."""
+        admin = self._admin()
+        return admin is not None and is_file(admin / READY)
+
+    def _admin(self) -> Path | None:
+        """Return git's folder for this worktree."""
+        worktrees = self._repository / "worktrees"
+        try:
+            names = [entry.name for entry in entries(worktrees)]
+        except FileNotFoundError:
+            return None
+        for name in names:
+            try:
+                if read_text(worktrees / name / "gitdir").strip() == f"{self.path}/.git":
+                    return worktrees / name
+            except OSError:
+                continue
+        return None
+
+    # --- committing ------------------------------------------------------------------------------
+
+    async def commit(self, message: str) -> NodeCommit | None:
+        """Commit what stands in the worktree; None if the node has changed nothing.
+
+        Again after a crash, or with nothing new, it returns the commit that there is. Refused if
+        the worktree is gone, or still holds both sides of a conflict. GitFailed.
+        """
+        admin = self._require_admin()
+        folded = self._folded(admin)
+        if folded is not None and not folded.is_whole:
+            await self.fold_in(folded.tip)
+            raise Refused(self._told_of(folded))
+        self._refuse_markers(folded)
+        git = self._inside(admin)
+        left_out = await self._stage(git)
+        tree = await git.text("write-tree")
+        head = await self._parent(git)
+        is_in = folded is None or await _is_ancestor(git, folded.tip, head)
+        if is_in and tree == await git.text("rev-parse", f"{head}^{{tree}}"):
+            commit = head
+        else:
+            parents = ["-p", head, *(("-p", folded.tip) if folded else ())]
+            commit = await git.text("commit-tree", tree, *parents, stdin=message.encode())
+        remove_stale_lock(self._repository / f"{ref(self.order.branch)}.lock")
+        await git.run("update-ref", ref(self.order.branch), commit)
+        remove_file(admin / FOLDED)
+        copy_file(admin / INDEX, admin / "index")
+        return None if commit == self.order.base else NodeCommit(commit, left_out)
+
+    def _require_admin(self) -> Path:
+        admin = self._admin()
+        if admin is None or not is_folder(self.path):
+            raise Refused(f"the worktree {FOLDER}/ is gone: nothing of it can be published")
+        return admin
+
+    def _inside(self, admin: Path) -> Git:
+        at = (f"--git-dir={admin}", f"--work-tree={self.path}")
+        remove_file(admin / f"{INDEX}.lock")
+        index = {"GIT_INDEX_FILE": str(admin / INDEX)}
+        return Git(at, self._seconds, index, self._search)
+
+    async def _stage(self, git: Git) -> tuple[str, ...]:
+        """Take the worktree into the index; return the repositories inside it, which are not taken.
+
+        `git add` would look into those by the settings that a model may have left in them.
+        """
+        new = _split(await git.run("ls-files", "-z", "--others", "--exclude-standard"))
+        changed = _split(await git.run("ls-files", "-z", "--modified", "--deleted"))
+        links = await self._links(git)
+        known = [name for name in changed if name not in links]
+        gone = {name for name in known if not self._is_there(name)}
+        files = [name for name in (*known, *new) if not name.endswith("/") and name not in gone]
+        update = ("update-index", "-z")
+        await git.run(*update, "--force-remove", "--stdin", stdin=_listed(sorted(gone)))
+        await git.run(*update, "--add", "--replace", "--stdin", stdin=_listed(files))
+        return tuple(name.rstrip("/") for name in new if name.endswith("/"))
+
+    def _is_there(self, name: str) -> bool:
+        """Whether a file stands at this very path: not behind a link, and no folder."""
+        try:
+            status = status_of(self.path / name)
+        except UnsafeFile:
+            return False
+        return status is not None and kind_of(status) in ("file", "link")
+
+    async def _links(self, git: Git) -> set[str]:
+        """Return the submodules, which stay as they were."""
+        rows = _split(await git.run("ls-files", "-z", "--stage"))
+        return {row.partition("\t")[2] for row in rows if row.startswith(GITLINK)}
+
+    async def _parent(self, git: Git) -> str:
+        """Return what the commit follows: what is checked out, if that follows from the base."""
+        head = await git.run("rev-parse", "-q", "--verify", "HEAD^{commit}", may_end=(0, 1, 128))
+        if head.code == 0 and await _is_ancestor(git, self.order.base, head.text):
+            return head.text
+        return await git.text("rev-parse", "--verify", ref(self.order.branch))
+
+    async def write_patch(self, commit: str) -> None:
+        """Write what the node has changed beside the worktree, as a patch (cut off if too long)."""
+        patch = self.path.parent / PATCH
+        words = ("diff-tree", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--stat")
+        remove_tree(patch)
+        with new_file(patch) as fd:
+            await self._git.run(*words, self.order.base, commit, into=fd)
+            if os.fstat(fd).st_size > PATCH_BYTES:
+                os.ftruncate(fd, PATCH_BYTES)
+                os.lseek(fd, 0, os.SEEK_END)
+                note = f"\n[cut off here; all of it: branch {self.order.branch}]\n"
+                write_all(fd, note.encode())
+
+    # --- after a conflict ------------------------------------------------------------------------
+
+    async def has_conflict(self) -> bool:
+        """Whether what the branch has and what was merged meanwhile do not go together."""
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+        sides = (ref(self.order.branch), ref(self.order.result))
+        return (await self._git.run(*words, *sides, may_end=(0, 1))).code == 1
+
+    async def fold_in(self, tip: str | None = None) -> MergeInProgress:
+        """Lay what was merged meanwhile into the worktree, after a commit that it conflicts with.
+
+        Where both sides have changed a file it then holds both, between markers. The next commit
+        has both as parents. Killed at any moment, it is done again by the next `commit`.
+        """
+        admin = self._require_admin()
+        git = self._inside(admin)
+        tip = tip or await git.text("rev-parse", "--verify", ref(self.order.result))
+        head = await git.text("rev-parse", "--verify", ref(self.order.branch))
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+        trial = read_trial((await git.run(*words, head, tip, may_end=(0, 1))).out)
+        self._note(admin, MergeInProgress(tip, trial.conflicts, is_whole=False))
+        await git.run("read-tree", "--reset", "-u", trial.tree)
+        copy_file(admin / INDEX, admin / "index")
+        folded = MergeInProgress(tip, trial.conflicts, is_whole=True)
+        self._note(admin, folded)
+        return folded
+
+    def _note(self, admin: Path, folded: MergeInProgress) -> None:
+        kept = {"tip": folded.tip, "files": folded.files, "is_whole": folded.is_whole}
+        replace_file(admin / FOLDED, json.dumps(kept) + "\n")
+
+    def _folded(self, admin: Path) -> MergeInProgress | None:
+        try:
+            kept = json.loads(read_text(admin / FOLDED))
+        except FileNotFoundError:
+            return None
+        return MergeInProgress(kept["tip"], tuple(kept["files"]), kept["is_whole"])
+
+    def _refuse_markers(self, folded: MergeInProgress | None) -> None:
+        left = tuple(name for name in folded.files if self._has_markers(name)) if folded else ()
+        if left:
+            raise Refused(
+                f"both sides of a conflict still stand in {', '.join(left)}: decide what shall "
+                "stand there, take the markers out, and publish again"
+            )
+
+    def _has_markers(self, name: str) -> bool:
+        try:
+            return has_markers(read_bytes(self.path / name, MOST_MERGED_BYTES))
+        except OSError:
+            return False
+
+    def _told_of(self, folded: MergeInProgress) -> str:
+        return told_of_conflict(conflict_text(self.order.branch, folded.files))
+
+
+def told_of_conflict(conflict: str) -> str:
+    """Return what a worker is told whose changes were not merged."""
+    return (
+        f"not published: {conflict}. What was merged meanwhile now stands in {FOLDER}/ beside your "
+        "changes; in these files both stand, between the markers <<<<<<< and >>>>>>>. Decide what "
+        "shall stand there, take the markers out, see that all of it still works, publish again"
+    )
+
+
+async def _is_ancestor(git: Git, old: str, new: str) -> bool:
+    return (await git.run("merge-base", "--is-ancestor", old, new, may_end=(0, 1))).code == 0
+
+
+def _listed(names: Sequence[str]) -> bytes:
+    listed = "".join(f"{name}\0" for name in dict.fromkeys(names))
+    return listed.encode("utf-8", "surrogateescape")
+
+
+def _split(answer: GitResult) -> list[str]:
+    parts = answer.out.split(b"\0")
+    return [part.decode("utf-8", "surrogateescape") for part in parts if part]

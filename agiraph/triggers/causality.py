@@ -1,0 +1,130 @@
+"""Causality: which events a firing has led to, told from the event log alone. A trigger never wakes
+itself: it takes no notice of what its own firing, or a firing that came of it, has caused.
+
+What a coordinator does between hearing of a firing and coming to rest is that firing's doing; so
+is every node that it creates meanwhile, and all that happens to such a node and to its sub-nodes,
+whoever works on it. When the coordinator waits or rests, whatever ends that wait is what it acts
+on next: the node that ended (with its lineage), or a message from outside (with none).
+
+The lineage of an event are the ids of the triggers that led to it. The fold is pure, its state is
+kept with the triggers, and the events come in the log's order.
+"""
+
+from pydantic import Field
+
+from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME
+from agiraph.core.models import Event
+from agiraph.core.record import Record
+
+Lineage = tuple[str, ...]
+
+MACHINERY = ("trigger.", "entity.", "child.", "worker.")
+ENDS = frozenset({"node.completed", "node.failed", "node.cancelled"})
+RESTS = "end_cycle"
+WAITS = "wait"
+NODES_KEPT = 2000
+
+
+class Causality(Record):
+    """What is known so far.
+
+    `acting`: what the coordinator acts on now. `woke`: what has ended since it last took a
+    stimulus. `last`: what it acted on before it came to rest; what it still does then, and what
+    the human hears of it, comes of that. `nodes`: of whom a node came.
+    """
+
+    acting: Lineage = ()
+    woke: Lineage = ()
+    last: Lineage = ()
+    last_node: Lineage = ()
+    is_resting: bool = True
+    nodes: dict[str, Lineage] = Field(default_factory=dict)
+
+
+def follow(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    """Take one event; return the trail after it and the event's lineage."""
+    told = _told(event)
+    if told and event.type not in ("node.created", "message.received"):
+        return trail, told
+    if event.type.startswith("worker."):
+        return trail, _joined(trail.acting, trail.last_node)
+    if event.node_id is not None:
+        return _follow_node(trail, event)
+    name = event.entity.rpartition("/")[2]
+    if name == COORDINATOR_NAME:
+        return _follow_coordinator(trail, event)
+    if name == HUMAN_NAME and event.type == "message.received":
+        return trail, trail.last if trail.is_resting else trail.acting
+    return trail, ()
+
+
+def is_activity(event: Event) -> bool:
+    """Whether an event shows that something goes on in the agent, and not in the machinery.
+
+    What the human is told counts when it is said, not once more when it arrives.
+    """
+    if event.type == "message.received" and event.entity == HUMAN_NAME:
+        return False
+    return not event.type.startswith(MACHINERY)
+
+
+def _follow_node(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    known = trail.nodes.get(str(event.node_id), ())
+    if event.type == "node.created":
+        parent = trail.nodes.get(str(event.data.get("parent_node")), ())
+        known = _told(event) or _joined(trail.acting, parent)
+        if known:
+            trail = _changed(trail, nodes=_kept({**trail.nodes, str(event.node_id): known}))
+    if event.type in ENDS:
+        trail = _changed(trail, woke=_joined(trail.woke, known))
+    return _changed(trail, last_node=known), known
+
+
+def _follow_coordinator(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    match event.type:
+        case "message.received":
+            return _hear(trail, event)
+        case "model.answered":
+            return _answer(trail, event)
+        case "tool.result" if event.data.get("tool") == WAITS:
+            return _changed(trail, acting=trail.woke, woke=()), trail.acting
+        case "tool.result" if event.data.get("tool") == RESTS and not event.data.get("is_error"):
+            return _changed(trail, acting=(), last=trail.acting, is_resting=True), trail.acting
+        case _:
+            return trail, trail.last if trail.is_resting else trail.acting
+
+
+def _hear(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    """A firing joins what is acted on; a message from outside makes a resting mind act afresh."""
+    firing = _told(event)
+    if firing:
+        acting = _joined(() if trail.is_resting else trail.acting, firing)
+        return _changed(trail, acting=acting, is_resting=False), acting
+    acting = () if trail.is_resting else trail.acting
+    return _changed(trail, acting=acting, is_resting=False), ()
+
+
+def _answer(trail: Causality, event: Event) -> tuple[Causality, Lineage]:
+    """An answer out of rest is one to the nodes that ended; one without calls leads to rest."""
+    acting = trail.woke if trail.is_resting else trail.acting
+    if event.data.get("calls"):
+        return _changed(trail, acting=acting, woke=(), is_resting=False), acting
+    return _changed(trail, acting=(), woke=(), last=acting, is_resting=True), acting
+
+
+def _told(event: Event) -> Lineage:
+    """Return the lineage that an event itself tells of."""
+    lineage = event.data.get("lineage")
+    return tuple(map(str, lineage)) if isinstance(lineage, list | tuple) else ()
+
+
+def _changed(trail: Causality, **changes: object) -> Causality:
+    return trail.model_copy(update=changes)
+
+
+def _joined(one: Lineage, other: Lineage) -> Lineage:
+    return tuple(dict.fromkeys((*one, *other)))
+
+
+def _kept(nodes: dict[str, Lineage]) -> dict[str, Lineage]:
+    return dict(list(nodes.items())[-NODES_KEPT:])

@@ -1,0 +1,331 @@
+"""TriggerSet: all triggers of one agent. Events and `now` go in, firings come out; pure.
+
+A firing stands in `outbox` from the moment it is decided until it is delivered, and its id follows
+from the trigger and the occasion. So whoever keeps the book writes it down, delivers what is in
+the outbox, and after a crash delivers it again: the receiver knows the id.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agiraph.core.errors import Corrupt, IllegalTransition, unknown
+from agiraph.core.ids import AgentId, derived_message_id
+from agiraph.core.models import Event
+from agiraph.core.record import Record
+from agiraph.storage.versions import read_object
+from agiraph.triggers.causality import Causality, Lineage, follow, is_activity
+from agiraph.triggers.due import first_due, judge, next_due
+from agiraph.triggers.matching import fits, told
+from agiraph.triggers.records import (
+    DelaySchedule,
+    EventSchedule,
+    Firing,
+    HeartbeatSchedule,
+    IdleSchedule,
+    TimeSchedule,
+    Trigger,
+    TriggerAct,
+    TriggerSpec,
+)
+
+HEARD = ("message.received", "trigger.done")
+ENDED_KEPT = 20
+WAITING_SECONDS = 900.0
+RATE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class FiringLimits:
+    """`late_seconds`: how late a firing may be for the policy `skip`. `per_minute`: the most
+    firings of one `on_event` trigger within a minute.
+    """
+
+    late_seconds: float
+    per_minute: int
+
+
+class TriggerFile(Record):
+    """A book as it stands on disk."""
+
+    version: int = 1
+    seen: int = 0
+    trail: Causality = Causality()
+    triggers: tuple[Trigger, ...] = ()
+    outbox: tuple[Firing, ...] = ()
+
+
+@dataclass(slots=True)
+class TriggerSet:
+    """The triggers of one agent. `seen` is the seq of the last event that was taken in."""
+
+    agent: AgentId
+    bounds: FiringLimits
+    seen: int = 0
+    trail: Causality = field(default_factory=Causality)
+    triggers: dict[str, Trigger] = field(default_factory=dict)
+    outbox: dict[str, Firing] = field(default_factory=dict)
+
+    # --- on disk ---------------------------------------------------------------------------------
+
+    @classmethod
+    def read(
+        cls, agent: AgentId, text: str, bounds: FiringLimits, path: Path = Path("triggers.json")
+    ) -> "TriggerSet":
+        """Return the book that `write` made; an older home's empty list is an empty book.
+
+        Raises Corrupt, which names `path` if a newer version wrote it.
+        """
+        if text.strip() in ("", "[]"):
+            return cls(agent, bounds)
+        try:
+            page = TriggerFile.model_validate(read_object(path, text))
+        except ValueError as error:
+            raise Corrupt(f"the triggers of agent '{agent}' cannot be read: {error}") from None
+        triggers = {trigger.id: trigger for trigger in page.triggers}
+        outbox = {firing.id: firing for firing in page.outbox}
+        return cls(agent, bounds, page.seen, page.trail, triggers, outbox)
+
+    def write(self) -> str:
+        """Return the book as JSON text."""
+        page = TriggerFile(
+            seen=self.seen,
+            trail=self.trail,
+            triggers=tuple(self.triggers.values()),
+            outbox=tuple(self.outbox.values()),
+        )
+        return page.model_dump_json(indent=2) + "\n"
+
+    # --- what is asked of it ---------------------------------------------------------------------
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether any trigger may still fire."""
+        return any(trigger.is_active for trigger in self.triggers.values())
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether an event may fire or arm a trigger now, not only count at its next due time."""
+        return any(
+            isinstance(trigger.schedule, EventSchedule)
+            or (isinstance(trigger.schedule, IdleSchedule) and trigger.next_due is None)
+            for trigger in self._active()
+        )
+
+    @property
+    def next_due(self) -> float | None:
+        """When something is due next, None if nothing has a set time."""
+        return min((t.next_due for t in self._active() if t.next_due is not None), default=None)
+
+    def find(self, named: str) -> Trigger:
+        """Return a trigger by id or by name (of those that go on first); InvalidInput."""
+        if named in self.triggers:
+            return self.triggers[named]
+        going_on = [t for t in self.triggers.values() if t.name == named and not t.has_ended]
+        if len(going_on) == 1:
+            return going_on[0]
+        raise unknown("trigger", named, [f"{t.id} ({t.name})" for t in self.triggers.values()])
+
+    def add(self, id: str, new: TriggerSpec, now: float) -> Trigger:
+        """Add a trigger; asked for again under the same id it is the same trigger.
+
+        What stands in the agent's log must have been taken in before: it sets off nothing new.
+        """
+        if id in self.triggers:
+            return self.triggers[id]
+        trigger = Trigger(
+            id=id,
+            agent_id=self.agent,
+            name=new.name,
+            schedule=new.schedule,
+            action=new.action,
+            missed=new.missed,
+            created_at=now,
+            created_by=new.created_by,
+            anchor=now,
+            idle_since=now,
+            next_due=first_due(new.schedule, now),
+        )
+        self.triggers[id] = trigger
+        self._forget_old()
+        return trigger
+
+    def act(self, id: str, act: TriggerAct, now: float, *, cause: str, reason: str = "") -> Trigger:
+        """Pause, resume, cancel or fire a trigger now; IllegalTransition if it has ended.
+
+        `cause` is the id of the message that asks for it: asked twice, it fires once.
+        """
+        trigger = self.triggers[id]
+        if act == "cancel" and trigger.status == "cancelled":
+            return trigger
+        if trigger.has_ended:
+            raise IllegalTransition(f"trigger '{trigger.name}' ({id}) is {trigger.status} already")
+        match act:
+            case "pause":
+                trigger = _with(trigger, status="paused", reason=reason)
+            case "resume":
+                trigger = self._resumed(trigger, now)
+            case "cancel":
+                trigger = _with(trigger, status="cancelled", reason=reason, next_due=None)
+            case "fire":
+                about = reason or "it was fired by hand"
+                trigger = self._fire(trigger, f"hand.{cause}", now, now, (), about, is_extra=True)
+                if isinstance(trigger.schedule, DelaySchedule | TimeSchedule):
+                    trigger = _with(trigger, status="done", next_due=None)
+        self.triggers[id] = trigger
+        return trigger
+
+    def delivered(self, firing: str) -> None:
+        """Note that a firing has reached the router: it need not be delivered again."""
+        self.outbox.pop(firing, None)
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def take(self, events: Iterable[Event], now: float) -> bool:
+        """Take events in, in order; return whether a trigger changed. What was seen is skipped."""
+        before = dict(self.triggers)
+        for event in events:
+            if event.seq > self.seen:
+                self.seen = event.seq
+                self.trail, lineage = follow(self.trail, event)
+                self._take_one(event, lineage, now)
+        return self.triggers != before
+
+    def _take_one(self, event: Event, lineage: Lineage, now: float) -> None:
+        heard = event.data.get("firing") if event.type in HEARD else None
+        counts = is_activity(event)
+        for trigger in list(self._active()):
+            if heard and trigger.waiting == heard:
+                trigger = self.triggers[trigger.id] = _with(trigger, waiting="")
+            if trigger.id in lineage:
+                continue
+            known = tuple(dict.fromkeys((*trigger.news_from, *lineage)))
+            match trigger.schedule:
+                case EventSchedule() as schedule if fits(schedule, event):
+                    self.triggers[trigger.id] = self._on_event(trigger, event, lineage, now)
+                case HeartbeatSchedule() if counts:
+                    if not trigger.news or known != trigger.news_from:
+                        self.triggers[trigger.id] = _with(trigger, news=True, news_from=known)
+                case IdleSchedule(idle_seconds=seconds) if counts:
+                    since = max(trigger.idle_since, event.ts)
+                    changes = {"idle_since": since, "next_due": since + seconds}
+                    self.triggers[trigger.id] = _with(trigger, news_from=known, **changes)
+                case _:
+                    pass
+
+    def _on_event(self, trigger: Trigger, event: Event, lineage: Lineage, now: float) -> Trigger:
+        """Fire for an event, unless it comes too late or too many came within a minute."""
+        recent = tuple(at for at in trigger.recent if now - at < RATE_SECONDS)
+        is_late = trigger.missed == "skip" and now - event.ts > self.bounds.late_seconds
+        if is_late or len(recent) >= self.bounds.per_minute:
+            return _with(trigger, skipped=trigger.skipped + 1, recent=recent)
+        trigger = _with(trigger, recent=(*recent, now))
+        return self._fire(trigger, f"event.{event.seq}", event.ts, now, lineage, told(event))
+
+    # --- time ------------------------------------------------------------------------------------
+
+    def tick(self, now: float) -> bool:
+        """Fire what is due; return whether a trigger changed."""
+        is_changed = False
+        for trigger in list(self._active()):
+            if trigger.next_due is not None and trigger.next_due <= now:
+                self.triggers[trigger.id] = self._due(trigger, now)
+                is_changed = True
+        return is_changed
+
+    def _due(self, trigger: Trigger, now: float) -> Trigger:
+        match trigger.schedule:
+            case HeartbeatSchedule() if not trigger.news:
+                skipped = trigger.skipped + 1
+                return _with(trigger, skipped=skipped, next_due=next_due(trigger, now))
+            case IdleSchedule():
+                fired = self._fire_due(trigger, (now,), 0, now)
+                return _with(fired, next_due=None)
+            case _:
+                pass
+        verdict = judge(trigger, now, self.bounds.late_seconds)
+        if self._still_waits(trigger, now) and trigger.missed != "all":
+            lost = len(verdict.fire) + verdict.let_go
+            fired = _with(trigger, skipped=trigger.skipped + lost)
+        else:
+            fired = self._fire_due(trigger, verdict.fire, verdict.let_go, now)
+        if isinstance(trigger.schedule, DelaySchedule | TimeSchedule):
+            reason = "" if verdict.fire else "its time was missed"
+            return _with(fired, status="done", reason=reason, next_due=None)
+        return _with(fired, next_due=next_due(trigger, now))
+
+    def _fire_due(
+        self, trigger: Trigger, times: tuple[float, ...], let_go: int, now: float
+    ) -> Trigger:
+        trigger = _with(trigger, skipped=trigger.skipped + let_go)
+        for due in times:
+            is_last = due == times[-1]
+            trigger = self._fire(
+                trigger, f"due.{due!r}", due, now, trigger.news_from, "", let_go if is_last else 0
+            )
+        return trigger
+
+    def _still_waits(self, trigger: Trigger, now: float) -> bool:
+        """Whether the agent has not heard the last firing yet: it is stopped, paused or busy."""
+        return bool(trigger.waiting) and now - trigger.waiting_since < WAITING_SECONDS
+
+    # --- firing ----------------------------------------------------------------------------------
+
+    def _fire(
+        self,
+        trigger: Trigger,
+        occasion: str,
+        due: float,
+        now: float,
+        lineage: Lineage,
+        about: str,
+        missed: int = 0,
+        *,
+        is_extra: bool = False,
+    ) -> Trigger:
+        """Put one firing into the outbox; return the trigger after it."""
+        id = derived_message_id(f"clock/{self.agent}", f"{trigger.id}.{occasion}").hex()
+        self.outbox[id] = Firing(
+            id=id,
+            trigger_id=trigger.id,
+            name=trigger.name,
+            action=trigger.action,
+            due=due,
+            missed=missed,
+            lineage=tuple(dict.fromkeys((*lineage, trigger.id))),
+            about=about,
+        )
+        is_heard = trigger.action.type != "run_callback"
+        return _with(
+            trigger,
+            fired=trigger.fired + 1,
+            last_due=trigger.last_due if is_extra else due,
+            last_fired_at=now,
+            waiting=id if is_heard else "",
+            waiting_since=now,
+            news=False,
+            news_from=(),
+        )
+
+    def _resumed(self, trigger: Trigger, now: float) -> Trigger:
+        """Let a paused trigger go on from now; what it did not do meanwhile was not missed."""
+        if trigger.is_active:
+            return trigger
+        changes = {"status": "active", "reason": "", "waiting": ""}
+        if isinstance(trigger.schedule, DelaySchedule | TimeSchedule):
+            return _with(trigger, **changes)
+        due = first_due(trigger.schedule, now)
+        return _with(trigger, **changes, anchor=now, idle_since=now, next_due=due)
+
+    def _active(self) -> Iterable[Trigger]:
+        return [trigger for trigger in self.triggers.values() if trigger.is_active]
+
+    def _forget_old(self) -> None:
+        """Keep the last ended triggers only."""
+        ended = [trigger.id for trigger in self.triggers.values() if trigger.has_ended]
+        for id in ended[:-ENDED_KEPT]:
+            del self.triggers[id]
+
+
+def _with(trigger: Trigger, **changes: object) -> Trigger:
+    return trigger.model_copy(update=changes)

@@ -1,0 +1,82 @@
+"""FullDiskRun: a team works on a small disk that fills up again and again, and has room again.
+
+The disk is a tmpfs in a mount namespace of its own, where the experiment runs as a further process:
+nobody else sees it, and it goes with that process. That takes Linux, `unshare`, and either root or
+user namespaces.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from agiraph.core.errors import InvalidInput
+from agiraph.storage.files import open_file, remove_file, write_all
+from cli.chaos.chaos_run import ENDED, ChaosRun, Tell, status_of
+from cli.chaos.chaos_supervisor import ChaosSupervisor
+from cli.chaos.schedule import strikes
+
+SIZE = "24m"
+STRIKE = "full disk"
+PIECES = (bytes(64 * 1024), bytes(512))
+PAUSE_SECONDS = (0.05, 0.6)
+FULL_SECONDS = (0.2, 1.2)
+MOUNT_AND_GO = 'mount -t tmpfs -o "size=$0" tmpfs "$1" && shift && exec "$@"'
+
+
+def run_on_small_disk(folder: Path, words: Sequence[str]) -> int:
+    """Run `agiraph WORDS` where a small disk is mounted on `folder`; return its exit code.
+
+    Raises InvalidInput where nothing may be mounted.
+    """
+    apart = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Umr"]
+    try:
+        is_allowed = subprocess.run([*apart, "true"], check=False, capture_output=True)
+    except OSError:
+        is_allowed = None
+    if is_allowed is None or is_allowed.returncode != 0:
+        raise InvalidInput(
+            "a full disk needs a small one: Linux with `unshare` (util-linux), and root or "
+            "user namespaces; nothing can be mounted here"
+        )
+    agiraph = [sys.executable, "-P", "-m", "agiraph", *words]
+    inner = [*apart, "sh", "-c", MOUNT_AND_GO, SIZE, str(folder), *agiraph]
+    return subprocess.run(inner, check=False).returncode
+
+
+class FullDiskRun(ChaosRun):
+    """The storm whose strikes are times without any room on the disk under `folder`."""
+
+    def __init__(self, folder: Path, seed: int, noise: float, tell: Tell) -> None:
+        """Experiment in `folder`, on which a small disk is mounted."""
+        super().__init__(folder, strikes(seed), noise=noise, tell=tell)
+        self._dice = random.Random(seed)
+        self._filler = folder / "filler"
+
+    def _disturb(self, house: ChaosSupervisor, agent: str, left: int) -> int:
+        """Let the disk be full now and then until the run has ended; return how often is left."""
+        while left > 0:
+            time.sleep(self._dice.uniform(*PAUSE_SECONDS))
+            if status_of(house.home, agent) in ENDED:
+                return left
+            self._fill()
+            time.sleep(self._dice.uniform(*FULL_SECONDS))
+            remove_file(self._filler)
+            self.report.strikes[STRIKE] += 1
+            left -= 1
+        return left
+
+    def _fill(self) -> None:
+        """Write until nothing fits any more."""
+        fd = open_file(self._filler, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            for piece in PIECES:
+                with suppress(OSError):
+                    while True:
+                        write_all(fd, piece)
+        finally:
+            os.close(fd)

@@ -1,0 +1,1 @@
+"""The commands, one file a family; `cli.command_table` lists them."""

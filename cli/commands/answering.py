@@ -1,0 +1,102 @@
+"""`agiraph questions` and `agiraph respond`: what a team asks its human, and the answers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from agiraph.core.ids import abbreviated, ids_meant
+from agiraph.http.api import QuestionView
+from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option, text_argument
+
+CHANNEL = "cli"
+SHORT = 2
+COLUMNS = (
+    Column("ID", "id", abbreviated),
+    Column("AGENT", "agent", spare=3),
+    Column("FROM", "from"),
+    Column("ASKED", "asked_at", clock_time, spare=2),
+    Column("UNTIL", "deadline_at", lambda at: clock_time(at) if at else "", spare=1),
+    Column("STATUS", "status"),
+    Column("QUESTION", "shown", wide=True),
+    Column("ANSWER", "answer"),
+)
+
+
+@click.command(epilog=examples("agiraph questions", "agiraph questions --all --json"))
+@click.argument("agent", required=False)
+@click.option("--all", "everything", is_flag=True, help="Also those that are no longer open.")
+@home_option
+@json_option(
+    "a JSON array: id, kind, agent, from, question, options, urgency, deadline_at, default, "
+    "asked_at, status, answer, answered_by, answered_at, answered_via"
+)
+def questions(agent: str | None, everything: bool, home: Path, as_json: bool) -> None:
+    """List the open questions to you, oldest first; of one AGENT, or of all.
+
+    A question's ready answers are numbered: `agiraph respond ID 1` gives the first of them.
+    """
+    with connect(home) as client:
+        found = client.questions(status=None if everything else "open")
+        if agent is not None:
+            wanted = client.agent(agent).id
+            found = [question for question in found if question.agent == wanted]
+    rows = to_rows(found)
+    if not as_json:
+        rows = [row | {"shown": _shown(row)} for row in rows]
+    columns = COLUMNS if everything else COLUMNS[:-1]
+    print_listing(rows, columns, as_json=as_json, empty="no open question")
+
+
+@click.command(
+    epilog=examples(
+        "agiraph questions",
+        "agiraph respond q-3fa9c1d0 'Use SQLite'",
+        "agiraph respond q-3fa9c1d0 2",
+        "agiraph respond a-81cc07e2 deny --reason 'not on a Friday'",
+    )
+)
+@click.argument("question")
+@click.argument("text")
+@click.option("--reason", default="", help="Why: added to the answer, as in 'deny: REASON'.")
+@home_option
+@json_option("one JSON object: the question with its answer")
+def respond(question: str, text: str, reason: str, home: Path, as_json: bool) -> None:
+    """Answer QUESTION (its id, or how it begins: `agiraph questions` lists it) with TEXT.
+
+    TEXT `-` is read from stdin. A number means the ready answer of that number, if the question has
+    any. An approval is answered with `allow once`, `allow always`, `deny` or `deny: REASON`. The
+    first answer holds; whoever comes second is told who was first, when and from where.
+    """
+    answer = text_argument(text, "TEXT")
+    with connect(home) as client:
+        if answer.isdigit():
+            answer = _option(client.questions(), question, answer)
+        answer = f"{answer}: {reason}" if reason.strip() else answer
+        answered = client.answer(question, answer, via=CHANNEL)
+    if as_json:
+        print_json(to_rows([answered])[0])
+    else:
+        click.echo(f"{answered.sender} gets your answer to: {answered.question}")
+
+
+def _option(found: Sequence[QuestionView], id: str, number: str) -> str:
+    """Return the ready answer of a number; the number itself where it cannot mean one."""
+    meant = ids_meant(id, (question.id for question in found))
+    options = next((one.options for one in found if meant == [one.id]), ())
+    if 1 <= int(number) <= len(options):
+        return options[int(number) - 1]
+    if options and len(number) < SHORT:
+        listed = ", ".join(f"{n}: {option}" for n, option in enumerate(options, start=1))
+        raise click.UsageError(f"question '{id}' has no answer number {number} ({listed})")
+    return number
+
+
+def _shown(row: JsonObject) -> str:
+    """Return a question with its ready answers and what holds without one."""
+    listed = ", ".join(f"{n}: {text}" for n, text in enumerate(row["options"], start=1))
+    default = "" if row["default"] is None else f"else: {row['default']}"
+    more = "; ".join(part for part in (listed, default) if part)
+    urgent = "(urgent) " if row["urgency"] == "urgent" else ""
+    return f"{urgent}{row['question']}" + (f" [{more}]" if more else "")

@@ -1,0 +1,87 @@
+"""`agiraph approvals`: what "allow always" has allowed, taking it back, and the rules in force."""
+
+from pathlib import Path
+
+import click
+
+from agiraph.core.ids import abbreviated
+from agiraph.tools.approvals.policy import ApprovalRule
+from agiraph.tools.approvals.policy_file import policy_file, read_policy
+from agiraph.tools.table import TOOLS
+from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option
+
+COLUMNS = (
+    Column("ID", "id", abbreviated),
+    Column("AGENT", "agent_name"),
+    Column("TOOL", "tool"),
+    Column("PATTERN", "pattern", wide=True),
+    Column("BY", "by", spare=1),
+    Column("SINCE", "at", clock_time, spare=2),
+)
+RULES = (
+    Column("NO", "number", align="right"),
+    Column("NAME", "name"),
+    Column("ACTION", "action"),
+    Column("TOOL", "tool"),
+    Column("IF", "condition", wide=True),
+)
+
+
+@click.command(
+    epilog=examples(
+        "agiraph approvals",
+        "agiraph approvals my-agent",
+        "agiraph approvals --revoke a-3fa9c1d0",
+        "agiraph approvals --rules",
+    )
+)
+@click.argument("agent", required=False)
+@click.option(
+    "--revoke",
+    metavar="ID",
+    help="Take this approval back (its id, or how it begins): it is asked for again.",
+)
+@click.option("--rules", is_flag=True, help="List the rules in force, first match first.")
+@home_option
+@json_option("a JSON array: id, agent, agent_name, tool, pattern, rule, by, via, at")
+def approvals(
+    agent: str | None, revoke: str | None, rules: bool, home: Path, as_json: bool
+) -> None:
+    """List what you allowed for always ("allow always"), of one AGENT or of all.
+
+    What has to be asked at all stands in approvals.yaml; see `--rules`.
+    """
+    if rules:
+        file = policy_file(home)
+        policy = read_policy(file, [tool.name for tool in TOOLS])
+        listed = [_row(number, rule) for number, rule in enumerate(policy.rules, start=1)]
+        empty = f"no rule in {file}: everything is allowed"
+        print_listing(listed, RULES, as_json=as_json, empty=empty)
+        return
+    with connect(home) as client:
+        if revoke is not None:
+            taken = client.revoke_approval(revoke)
+            if as_json:
+                print_json(to_rows([taken])[0])
+            else:
+                click.echo(f"taken back: {taken.tool} {taken.pattern}")
+            return
+        found = client.approvals(agent)
+    empty = "nothing is allowed for always"
+    print_listing(to_rows(found), COLUMNS, as_json=as_json, empty=empty)
+
+
+def _row(number: int, rule: ApprovalRule) -> JsonObject:
+    conditions = [rule.pattern] if rule.pattern != "*" else []
+    conditions += [f"worker {', '.join(rule.worker)}"] if rule.worker != ("*",) else []
+    conditions += ["outside its folders"] if rule.outside else []
+    conditions += [f"over {rule.over_usd:g} USD"] if rule.over_usd is not None else []
+    return {
+        "number": number,
+        "name": rule.name,
+        "action": rule.action,
+        "tool": ", ".join(rule.tool),
+        "condition": "; ".join(conditions) or "always",
+        "reason": rule.reason,
+    }

@@ -1,0 +1,175 @@
+"""`agiraph channels`, `away`, `back`: how the person is told things, and whether he is here."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from cli.listing import Column, clock_time, print_json, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option
+
+
+def _in_short(value: Any) -> str:
+    return " ".join(str(name) for name in value) if value else ""
+
+
+COLUMNS = (
+    Column("NAME", "name"),
+    Column("KIND", "kind"),
+    Column("TELLS OF", "notices", _in_short, spare=3),
+    Column("OUT", "delivered", align="right"),
+    Column("WAIT", "waiting", align="right"),
+    Column("DEAD", "dead", align="right"),
+    Column("LAST", "last_at", clock_time, spare=2),
+    Column("WHERE", "where", wide=True),
+    Column("ERROR", "last_error", spare=1),
+)
+DELIVERY_COLUMNS = (
+    Column("ID", "id"),
+    Column("CHANNEL", "channel"),
+    Column("STATUS", "status"),
+    Column("TRIES", "attempts", align="right"),
+    Column("WHAT", "kind", spare=2),
+    Column("AGENT", "agent_name", spare=3),
+    Column("ERROR", "error", wide=True),
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=examples("agiraph channels", "agiraph channels test phone", "agiraph channels waiting"),
+)
+@home_option
+@json_option("a JSON array: name, kind, where, notices, waiting, delivered, dead, last_error ...")
+@click.pass_context
+def channels(context: click.Context, home: Path, as_json: bool) -> None:
+    """List the ways by which you are told things; they stand under `channels:` in agiraph.yaml."""
+    if context.invoked_subcommand is not None:
+        return
+    with connect(home) as client:
+        rows = to_rows(client.channels())
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no channel")
+
+
+@channels.command(epilog=examples("agiraph channels test phone"))
+@click.argument("name")
+@home_option
+@json_option("one JSON object: channel, delivery, delivered, error")
+def test(name: str, home: Path, as_json: bool) -> int:
+    """Send a test message by the channel NAME; exits 1 if it did not get through."""
+    with connect(home) as client:
+        result = client.test_channel(name)
+    if as_json:
+        print_json(to_rows([result])[0])
+    elif result.delivered:
+        click.echo(f"{name} has it")
+    else:
+        click.echo(f"agiraph: {name}: {result.error}", err=True)
+    return 0 if result.delivered else 1
+
+
+@channels.command(epilog=examples("agiraph channels waiting", "agiraph channels waiting --json"))
+@home_option
+@json_option("a JSON array: id, channel, status, kind, agent, text, attempts, next_at, error")
+def waiting(home: Path, as_json: bool) -> None:
+    """List what has yet to go out, and what was given up (dead)."""
+    with connect(home) as client:
+        rows = to_rows(client.deliveries())
+    print_listing(rows, DELIVERY_COLUMNS, as_json=as_json, empty="nothing waits")
+
+
+@channels.command(epilog=examples("agiraph channels retry dlv_3fa9c1d20b7e"))
+@click.argument("delivery")
+@home_option
+@json_option("one JSON object: the delivery")
+def retry(delivery: str, home: Path, as_json: bool) -> None:
+    """Have a DELIVERY that was given up tried again."""
+    with connect(home) as client:
+        again = client.retry_delivery(delivery)
+    if as_json:
+        print_json(to_rows([again])[0])
+    else:
+        click.echo(f"{again.channel} is tried again")
+
+
+class FutureTime(click.ParamType[float]):
+    """A moment to come: `18:30`, `2026-05-01T09:00`, or a length of time from now, `2h`."""
+
+    name = "moment"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return epoch seconds; refuse what is none."""
+        if isinstance(value, float):
+            return value
+        try:
+            return _moment(str(value))
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+
+
+def _moment(text: str) -> float:
+    import re
+    import time
+    from datetime import datetime, timedelta
+
+    from agiraph.triggers.parsing import seconds_of
+    from agiraph.triggers.timetable import machine_zone, moment_of
+
+    if re.fullmatch(r"\d{1,2}:\d{2}", text):
+        now = datetime.now()
+        try:
+            then = datetime.strptime(text, "%H:%M").replace(now.year, now.month, now.day)
+        except ValueError:
+            raise InvalidInput(f"'{text}' is no time of day") from None
+        return (then if then > now else then + timedelta(days=1)).timestamp()
+    if re.match(r"\d{4}-", text):
+        return moment_of(text, machine_zone())
+    try:
+        return time.time() + seconds_of(text, "the time")
+    except InvalidInput:
+        raise InvalidInput(f"'{text}' is no moment (as 18:30, 2026-05-01T09:00 or 2h)") from None
+
+
+@click.command(
+    epilog=examples(
+        "agiraph away --until 18:30",
+        "agiraph away --until 2h --channel phone",
+        "agiraph away",
+    )
+)
+@click.option("--until", type=FutureTime(), help="18:30, 2026-05-01T09:00 or 2h [default: `back`].")
+@click.option("--channel", help="Where what is urgent goes meanwhile (`agiraph channels`).")
+@home_option
+@json_option("one JSON object: status, since, until, channel")
+def away(until: float | None, channel: str | None, home: Path, as_json: bool) -> None:
+    """Say that you are away: what is urgent goes where you say, the rest waits for you."""
+    from agiraph.http.api import SetPresenceRequest
+
+    _set(home, SetPresenceRequest(status="away", until=until, channel=channel), as_json)
+
+
+@click.command(epilog=examples("agiraph back"))
+@home_option
+@json_option("one JSON object: status")
+def back(home: Path, as_json: bool) -> None:
+    """Say that you are back: what waited is told now."""
+    from agiraph.http.api import SetPresenceRequest
+
+    _set(home, SetPresenceRequest(status="available"), as_json)
+
+
+def _set(home: Path, wanted: Any, as_json: bool) -> None:
+    with connect(home) as client:
+        said = client.set_me(wanted)
+    if as_json:
+        print_json(to_rows([said])[0])
+        return
+    if said.status == "available":
+        click.echo("you are here")
+        return
+    until = f"until {clock_time(said.until)}" if said.until else "until you say `agiraph back`"
+    where = f"; what is urgent goes to {said.channel}" if said.channel else ""
+    click.echo(f"you are away {until}{where}")

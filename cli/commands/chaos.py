@@ -1,0 +1,181 @@
+"""`agiraph chaos`: kill the processes of a working team at random and see that nothing is lost."""
+
+import sys
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from cli.chaos.chaos_run import NOISE, ChaosReport, ChaosRun
+from cli.chaos.full_disk import FullDiskRun, run_on_small_disk
+from cli.chaos.schedule import KINDS, hammer, strikes
+from cli.listing import print_json
+from cli.options import examples, json_option
+from cli.own_supervisor import signals_interrupt
+
+
+@click.command(
+    epilog=examples(
+        "agiraph chaos",
+        "agiraph chaos --kills 200 --seed 1",
+        "agiraph chaos --only supervisor",
+        "agiraph chaos --only router --only worker --json",
+        "agiraph chaos --hammer broker --every 0.5 --for 60",
+        "agiraph chaos --full-disk --kills 20",
+    )
+)
+@click.option("--kills", type=click.IntRange(min=1), default=40, show_default=True)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="The same seed, the same blows."
+)
+@click.option(
+    "--only", multiple=True, metavar="KIND", help=f"Strike only these kinds: {', '.join(KINDS)}."
+)
+@click.option(
+    "--hammer",
+    "hammered",
+    multiple=True,
+    metavar="KIND",
+    help="Instead: kill this kind again and again, with no luck in it.",
+)
+@click.option(
+    "--every",
+    "every_seconds",
+    type=click.FloatRange(min=0.05),
+    default=0.5,
+    show_default=True,
+    help="Seconds between two kills of --hammer.",
+)
+@click.option(
+    "--for",
+    "for_seconds",
+    type=click.FloatRange(min=1),
+    default=60,
+    show_default=True,
+    help="Seconds for which --hammer goes on.",
+)
+@click.option(
+    "--noise",
+    type=click.FloatRange(0, 0.5),
+    default=NOISE,
+    show_default=True,
+    help="Share of the bus's frames that are repeated, held back or lost with their connection.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the two homes in this folder, to look at.",
+)
+@click.option(
+    "--full-disk",
+    is_flag=True,
+    help="Kill nobody: fill the disk up, and make room again, as often as --kills says.",
+)
+@click.option("--on", type=click.Path(path_type=Path), hidden=True)
+@json_option("one JSON object: strikes, runs, lost, done_twice and more, verdict")
+def chaos(
+    kills: int,
+    seed: int,
+    only: tuple[str, ...],
+    hammered: tuple[str, ...],
+    every_seconds: float,
+    for_seconds: float,
+    noise: float,
+    keep: Path | None,
+    full_disk: bool,
+    on: Path | None,
+    as_json: bool,
+) -> None:
+    """Let a team of scripts work on fresh homes while its processes are killed at random.
+
+    Workers, coordinators, the broker, the recorder, the gateway, the clock, the process that reads
+    the web, the router, the spawner, the supervisor, and all at once: SIGKILL mostly, sometimes a
+    freeze, sometimes half a record at the end of a journal; and the bus loses, repeats and delays
+    frames. What is left is compared with a run that nobody disturbed: nothing may be lost, nothing
+    done twice, every node published once. Exit code 0 if so, 1 if not.
+
+    With --hammer one kind is killed every half second for a minute, then left alone: what waits for
+    it must go on, and the runs end as if nothing had been.
+    """
+    if hammered and (only or full_disk):
+        raise InvalidInput("--hammer excludes --only and --full-disk")
+    if full_disk and on is None:
+        words = ["--kills", str(kills), "--seed", str(seed), "--noise", str(noise)]
+        sys.exit(_on_small_disk(words + (["--json"] if as_json else [])))
+    if hammered:
+        schedule = hammer(_kinds(hammered), every_seconds)
+        kills = max(1, round(for_seconds / every_seconds)) * len(hammered)
+    else:
+        schedule = strikes(seed, _kinds(only) or KINDS)
+    with signals_interrupt(), ExitStack() as stack:
+        if on is not None:
+            report = FullDiskRun(on, seed, noise, _tell).run(kills)
+        else:
+            prefix = "agiraph-chaos-"
+            folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
+            folder.mkdir(parents=True, exist_ok=True)  # plain: a folder that the person names
+            report = ChaosRun(folder, schedule, noise, _tell).run(kills)
+    told = ({} if hammered else {"seed": seed}) | facts(report)
+    if as_json:
+        print_json(told)
+    else:
+        click.echo(table(report.strikes, told))
+    sys.exit(0 if report.is_good else 1)
+
+
+def _on_small_disk(words: list[str]) -> int:
+    """Run this command again where a small disk is mounted; return its exit code."""
+    with tempfile.TemporaryDirectory(prefix="agiraph-chaos-") as folder:
+        return run_on_small_disk(Path(folder), ["chaos", "--full-disk", "--on", folder, *words])
+
+
+def _kinds(only: tuple[str, ...]) -> tuple[str, ...]:
+    """Return these kinds; raises InvalidInput for one that does not exist."""
+    for kind in only:
+        if kind not in KINDS:
+            raise InvalidInput(f"unknown kind '{kind}' (possible: {', '.join(KINDS)})")
+    return only
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def facts(report: ChaosReport) -> dict[str, object]:
+    """Return a report as one JSON object."""
+    difference = report.difference
+    return {
+        "strikes": dict(sorted(report.strikes.items())),
+        "runs": report.runs,
+        "messages": report.messages,
+        "steps": report.steps,
+        "lost": difference.lost,
+        "done_twice": difference.done_twice,
+        "steps_twice": difference.steps_twice,
+        "nodes_not_published_once": difference.nodes_not_once,
+        "files_that_differ": difference.other_files,
+        "runs_unfinished": difference.unfinished,
+        "recovery_p50_seconds": _quantile(report.recoveries, 0.5),
+        "recovery_p99_seconds": _quantile(report.recoveries, 0.99),
+        "verdict": "good" if report.is_good else "bad",
+    }
+
+
+def table(strikes: Counter[str], told: dict[str, object]) -> str:
+    """Return a report as lines for people."""
+    rows = [(f"  {kind}", str(count)) for kind, count in sorted(strikes.items())]
+    rows = [("strikes", str(strikes.total())), *rows]
+    for name, value in told.items():
+        if name != "strikes":
+            shown = f"{value:.3f}" if isinstance(value, float) else str(value)
+            rows.append((name.replace("_", " "), shown))
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value:>8}" for name, value in rows)
+
+
+def _quantile(values: list[float], share: float) -> float | None:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None

@@ -1,0 +1,83 @@
+"""`agiraph console`: a person's own terminal as an actor on the bus, talking with one team."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from agiraph.http.api import AgentView
+from cli.options import cli_context, examples, home_option
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
+
+OVER = frozenset({"completed", "failed", "stopped"})
+
+
+@click.command(
+    epilog=examples(
+        "agiraph console my-agent",
+        "agiraph console my-agent --to ada",
+        "echo 'How far are you?' | agiraph console my-agent",
+        "printf '@alice only the tables\\n/quit\\n' | agiraph console my-agent --plain",
+    )
+)
+@click.argument("agent", required=False)
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="Lines that scroll by, for pipes and screen readers [default: if this is no terminal].",
+)
+@click.option("--to", "entity", help="Look at this worker first, or at the whole team as '*'.")
+@click.option(
+    "--wait",
+    "linger_seconds",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="When a pipe ends: seconds to wait for the team's next word.",
+)
+@home_option
+def console(
+    agent: str | None, plain: bool, entity: str | None, linger_seconds: float, home: Path
+) -> None:
+    """Talk with a running team; without AGENT, with the only one that is at work.
+
+    On a terminal: the team at the side, the conversation in the middle, questions on top; F1 or
+    /help tells every key. A line goes to the coordinator, `@name text` to a worker, `@* text` to
+    all; /quit leaves and the team goes on.
+    """
+    door = cli_context().connect  # asked for here: threads that connect again have no command line
+    with door(home) as client:
+        chosen = client.agent(agent) if agent else client.agent(only_one(client).id)
+    if not plain and is_screen():
+        from cli.console.ui.main import show_console
+
+        show_console(lambda: door(home), chosen, entity)
+        return
+    from cli.console.main import converse
+
+    if sys.stdin.isatty():
+        click.echo("/help says what can be typed, /quit leaves", err=True)
+    converse(lambda: door(home), chosen, click.echo, linger_seconds)
+
+
+def is_screen() -> bool:
+    """Whether a person sits at a terminal that can be drawn on."""
+    is_dumb = os.environ.get("TERM", "dumb") in ("dumb", "")
+    return sys.stdin.isatty() and sys.stdout.isatty() and not is_dumb
+
+
+def only_one(client: "Client") -> AgentView:
+    """Return the only agent there is, or the only one at work; raises InvalidInput."""
+    found = client.agents()
+    candidates = [agent for agent in found if agent.status not in OVER] or found
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
+        raise InvalidInput("there is no agent yet: start one with `agiraph run`")
+    names = ", ".join(agent.id for agent in candidates)
+    raise InvalidInput(f"which agent? name one: agiraph console AGENT (there are: {names})")

@@ -1,0 +1,64 @@
+"""`agiraph doctor`: is everything here that Agiraph needs, and what is to be done if not."""
+
+import os
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agiraph.storage.home import Home
+from cli.exits import DONE, FAILED
+from cli.listing import print_json
+from cli.options import examples, home_option, json_option
+
+if TYPE_CHECKING:
+    from cli.doctor_checks import DoctorCheck
+
+COLUMNS: Final = 80
+GAPS: Final = 8
+LEAST_ROOM: Final = 30
+_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+@click.command(epilog=examples("agiraph doctor", "agiraph doctor --home /srv/team --json"))
+@home_option
+@json_option("one JSON object: ok, home, checks")
+@click.pass_context
+def doctor(ctx: click.Context, home: Path, as_json: bool) -> None:
+    """Check this machine and this home, and say what to do about what is wrong.
+
+    Needs no supervisor. Exits 1 if a check failed; warnings are no failure.
+    """
+    from cli.doctor_checks import DoctorContext, check_up
+
+    checks = check_up(DoctorContext(Home(home), os.environ))
+    is_well = all(check.status != "fail" for check in checks)
+    if as_json:
+        rows = [check.as_json() for check in checks]
+        print_json({"ok": is_well, "home": str(home), "checks": rows})
+    else:
+        _print(checks)
+    ctx.exit(DONE if is_well else FAILED)
+
+
+def _print(checks: "list[DoctorCheck]") -> None:
+    """Print a table of as many columns as the terminal has, 80 in a pipe."""
+    wide = shutil.get_terminal_size((COLUMNS, 24)).columns if sys.stdout.isatty() else COLUMNS
+    width = max(len(check.name) for check in checks)
+    room = max(wide - width - GAPS, LEAST_ROOM)
+    for check in checks:
+        status = click.style(check.status.ljust(4), fg=_COLOURS[check.status])
+        first, *others = _lines(check.detail, room)
+        click.echo(f"{status}  {check.name.ljust(width)}  {first}")
+        if check.advice and check.status != "ok":
+            others += _lines(f"→ {check.advice}", room)
+        for line in others:
+            click.echo(f"{'':4}  {'':{width}}  {line}")
+
+
+def _lines(text: str, room: int) -> list[str]:
+    """Return a text in lines; a word that is longer than the room stays whole, to be copied."""
+    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]

@@ -1,0 +1,119 @@
+"""`agiraph events`: what happened in an agent, from its log or as it happens."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agiraph.core.event_types import types_meant
+from agiraph.core.models import Event
+from cli.console.event_text import EventNarrator
+from cli.listing import clock_time, print_json
+from cli.options import connect, examples, home_option
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
+
+PAGE = 1000
+
+
+@click.command(
+    epilog=examples(
+        "agiraph events my-agent",
+        "agiraph events my-agent -f --type tool.called --type 'node.*'",
+        "agiraph events my-agent --entity ada --node pricing",
+        "agiraph events my-agent --after 120 --json",
+    )
+)
+@click.argument("agent")
+@click.option("-f", "--follow", is_flag=True, help="Go on as things happen, until Ctrl-C.")
+@click.option("--after", default=0, type=click.IntRange(min=0), help="Only those after this seq.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    help="Only this type, or a group of them (node.*); repeatable.",
+)
+@click.option("--entity", help="Only what this entity did, or what is about it (name or address).")
+@click.option("--node", help="Only what belongs to this node (name or id).")
+@home_option
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON array (with -f: an object a line)."
+)
+def events(
+    agent: str,
+    follow: bool,
+    after: int,
+    limit: int | None,
+    types: tuple[str, ...],
+    entity: str | None,
+    node: str | None,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """List what happened in an agent, oldest first, or follow it with -f."""
+    types_meant(types)  # told before anything is asked
+    with connect(home) as client:
+        narrowed = EventQuery(client, agent, types, entity, node)
+        wanted = _first(limit, narrowed.follow(after) if follow else narrowed.log(after))
+        if as_json and not follow:
+            print_json([event.model_dump(mode="json") for event in wanted])
+            return
+        narrator = EventNarrator()
+        for event in wanted:
+            click.echo(_as_line(event) if as_json else _as_text(narrator, event))
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """The events of an agent that a person asked for; the API picks them."""
+
+    client: "Client"
+    agent: str
+    types: tuple[str, ...]
+    entity: str | None
+    node: str | None
+
+    def log(self, after: int) -> Iterator[Event]:
+        """Yield what stands in the log."""
+        while True:
+            page = self.client.events(
+                self.agent,
+                after=after,
+                limit=PAGE,
+                types=self.types,
+                entity=self.entity,
+                node=self.node,
+            )
+            yield from page.events
+            if page.next <= after:
+                return
+            after = page.next
+
+    def follow(self, after: int) -> Iterator[Event]:
+        """Yield what stands in the log, then what happens."""
+        following = self.client.follow_events(
+            self.agent, after=after, types=self.types, entity=self.entity, node=self.node
+        )
+        with following as follower:
+            yield from follower
+
+
+def _first(limit: int | None, found: Iterator[Event]) -> Iterator[Event]:
+    for number, event in enumerate(found, start=1):
+        yield event
+        if number == limit:
+            return
+
+
+def _as_line(event: Event) -> str:
+    return json.dumps(event.model_dump(mode="json"), ensure_ascii=True)
+
+
+def _as_text(narrator: EventNarrator, event: Event) -> str:
+    line = narrator.tell(event)
+    return f"{event.seq:>5}  {clock_time(event.ts)}  {event.type:<18}  {line.who}: {line.text}"

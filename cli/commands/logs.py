@@ -1,0 +1,132 @@
+"""`agiraph logs`: what the processes of a home wrote into their logs."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agiraph.core.errors import InvalidInput
+from agiraph.logs.logbook import LEVELS, JsonObject, LogQuery, LogTail, logs_of, past
+from agiraph.storage.files import is_folder
+from agiraph.storage.home import Home
+from cli.console.sanitize import one_line, printable
+from cli.options import examples, home_option
+
+LOOK_SECONDS = 0.2
+LINES = 200
+COLORS = {"debug": "bright_black", "warning": "yellow", "error": "red", "critical": "red"}
+TOLD = ("timestamp", "level", "event", "entity", "incarnation", "exception")
+
+
+class PastTime(click.ParamType[str]):
+    """A moment gone by: `10m`, `18:30`, `2026-05-01T09:00`; becomes ISO 8601 in UTC."""
+
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the moment; refuse what is none."""
+        try:
+            ts = _moment(str(value))
+        except InvalidInput as error:
+            self.fail(str(error), param, ctx)
+        return datetime.fromtimestamp(ts, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def _moment(text: str) -> float:
+    import re
+
+    from agiraph.triggers.parsing import seconds_of
+    from agiraph.triggers.timetable import machine_zone, moment_of
+
+    if re.match(r"\d{4}-", text):
+        return moment_of(text, machine_zone())
+    if re.fullmatch(r"([01]?\d|2[0-3]):[0-5]\d", text):
+        hour, minute = map(int, text.split(":"))
+        then = datetime.now().replace(hour=hour, minute=minute, second=0, microsecond=0)
+        return then.timestamp() - (86400 if then.timestamp() > time.time() else 0)
+    return time.time() - seconds_of(text, "the time")
+
+
+@click.command(
+    epilog=examples(
+        "agiraph logs my-agent",
+        "agiraph logs alice -f",
+        "agiraph logs broker --since 10m --level warning",
+        "agiraph logs --level error --json",
+    )
+)
+@click.argument("entity", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is written from now on.")
+@click.option("--since", type=PastTime(), help="10m, 18:30 or 2026-05-01T09:00.")
+@click.option("--level", type=click.Choice(LEVELS), default="debug", help="This level and above.")
+@click.option(
+    "-n", "--lines", type=click.IntRange(min=0), help=f"The last so many [default: {LINES}]."
+)
+@home_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def logs(
+    entity: str | None,
+    follow: bool,
+    since: str | None,
+    level: str,
+    lines: int | None,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Show what the processes of ENTITY wrote into their logs; without ENTITY, of all.
+
+    ENTITY is an address as `agiraph ps` lists it, a worker's name, an agent (all of its team) or a
+    service such as broker. Needs no supervisor. With --since all lines are shown.
+    """
+    wanted = LogQuery(since or "", level)
+    folder = Home(home).system.logs
+    files = [] if follow and entity is None and not is_folder(folder) else logs_of(folder, entity)
+    tails = {file: LogTail(file) for file in files} if follow else {}
+    shown = past(files, wanted)
+    most = lines if lines is not None else (len(shown) if since else LINES)
+    for line in shown[len(shown) - most :] if most < len(shown) else shown:
+        _print(line, as_json)
+    if not shown and not follow:
+        click.echo("nothing was logged", err=True)
+    try:
+        while follow:
+            _print_new(folder, entity, tails, wanted, as_json)
+            time.sleep(LOOK_SECONDS)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for tail in tails.values():
+            tail.close()
+
+
+def _print_new(
+    folder: Path, entity: str | None, tails: dict[Path, LogTail], wanted: LogQuery, as_json: bool
+) -> None:
+    """Print what was added, also to logs that have begun since."""
+    try:
+        for file in logs_of(folder, entity):
+            if file not in tails:
+                tails[file] = LogTail(file, from_start=True)
+    except InvalidInput:
+        pass  # its log was taken away; another may come
+    new = [line for tail in tails.values() for line in tail.new() if wanted.takes(line)]
+    for line in sorted(new, key=lambda line: str(line.get("timestamp", ""))):
+        _print(line, as_json)
+
+
+def _print(line: JsonObject, as_json: bool) -> None:
+    import json
+
+    if as_json:
+        click.echo(json.dumps(line, ensure_ascii=True))
+        return
+    level = str(line.get("level", ""))
+    fields = " ".join(f"{key}={value}" for key, value in line.items() if key not in TOLD)
+    stamp = str(line.get("timestamp", ""))[:23]
+    text = f"{stamp} {level:7} {line.get('entity', '')}: {line.get('event', '')} {fields}".rstrip()
+    color = COLORS.get(level)
+    click.echo(click.style(one_line(text), fg=color) if color else one_line(text))
+    if line.get("exception"):
+        click.echo(printable(str(line["exception"])))

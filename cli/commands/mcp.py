@@ -1,0 +1,180 @@
+"""`agiraph mcp`: Agiraph as a server of tools, and the servers of tools that a home has."""
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agiraph import __version__
+from agiraph.core.config import is_loopback
+from agiraph.core.errors import Unavailable
+from agiraph.http.api import GatewayAway, NotReachable
+from agiraph.http.client.discovery import read_door
+from agiraph.storage.files import make_folder
+from agiraph.storage.home import Home
+from cli.listing import Column, clock_time, print_listing, to_rows
+from cli.options import cli_context, connect, examples, home_option, json_option
+
+TOKEN_VARIABLE = "AGIRAPH_TOKEN"
+SDK = "mcp"
+NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
+HIGHEST_PORT = 65535
+SNIPPET = """\b
+For Claude Desktop and others that read JSON:
+  {"mcpServers": {"agiraph": {"command": "agiraph", "args": ["mcp", "serve", "--start"]}}}
+For Claude Code:
+  claude mcp add agiraph -- agiraph mcp serve --start
+For Codex, in ~/.codex/config.toml:
+  [mcp_servers.agiraph]
+  command = "agiraph"
+  args = ["mcp", "serve", "--start"]
+Over HTTP, with a token of `agiraph tokens add NAME --scope talk`:
+  claude mcp add --transport http agiraph http://127.0.0.1:8765/mcp \\
+    --header "Authorization: Bearer $TOKEN"
+"""
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=examples(
+        "agiraph mcp serve --help      # the lines to paste into Claude Code, Codex ...",
+        "agiraph mcp list",
+        "agiraph mcp list --kept --json   # as last found out, starting nothing",
+    ),
+)
+@click.pass_context
+def mcp(ctx: click.Context) -> None:
+    """Serve Agiraph over the Model Context Protocol, or list the servers whose tools teams use.
+
+    Without a command it is `agiraph mcp serve`, if it is not a person at a terminal who calls.
+    """
+    if ctx.invoked_subcommand is None:
+        if sys.stdin.isatty():
+            click.echo(ctx.get_help())
+        else:
+            ctx.invoke(serve)
+
+
+def _place(
+    _ctx: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    host = host.strip("[]")
+    if not host or not (port.isascii() and port.isdecimal()) or int(port) > HIGHEST_PORT:
+        raise click.BadParameter(f"'{value}' is not HOST:PORT, as in 127.0.0.1:8765")
+    if not is_loopback(host):
+        raise click.BadParameter(f"'{host}' is not on this machine: it listens on loopback only")
+    return host, int(port)
+
+
+@mcp.command(
+    epilog=examples(
+        "agiraph mcp serve                         # over stdin and stdout, for one client",
+        "agiraph mcp serve --start                 # and start a supervisor if none runs",
+        "agiraph mcp serve --http 127.0.0.1:8765   # for many, each with a token",
+    )
+    + "\n\n"
+    + SNIPPET
+)
+@click.option("--http", callback=_place, metavar="HOST:PORT", help="Over HTTP (port 0: any).")
+@click.option("--start", is_flag=True, help="Start a supervisor for as long as none runs.")
+@home_option
+def serve(http: tuple[str, int] | None, start: bool, home: Path) -> None:
+    """Offer run, status, send, ask, questions, answer, board, read and stop to any MCP client.
+
+    Over stdin and stdout the client has what AGIRAPH_TOKEN allows, or the home's own token. Over
+    HTTP each caller brings a token (`Authorization: Bearer ...`) and has what that one allows.
+    """
+    if importlib.util.find_spec(SDK) is None:
+        raise Unavailable(NO_SDK)
+    with _supervised(home, start):
+        asyncio.run(_serve(home, http))
+
+
+async def _serve(home: Path, http: tuple[str, int] | None) -> None:
+    from agiraph.http.mcp_server.clients import ApiClients
+    from agiraph.http.mcp_server.toolset import make_server
+
+    clients = ApiClients(home, os.environ.get(TOKEN_VARIABLE) or None, is_shared=http is not None)
+    server = make_server(clients, __version__)
+    try:
+        if http is None:
+            await server.run_stdio_async()
+            return
+        from agiraph.http.mcp_server.http import make_app
+        from agiraph.http.mcp_server.http import serve as serve_http
+
+        def ready(url: str) -> None:
+            click.echo(f"agiraph mcp ready: {url}", err=True)
+
+        await serve_http(make_app(server, clients), *http, ready)
+    finally:
+        await clients.close()
+
+
+@contextlib.contextmanager
+def _supervised(home: Path, start: bool) -> Iterator[None]:
+    """Have a supervisor inside this block if one is wanted; without it tools say there is none."""
+    own = None
+    if start:
+        try:
+            read_door(home)
+        except GatewayAway:
+            pass  # the clients wait for it
+        except NotReachable:
+            make_folder(Home(home).path)
+            own = cli_context().supervisor(home)
+            own.start()
+    try:
+        yield
+    finally:
+        if own is not None:
+            own.stop()
+
+
+COLUMNS = (
+    Column("SERVER", "name"),
+    Column("STATE", "state"),
+    Column("TOOLS", "tool_count", align="right"),
+    Column("GRANTED TO", "granted"),
+    Column("LENT", "lent", spare=1),
+    Column("SEEN", "found_at", show=clock_time, spare=2),
+    Column("TOOLS OR PROBLEM", "told", wide=True),
+)
+
+
+@mcp.command(name="list")
+@click.option("--kept", is_flag=True, help="As last found out: ask and start nothing.")
+@home_option
+@json_option("one JSON array: name, state, grant, tools, problem ...")
+def list_servers(kept: bool, home: Path, as_json: bool) -> None:
+    """Ask every server of `mcp.servers` for its tools, and list them with who may use them.
+
+    A server that is at rest is started. One that does not answer within `mcp.start_seconds`, or
+    cannot be started, connected with or asked for its tools, is `unusable`, with the reason.
+    """
+    with connect(home) as client:
+        rows = to_rows(client.servers(afresh=not kept))
+    if not as_json:
+        rows = [row | _words(row) for row in rows]
+    empty = "no servers: name some under mcp.servers in agiraph.yaml (docs/mcp.md)"
+    print_listing(rows, COLUMNS, as_json=as_json, empty=empty)
+
+
+def _words(row: dict[str, Any]) -> dict[str, Any]:
+    names = [str(tool["name"]).removeprefix(f"{row['name']}__") for tool in row["tools"]]
+    unknown = "" if row["found_at"] or row["problem"] else "not asked yet: agiraph mcp list"
+    return {
+        "granted": ", ".join(row["grant"]) or "nobody",
+        "lent": "yes" if row["lend"] else "no",
+        "tool_count": len(names) or "",
+        "told": row["problem"] or unknown or ", ".join(names),
+    }

@@ -1,0 +1,94 @@
+"""`agiraph outside`: which outside agents can be workers here, and how to install the others."""
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agiraph.storage.home import Home
+from cli.listing import Column, JsonObject, print_listing
+from cli.options import examples, home_option, json_option
+
+VERSION_SECONDS = 10
+VERSION_CHARACTERS = 40
+
+
+def _yes(value: Any) -> str:
+    return "yes" if value else "no"
+
+
+COLUMNS = (
+    Column("AGENT", "name"),
+    Column("INSTALLED", "installed", _yes),
+    Column("VERSION", "version", spare=1),
+    Column("RULES", "rules"),
+    Column("ACCOUNT", "account", spare=2),
+    Column("WHERE, OR HOW TO INSTALL IT, OR WHY IT CANNOT WORK", "where", wide=True),
+)
+
+
+@click.command(epilog=examples("agiraph outside", "agiraph outside --json"))
+@home_option
+@json_option("a JSON array: name, about, installed, version, program, install, rules, problem, ...")
+def outside(home: Path, as_json: bool) -> None:
+    """List the outside agents that a worker can be, and whether they are installed and can work.
+
+    Any other command line can be one too. The PATH looked at is that of this shell; a supervisor
+    goes by the one that it was started with. RULES, how approvals.yaml holds it: `asked`, it asks
+    before each action and the rules answer; `denied`, its own configuration denies; `sandbox`, it
+    asks nobody, only the sandbox holds it (so it is of any command line). ACCOUNT: `door`, the
+    agent is served by Agiraph and holds no key; `own`, it uses your own login, and can read your
+    keys and settings.
+    """
+    from agiraph.core.config import load_config
+    from agiraph.external.preset import AgentPreset, ExternalAgent, find_program, load_agents
+    from agiraph.external.trial import why_not_shut_in
+    from agiraph.tools.sandbox.sandbox import standing_wall
+
+    own = Home(home).config
+    wall = standing_wall(load_config(*([own] if own.is_file() else [])).sandbox)
+
+    def row(item: tuple[str, AgentPreset]) -> JsonObject:
+        name, preset = item
+        program = find_program(preset, os.environ)
+        agent = ExternalAgent(name, preset, program)
+        return {
+            "name": name,
+            "about": preset.about,
+            "installed": program is not None,
+            "version": _version(program, preset.version) if program else None,
+            "program": program,
+            "install": preset.install,
+            "driver": preset.driver,
+            "account": preset.account,
+            "rules": preset.rules,
+            "problem": why_not_shut_in(agent, wall, os.environ),
+        }
+
+    with ThreadPoolExecutor() as pool:
+        rows = list(pool.map(row, load_agents(home).items()))
+    if not as_json:
+        rows = [one | {"where": one["problem"] or one["program"] or one["install"]} for one in rows]
+    print_listing(rows, COLUMNS, as_json=as_json, empty="no outside agent is known")
+
+
+def _version(program: str, arguments: tuple[str, ...]) -> str | None:
+    """Return what a program says of its version; None if it does not say it soon."""
+    if not arguments:
+        return None
+    try:
+        done = subprocess.run(
+            [program, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=VERSION_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.strip().splitlines()
+    return lines[0][:VERSION_CHARACTERS] if lines and not done.returncode else None

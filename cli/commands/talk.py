@@ -1,0 +1,100 @@
+"""`agiraph send` and `agiraph nudge`: a person talks with a team, one line at a time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from agiraph.core.models import DeliveryMode
+from cli.listing import print_json, to_rows
+from cli.options import connect, examples, home_option, json_option, text_argument
+
+if TYPE_CHECKING:
+    from agiraph.http.client import Client
+
+ID_DIGITS = 8
+"""A shorter number is that of a message in the log, anything else the beginning of an id."""
+
+
+@click.command(
+    epilog=examples(
+        "agiraph send my-agent 'How far are you?'",
+        "agiraph send my-agent 'Only the tables, please' --to alice",
+        "agiraph send my-agent 'Stop what you do and publish' --to '*' --mode interrupt",
+        "agiraph send my-agent 'Data centers only' --reply-to 12",
+        "git log --oneline | agiraph send my-agent -",
+    )
+)
+@click.argument("agent")
+@click.argument("text")
+@click.option(
+    "--to", help="A worker's name or id, coordinator, or * for all [default: coordinator]."
+)
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(DeliveryMode)),
+    default="steer",
+    show_default=True,
+    help="At the next step, at once (what runs is cut off), or after the current node.",
+)
+@click.option(
+    "--reply-to",
+    metavar="MESSAGE",
+    help="The message it answers: a number of `agiraph messages`, or an id; it goes to its writer.",
+)
+@home_option
+@json_option("one JSON object: id, to, ts")
+def send(
+    agent: str,
+    text: str,
+    to: str | None,
+    mode: DeliveryMode,
+    reply_to: str | None,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Send TEXT (- for stdin) to an agent or one of its workers.
+
+    Returns once the message is safe on disk: it reaches its receiver even if that dies now. What
+    you write to somebody answers the last they wrote to you, unless --reply-to says otherwise.
+    """
+    content = text_argument(text, "TEXT")
+    with connect(home) as client:
+        more = {} if reply_to is None else {"in_reply_to": _message_id(client, agent, reply_to)}
+        sent = client.send(agent, content, to=to, mode=mode, **more)
+    if as_json:
+        print_json(to_rows([sent])[0])
+    else:
+        click.echo(f"sent to {', '.join(sent.to)}")
+
+
+@click.command(epilog=examples("agiraph nudge my-agent 'Keep it under two pages'"))
+@click.argument("agent")
+@click.argument("text")
+@home_option
+@json_option("one JSON object: id, to, ts")
+def nudge(agent: str, text: str, home: Path, as_json: bool) -> None:
+    """Put an instruction (- for stdin) into a running agent: its coordinator follows it.
+
+    The coordinator hears it at its next step, as it does what `agiraph send` tells it; in the
+    events it is a `human.nudge`.
+    """
+    content = text_argument(text, "TEXT")
+    with connect(home) as client:
+        sent = client.nudge(agent, content)
+    if as_json:
+        print_json(to_rows([sent])[0])
+    else:
+        click.echo(f"nudged {', '.join(sent.to)}")
+
+
+def _message_id(client: "Client", agent: str, named: str) -> str:
+    """Return the id of a message that is named by its number in the message log, or by its id."""
+    if not named.isdigit() or len(named) >= ID_DIGITS:
+        return named
+    found = client.messages(agent, after=int(named) - 1, limit=1)
+    if not found or found[0].seq != int(named):
+        raise click.UsageError(
+            f"there is no message number {named} (see: agiraph messages {agent})"
+        )
+    return found[0].id

@@ -1,0 +1,76 @@
+"""`agiraph top`: every entity with what it uses and does, refreshing, with keys to steer it."""
+
+import time
+from pathlib import Path
+
+import click
+
+from cli.commands.console import is_screen
+from cli.console.top_rows import SORTS, ordered, top_rows
+from cli.listing import Column, count, money, percent, print_listing, size, state_word, to_rows
+from cli.options import cli_context, examples, home_option, json_option
+
+
+def _age(value: object) -> str:
+    if not isinstance(value, int | float):
+        return ""
+    seconds = int(value)
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+COLUMNS = (
+    Column("ENTITY", "label"),
+    Column("STATE", "state", state_word),
+    Column("CPU", "cpu", percent, align="right"),
+    Column("MEMORY", "memory", size, align="right", spare=2),
+    Column("MAIL", "mail", count, align="right", spare=1),
+    Column("AGE", "age", _age, align="right"),
+    Column("TOKENS", "tokens", count, align="right"),
+    Column("COST", "cost", money, align="right"),
+    Column("DOING", "doing", wide=True),
+)
+
+
+@click.command(
+    epilog=examples("agiraph top", "agiraph top my-agent --sort tokens", "agiraph top --once")
+)
+@click.argument("agent", required=False)
+@click.option(
+    "--sort", type=click.Choice(SORTS), default="cpu", show_default=True, help="Sort by this."
+)
+@click.option(
+    "--every", "every_seconds", type=click.FloatRange(min=0.2), default=1.0, show_default=True,
+    help="Seconds between two looks.",
+)  # fmt: skip
+@click.option(
+    "--once", "--plain", is_flag=True, help="Print one table [default: if this is no terminal]."
+)
+@home_option
+@json_option("a JSON array: the rows of `agiraph ps`, sorted")
+def top(
+    agent: str | None, sort: str, every_seconds: float, once: bool, home: Path, as_json: bool
+) -> None:
+    """Watch every entity: state, cpu, memory, mail, age of its step, tokens, money.
+
+    The arrows left and right change the sorting; Enter opens the console on an entity; p pauses,
+    r resumes, i interrupts, s stops, k kills, q quits. With AGENT only its coordinator and workers.
+    """
+    door = cli_context().connect
+    with door(home) as client:
+        chosen = client.agent(agent).id if agent else None
+        if as_json or once or not is_screen():
+            listed = client.entities()
+            rows = ordered(top_rows(listed, time.time(), chosen), sort)
+            if as_json:
+                known = {row["address"]: row for row in to_rows(listed)}
+                shown = [known[row.address] for row in rows]
+            else:
+                shown = [{key: getattr(row, key) for key in row.__slots__} for row in rows]
+            print_listing(shown, COLUMNS, as_json=as_json, empty="no entity")
+            return
+    from cli.console.ui.main import show_top
+
+    show_top(lambda: door(home), chosen, sort, every_seconds)

@@ -1,0 +1,258 @@
+"""`agiraph triggers`: what wakes an agent, and when; add, pause, resume, cancel, fire."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import click
+
+from agiraph.http.api import CreateTriggerRequest, JsonObject
+from agiraph.triggers.records import MissedPolicy, TriggerType
+from cli.listing import Column, as_is, print_listing, print_record, to_rows
+from cli.options import Duration, connect, examples, home_option, json_option
+
+FIELDS = "id, name, type, config, action, status, next_due, last_fired_at, fired, skipped ..."
+GOING_ON = ("active", "paused")
+
+
+def moment(value: Any) -> str:
+    """Show an epoch time as local time with its date, to the minute or, soon, to the second."""
+    if not isinstance(value, int | float) or not value:
+        return ""
+    when = datetime.fromtimestamp(value)
+    is_soon = abs(when.timestamp() - datetime.now().timestamp()) < 3600
+    return when.strftime("%H:%M:%S" if is_soon else "%Y-%m-%d %H:%M")
+
+
+def waits_for(row: JsonObject) -> str:
+    """Show what a trigger waits for, as `cron 0 9 * * MON (Europe/Berlin)`."""
+    config = row["config"]
+    match row["type"]:
+        case "scheduled":
+            return f"cron {config['cron']} ({config['time_zone']})"
+        case "delayed":
+            return f"in {config['delay_seconds']:g} s"
+        case "at_time":
+            return f"at {config['at']} ({config['time_zone']})"
+        case "heartbeat":
+            return f"every {config['interval_seconds']:g} s"
+        case "on_event":
+            wanted = ", ".join(f"{key}={value}" for key, value in config["filter"].items())
+            return f"on {config['event_pattern']}" + (f" where {wanted}" if wanted else "")
+        case _:
+            return f"idle {config['idle_seconds']:g} s"
+
+
+def does(action: JsonObject) -> str:
+    """Show what a trigger does."""
+    said = ", ".join(as_is(value) for value in action["payload"].values())
+    return said if action["type"] == "wake_agent" else f"{action['type']}: {said}"
+
+
+COLUMNS = (
+    Column("ID", "id"),
+    Column("NAME", "name", spare=2),
+    Column("WAITS FOR", "waits_for"),
+    Column("STATUS", "status"),
+    Column("NEXT DUE", "next_due", moment),
+    Column("LAST FIRED", "last_fired_at", moment, spare=1),
+    Column("FIRED", "fired", align="right", spare=3),
+    Column("ACTION", "action", does, wide=True),
+)
+
+
+class AgentFirstGroup(click.Group):
+    """`triggers AGENT [ACT ...]`: without an act it lists, whatever options stand where."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `list` in if no act is named; name the acts if it is an unknown one."""
+        if {"-h", "--help"} & set(args) and not set(self.commands) & set(args):
+            return super().parse_args(ctx, ["--help"])
+        return super().parse_args(ctx, self._with_act(ctx, args))
+
+    def _with_act(self, ctx: click.Context, args: list[str]) -> list[str]:
+        places = _positionals(args)
+        if not places:
+            return args
+        agent = args[places[0]]
+        rest = args[: places[0]] + args[places[0] + 1 :]
+        if len(places) == 1:
+            return [agent, "list", *rest]
+        act = args[places[1]]
+        if act not in self.commands:
+            raise click.UsageError(f"unknown act '{act}' (known: {', '.join(self.commands)})", ctx)
+        rest.remove(act)
+        return [agent, act, *rest]
+
+
+def _positionals(args: list[str]) -> list[int]:
+    """Return the places of the first two arguments that are neither options nor their values."""
+    found: list[int] = []
+    place = 0
+    while place < len(args) and len(found) < 2:
+        if args[place] == "--home":
+            place += 1
+        elif not args[place].startswith("-"):
+            found.append(place)
+        place += 1
+    return found
+
+
+@click.group(
+    cls=AgentFirstGroup,
+    epilog=examples(
+        "agiraph triggers my-agent",
+        "agiraph triggers my-agent add 'Look for new files' --every 30m",
+        "agiraph triggers my-agent add 'Weekly report' --cron '0 9 * * MON' --zone Europe/Berlin",
+        "agiraph triggers my-agent pause t-3fa9c1",
+        "agiraph triggers my-agent cancel t-3fa9c1",
+    ),
+)
+@click.argument("agent")
+def triggers(agent: str) -> None:
+    """List what wakes AGENT and when, or change it. Without an act: list."""
+
+
+def _agent() -> str:
+    """Return the agent that the command line names."""
+    parent = click.get_current_context().parent
+    assert parent is not None
+    return str(parent.params["agent"])
+
+
+@triggers.command("list", epilog=examples("agiraph triggers my-agent list --all"))
+@click.option("--all", "is_all", is_flag=True, help="Show those that have ended, too.")
+@home_option
+@json_option(f"a JSON array: {FIELDS}")
+def list_(is_all: bool, home: Path, as_json: bool) -> None:
+    """List the triggers: what each waits for, when it is due next, what it does."""
+    with connect(home) as client:
+        rows = to_rows(client.triggers(_agent()))
+    shown = [row for row in rows if is_all or row["status"] in GOING_ON]
+    if not as_json:
+        shown = [row | {"waits_for": waits_for(row)} for row in shown]
+    print_listing(shown, COLUMNS, as_json=as_json, empty=f"{_agent()} has no triggers")
+
+
+@triggers.command(
+    epilog=examples(
+        "agiraph triggers my-agent add 'Check the build' --in 30m",
+        "agiraph triggers my-agent add 'Monday report' --cron '0 9 * * MON' --zone Europe/Berlin",
+        "agiraph triggers my-agent add 'Anything new? If not, sleep.' --every 30m",
+        "agiraph triggers my-agent add 'See why' --on node.failed --where name=build",
+        "agiraph triggers my-agent add 'Done yet?' --idle 1h --say human",
+        "agiraph triggers my-agent add --cron '0 3 * * *' --callback backup",
+    )
+)
+@click.argument("task", default="")
+@click.option("--cron", help="Again and again, by a cron expression of five fields.")
+@click.option("--in", "delay", type=Duration(), help="Once, after this time.")
+@click.option("--at", help="Once, at this time, as 2026-02-12T09:00.")
+@click.option("--every", type=Duration(), help="A heartbeat: left out when nothing happened.")
+@click.option("--on", "event", help="Whenever this event happens, as node.failed or node.*")
+@click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only such events; repeatable.")
+@click.option("--idle", type=Duration(), help="When nothing has happened for this time.")
+@click.option("--zone", help="The IANA time zone of --cron and --at [default: the settings'].")
+@click.option("--missed", type=click.Choice(get_args(MissedPolicy)), help="What is missed fires.")
+@click.option("--say", metavar="TO", help="Send TASK to this entity instead of waking the agent.")
+@click.option("--node", help="Run the work of this node again instead.")
+@click.option("--callback", help="Run this command of the settings instead.")
+@click.option("--name", default="", help="What it is called [default: TASK's first words].")
+@home_option
+@json_option("one JSON object: the trigger")
+def add(
+    task: str,
+    cron: str | None,
+    delay: float | None,
+    at: str | None,
+    every: float | None,
+    event: str | None,
+    where: tuple[str, ...],
+    idle: float | None,
+    zone: str | None,
+    missed: str | None,
+    say: str | None,
+    node: str | None,
+    callback: str | None,
+    name: str,
+    home: Path,
+    as_json: bool,
+) -> None:
+    """Add a trigger that wakes AGENT with TASK; one of --cron --in --at --every --on --idle."""
+    kinds: dict[TriggerType, JsonObject | None] = {
+        "scheduled": _given(cron=cron),
+        "delayed": _given(delay_seconds=delay),
+        "at_time": _given(at=at),
+        "heartbeat": _given(interval_seconds=every),
+        "on_event": _given(event_pattern=event),
+        "on_idle": _given(idle_seconds=idle),
+    }
+    wanted = [(type_, config) for type_, config in kinds.items() if config is not None]
+    if len(wanted) != 1:
+        raise click.UsageError("say when, by one of --cron --in --at --every --on --idle")
+    type_, config = wanted[0]
+    config |= (_given(time_zone=zone) or {}) | (_given(missed=missed) or {})
+    if where:
+        config["filter"] = dict(_pair(one) for one in where)
+    action = _action(task, say, node, callback)
+    trigger = CreateTriggerRequest(type=type_, config=config, action=action, name=name)
+    with connect(home) as client:
+        made = client.add_trigger(_agent(), trigger)
+    row = to_rows([made])[0]
+    if as_json:
+        print_record(row, as_json=True)
+        return
+    due = f", next due {moment(row['next_due'])}" if row.get("next_due") else ""
+    click.echo(f"{made.id} ({made.name}): {waits_for(row)}{due}")
+
+
+def _given(**value: Any) -> JsonObject | None:
+    """Return the one key and value if it was given."""
+    return None if None in value.values() else value
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise click.UsageError(f"--where '{text}' is not KEY=VALUE")
+    return key, value
+
+
+def _action(task: str, say: str | None, node: str | None, callback: str | None) -> JsonObject:
+    others = [one for one in (say, node, callback) if one is not None]
+    if len(others) > 1:
+        raise click.UsageError("--say, --node and --callback: one of them")
+    if node is not None:
+        return {"type": "run_node", "payload": {"node_id": node}}
+    if callback is not None:
+        return {"type": "run_callback", "payload": {"callback": callback}}
+    if not task.strip():
+        raise click.UsageError("TASK is missing: what is the agent to be told?")
+    if say is not None:
+        return {"type": "send_message", "payload": {"to": say, "content": task}}
+    return {"type": "wake_agent", "payload": {"task": task}}
+
+
+def _act(act: Literal["pause", "resume", "cancel", "fire"], what: str) -> None:
+    """Add the command of one act; `what` is its help."""
+
+    @triggers.command(act, help=what, epilog=examples(f"agiraph triggers my-agent {act} t-3fa9c1"))
+    @click.argument("trigger")
+    @home_option
+    @json_option("one JSON object: the trigger")
+    def command(trigger: str, home: Path, as_json: bool) -> None:
+        with connect(home) as client:
+            if act == "cancel":
+                state = client.cancel_trigger(_agent(), trigger)
+            else:
+                state = client.act_on_trigger(_agent(), trigger, act)
+        if as_json:
+            print_record(to_rows([state])[0], as_json=True)
+        else:
+            click.echo(f"{state.id} ({state.name}): {'fired' if act == 'fire' else state.status}")
+
+
+_act("pause", "Let a TRIGGER stand still; what it would have done meanwhile is not made up for.")
+_act("resume", "Let a paused TRIGGER go on, counted from now.")
+_act("cancel", "Cancel a TRIGGER for good, by its id or name.")
+_act("fire", "Fire a TRIGGER now; its next due time stays.")

@@ -1,0 +1,122 @@
+"""`agiraph usage`: tokens and money by entity, node, model or day."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from agiraph.core.money import BudgetState, Unit, shown, whose
+from agiraph.core.turns import UsageBy
+from agiraph.http.api import UsageView
+from cli.listing import Column, JsonObject, count, money, print_json, print_listing, to_rows
+from cli.options import connect, examples, home_option, json_option, run_option
+
+COLUMNS = (
+    Column("RUN", "run", spare=2),
+    Column("NAME", "name", wide=True),
+    Column("CALLS", "calls", count, align="right"),
+    Column("INPUT", "input_tokens", count, align="right"),
+    Column("CACHED", "cache_read_tokens", count, align="right", spare=3),
+    Column("STORED", "cache_write_tokens", count, align="right", spare=4),
+    Column("OUTPUT", "output_tokens", count, align="right"),
+    Column("COST", "cost_usd", money, align="right"),
+)
+
+BUDGETS = (
+    Column("BUDGET OF", "whose", wide=True),
+    Column("LIMIT", "limit", align="right"),
+    Column("SPENT", "spent", align="right"),
+    Column("LEFT", "left", align="right"),
+    Column("RAISED", "raises", count, align="right", spare=1),
+)
+
+ALL_RUNS = "*"
+
+
+@click.command(
+    epilog=examples(
+        "agiraph usage",
+        "agiraph usage --by day",
+        "agiraph usage my-agent --by node",
+        "agiraph usage my-agent --by model --all-runs --json",
+        "agiraph usage my-agent --json --budgets",
+    )
+)
+@click.argument("agent", required=False)
+@click.option(
+    "--by",
+    type=click.Choice(get_args(UsageBy)),
+    default="entity",
+    show_default=True,
+    help="What a row is of; a day is one of UTC.",
+)
+@run_option
+@click.option("--all-runs", is_flag=True, help="All runs of AGENT, not its current one alone.")
+@home_option
+@json_option("a JSON array: key, name, run, calls, seconds, input_tokens, cost_usd and more")
+@click.option("--budgets", is_flag=True, help="With --json: one object: rows, total, budgets.")
+def usage(
+    agent: str | None,
+    by: UsageBy,
+    run_id: str | None,
+    all_runs: bool,
+    home: Path,
+    as_json: bool,
+    budgets: bool,
+) -> None:
+    """Tell what model calls took in tokens and money, and what is left of the budgets.
+
+    With AGENT (an id or a name): its current run. Without: everything in this home. INPUT counts
+    all tokens that went in; CACHED of them were read from a provider's cache, STORED put into it.
+    """
+    if budgets and not as_json:
+        raise click.UsageError("--budgets goes with --json: the table shows them anyway")
+    if agent is None and (run_id or all_runs):
+        raise click.UsageError("--run and --all-runs need an AGENT")
+    if run_id and all_runs:
+        raise click.UsageError("--all-runs are all of them: it does not go with --run")
+    with connect(home) as client:
+        told = client.usage(agent=agent, run=ALL_RUNS if all_runs else run_id, by=by)
+    rows = [_row(row) for row in to_rows(told.rows)]
+    if rows and not as_json:
+        total = {"calls": sum(row["calls"] for row in rows)}
+        rows.append(_row({"key": "in all", "usage": to_rows([told.total])[0], **total}))
+    if as_json and budgets:
+        print_json(_as_json(told))
+        return
+    print_listing(rows, COLUMNS, as_json=as_json, empty="nothing was spent")
+    held = [row for state in told.budgets for row in _budget_rows(state)]
+    if held and not as_json:
+        click.echo("")
+        print_listing(held, BUDGETS, as_json=False, empty="")
+
+
+def _as_json(told: UsageView) -> JsonObject:
+    rows = [_row(row) for row in to_rows(told.rows)]
+    return {"rows": rows, "total": to_rows([told.total])[0], "budgets": to_rows(told.budgets)}
+
+
+def _budget_rows(state: BudgetState) -> list[JsonObject]:
+    """Return a row for each limit of a budget."""
+    limits: list[tuple[Unit, float | None, float]] = [
+        ("usd", state.usd, state.spent_usd),
+        ("tokens", state.tokens, float(state.spent_tokens)),
+    ]
+    return [
+        {
+            "whose": whose(state),
+            "limit": shown(limit, unit),
+            "spent": shown(spent, unit),
+            "left": shown(max(0.0, limit - spent), unit),
+            "raises": state.raises,
+        }
+        for unit, limit, spent in limits
+        if limit is not None
+    ]
+
+
+def _row(row: JsonObject) -> JsonObject:
+    """Return a row with its counts beside its key; a call outside of nodes is its leader's."""
+    facts = {**row, **row["usage"]}
+    del facts["usage"]
+    return facts | {"name": row.get("name") or row["key"] or "(no node)"}

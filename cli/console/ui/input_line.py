@@ -1,0 +1,115 @@
+"""The line at the bottom: whom it goes to, completion with Tab, the lines that were sent before."""
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+from cli.console.commands import completions
+
+REMEMBERED: Final = 200
+
+Names = Callable[[], tuple[str, ...]]
+
+
+class CommandSuggester(Suggester):
+    """Suggests commands and names."""
+
+    def __init__(self, names: Names) -> None:
+        """Complete the names that `names` returns."""
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._names = names
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """Return the first line that `value` may become."""
+        found = completions(value, self._names())
+        return found[0].rstrip() if found and found[0].rstrip() != value else None
+
+
+class InputLine(Input):
+    """Where the person types."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "complete", show=False),
+        Binding("up", "recall(-1)", "earlier line", show=False),
+        Binding("down", "recall(1)", "later line", show=False),
+        Binding("pageup", "app.scroll_talk(-1)", "scroll", show=False),
+        Binding("pagedown", "app.scroll_talk(1)", "scroll", show=False),
+        Binding("escape", "leave", "leave", show=False),
+    ]
+
+    class Entered(Message):
+        """The person sent a line."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Left(Message):
+        """The person pressed Escape."""
+
+    def __init__(self, names: Names, *, id: str) -> None:
+        """Complete the names that `names` returns."""
+        super().__init__(
+            placeholder="message, @name message, /help", id=id, suggester=CommandSuggester(names),
+            select_on_focus=False, compact=True,
+        )  # fmt: skip
+        self._names = names
+        self._sent: list[str] = []
+        self._at = 0
+        self._offered: list[str] = []
+
+    def on_key(self, event: events.Key) -> None:
+        """Take a line when Enter comes, before the keys that were typed after it.
+
+        As a binding it would come round by the app, and the next line's first letters before it.
+        """
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            text = self.value
+            self.put("")
+            self.post_message(self.Entered(text))
+
+    def remember(self, line: str) -> None:
+        """Keep a line that was sent."""
+        if line.strip() and self._sent[-1:] != [line]:
+            self._sent = [*self._sent, line][-REMEMBERED:]
+        self._at = len(self._sent)
+
+    def put(self, text: str) -> None:
+        """Replace what stands here, and stand at its end."""
+        self.value = text
+        self.cursor_position = len(text)
+
+    def action_complete(self) -> None:
+        """Complete; pressed again, go on to the next that fits; with nothing to complete, leave."""
+        if self._offered and self.value == self._offered[0]:
+            self._offered = [*self._offered[1:], self._offered[0]]
+        else:
+            self._offered = completions(self.value, self._names())
+        if self._offered:
+            self.put(self._offered[0])
+        elif not self.value:
+            self.screen.focus_next()
+
+    def action_recall(self, by: int) -> None:
+        """Bring back a line that was sent before."""
+        at = min(max(0, self._at + by), len(self._sent))
+        if at != self._at:
+            self._at = at
+            self.put(self._sent[at] if at < len(self._sent) else "")
+
+    def action_leave(self) -> None:
+        """Say that the person wants to go elsewhere."""
+        self.post_message(self.Left())
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """Take a paste of several lines as one line, so that none is sent unseen."""
+        event.stop()
+        event.prevent_default()
+        self.insert_text_at_cursor(" ".join(event.text.split("\n")))

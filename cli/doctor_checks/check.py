@@ -1,0 +1,53 @@
+"""DoctorCheck: what one look of `agiraph doctor` found; DoctorContext: what is looked at."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from agiraph.core.config import Config, load_config
+from agiraph.storage.home import HOME_VARIABLE, Home
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """What one look found, and what to do about it if it is not `ok`."""
+
+    name: str
+    status: Status
+    detail: str
+    advice: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """Return it as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorContext:
+    """What is looked at: a home and an environment."""
+
+    home: Home
+    environ: Mapping[str, str]
+
+    def settings(self) -> Config:
+        """Return the settings in force; InvalidInput if the home's own cannot be read."""
+        return load_config(*([self.home.config] if self.home.config.is_file() else []))
+
+    @property
+    def standing(self) -> Path:
+        """The home, or the nearest folder above it that exists."""
+        path = self.home.path
+        return next(folder for folder in (path, *path.parents) if folder.is_dir())
+
+
+def other_home() -> str:
+    """Return the advice to take another home."""
+    return f"name another home with --home or {HOME_VARIABLE}"
+
+
+def listed(rows: Mapping[str, str]) -> str:
+    """Return names with what is said of each, in one line."""
+    return ", ".join(f"{name} ({said})" if said else name for name, said in rows.items())

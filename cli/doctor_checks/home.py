@@ -1,0 +1,237 @@
+"""The home: its folder and who may read it, its settings and rules, who holds it."""
+
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from actors.supervisor.paths import LONGEST_SOCKET, socket_folder, socket_length
+from agiraph.core.config import load_config
+from agiraph.core.errors import AgiraphError, InvalidInput, Refused
+from agiraph.core.ids import agent_of
+from agiraph.http.api import ApiError, NotReachable
+from agiraph.http.client.discovery import is_held
+from agiraph.storage.files import entries, open_file, read_bytes, read_text
+from agiraph.storage.home import AgentHome, Home, RunHome
+from agiraph.storage.versions import FileKind, TooNew, refuse_newer
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, other_home
+from transport.mailbox_file import MIGRATIONS
+
+RUNS_CHECKED: Final = 20
+MAILBOXES: Final = FileKind("mailboxes.db", "sqlite", sql=MIGRATIONS[1:])
+ODD_SHOWN: Final = 5
+
+
+def check_home(context: DoctorContext) -> DoctorCheck:
+    """The home can be written to, or made."""
+    home = context.home.path
+    if home.exists() and not home.is_dir():
+        return DoctorCheck("home", "fail", f"{home} is not a folder", other_home())
+    standing = context.standing
+    try:
+        with tempfile.TemporaryFile(dir=standing):
+            pass
+    except OSError as error:
+        detail = f"{standing} cannot be written to ({error.strerror})"
+        return DoctorCheck("home", "fail", detail, other_home())
+    if standing == home:
+        return DoctorCheck("home", "ok", f"{home} can be written to")
+    return DoctorCheck("home", "ok", f"{home} does not exist yet; it can be made")
+
+
+def check_privacy(context: DoctorContext) -> DoctorCheck:
+    """Nobody else can read what is private in the home."""
+    home = context.home
+    private = (home.system.path, home.human.path, home.system.token, home.system.secrets)
+    open_to_all = [path for path in private if path.exists() and _is_open(path)]
+    if not open_to_all:
+        return DoctorCheck("privacy", "ok", "nobody else can read its keys, tokens and logs")
+    shown = ", ".join(str(path) for path in open_to_all)
+    words = " ".join(str(path) for path in open_to_all)
+    return DoctorCheck("privacy", "fail", f"others can read {shown}", f"chmod go-rwx {words}")
+
+
+def _is_open(path: Path) -> bool:
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+
+
+def check_files(context: DoctorContext) -> DoctorCheck:
+    """What services open in the agents' homes is what Agiraph put there."""
+    odd = [told for agent in _agents(context.home) for told in odd_places(agent)]
+    if not odd:
+        return DoctorCheck(
+            "files", "ok", "nothing in the agents' homes is a link or of another kind"
+        )
+    more = f" and {len(odd) - ODD_SHOWN} more" if len(odd) > ODD_SHOWN else ""
+    detail = f"{'; '.join(odd[:ODD_SHOWN])}{more}: what needs it leaves that agent out"
+    return DoctorCheck(
+        "files", "fail", detail, "look at it, then move it away; services look again"
+    )
+
+
+def check_versions(context: DoctorContext) -> DoctorCheck:
+    """No file of the home was written by a newer Agiraph."""
+    home = context.home
+    system, human = home.system, home.human
+    files = [system.children, system.usage, system.doors, system.tracing, human.book]
+    files += [human.questions, human.inbox, human.repeats, human.dead, human.channels, human.tokens]
+    files += [path for agent in _agents(home) for path in files_of(agent)]
+    newer = [_newer(path) for path in files] + [_newer(system.mailboxes, MAILBOXES)]
+    told = [one for one in newer if one]
+    if not told:
+        return DoctorCheck("versions", "ok", "this version can read every file of the home")
+    more = f" and {len(told) - ODD_SHOWN} more" if len(told) > ODD_SHOWN else ""
+    advice = "install that version again, or use another home"
+    return DoctorCheck("versions", "fail", f"{'; '.join(told[:ODD_SHOWN])}{more}", advice)
+
+
+def _newer(path: Path, kind: FileKind | None = None) -> str:
+    try:
+        refuse_newer(path, kind)
+    except TooNew as error:
+        return str(error)
+    except OSError:
+        pass  # `check_files` tells it
+    return ""
+
+
+def files_of(agent: AgentHome) -> list[Path]:
+    """Return the files of an agent that services open."""
+    files = [agent.record, agent.conversation, agent.events, agent.triggers]
+    for run in _latest_runs(agent):
+        files += [run.journal, run.context_journal, run.messages / ".journal.jsonl"]
+    return files
+
+
+def odd_places(agent: AgentHome) -> list[str]:
+    """Return what is wrong with the files and folders of an agent that services open."""
+    folders = [agent.path, agent.memory, agent.runs]
+    for run in _latest_runs(agent):
+        folders += [run.path, run.messages, run.nodes, run.workers]
+    wrong = [_wrong_with(path, open_file) for path in files_of(agent)]
+    wrong += [_wrong_with(path, entries) for path in folders]
+    return [told for told in wrong if told]
+
+
+def _wrong_with(path: Path, look: Callable[[Path], object]) -> str:
+    try:
+        found = look(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return str(error)
+    if isinstance(found, int):
+        os.close(found)
+    return ""
+
+
+def _agents(home: Home) -> list[AgentHome]:
+    try:
+        return [home.agent(one.name) for one in entries(home.agents) if one.name[0] != "."]
+    except OSError:
+        return []
+
+
+def _latest_runs(agent: AgentHome) -> list[RunHome]:
+    try:
+        return [agent.run(one.name) for one in entries(agent.runs)[-RUNS_CHECKED:]]
+    except OSError:
+        return []
+
+
+def check_settings(context: DoctorContext) -> DoctorCheck:
+    """The home's own settings can be read."""
+    own = context.home.config
+    if not own.exists():
+        return DoctorCheck("settings", "ok", f"the defaults ({own} does not exist)")
+    try:
+        load_config(own)
+    except AgiraphError as error:
+        return DoctorCheck(
+            "settings", "fail", str(error), "mend the line; `agiraph config schema` helps"
+        )
+    return DoctorCheck("settings", "ok", f"{own}")
+
+
+def check_approvals(context: DoctorContext) -> DoctorCheck:
+    """The rules on what needs the human's word can be read."""
+    from agiraph.tools.approvals.policy_file import FILE, policy_file, read_policy
+    from agiraph.tools.table import TOOLS
+
+    file = policy_file(context.home.path)
+    try:
+        rules = read_policy(file, [tool.name for tool in TOOLS]).rules
+    except InvalidInput as error:
+        return DoctorCheck(
+            "approvals", "fail", str(error), f"mend {FILE}; until then all is asked for"
+        )
+    if not rules:
+        return DoctorCheck("approvals", "ok", f"no rules ({FILE}): everything is allowed")
+    return DoctorCheck("approvals", "ok", f"{len(rules)} rules in {file}")
+
+
+def check_supervisor(context: DoctorContext) -> DoctorCheck:
+    """Who holds the home, and can it be reached?"""
+    home = context.home
+    if not is_held(home.path):
+        detail = "none runs on this home; `agiraph run` starts its own"
+        return DoctorCheck(
+            "supervisor", "ok", detail, "agiraph-supervisor --daemon keeps one running"
+        )
+    holder = _holder(home.system.lock)
+    try:
+        address = json.loads(read_bytes(home.human.address, anyones=True))
+        detail = f"{holder} holds the home; its API is {address['url']}"
+        return DoctorCheck("supervisor", "ok", detail)
+    except (OSError, ValueError, KeyError, TypeError):
+        detail = f"{holder} holds the home, but its API has no address yet"
+        return DoctorCheck("supervisor", "warn", detail, f"see the logs in {home.system.logs}")
+
+
+def check_processes(context: DoctorContext) -> DoctorCheck:
+    """Every service of the house is up; one that backs off is told with its cause."""
+    from agiraph.http.client import Client
+
+    home = context.home
+    if not is_held(home.path):
+        return DoctorCheck("processes", "ok", "none: no supervisor runs on this home")
+    try:
+        with Client.for_home(home.path) as client:
+            services = [row for row in client.entities() if agent_of(row.address) is None]
+    except (ApiError, NotReachable) as error:
+        detail = f"the human gateway does not answer: {error}"
+        return DoctorCheck("processes", "warn", detail, f"see the logs in {home.system.logs}")
+    down = [row for row in services if row.state in ("backing_off", "failed")]
+    if not down:
+        return DoctorCheck("processes", "ok", f"{len(services)} services are up")
+    told = "; ".join(f"{row.address} is {row.state.replace('_', ' ')}: {row.cause}" for row in down)
+    advice = f"agiraph logs {down[0].address}; what waits for it goes on when it is back"
+    return DoctorCheck("processes", "warn", told, advice)
+
+
+def check_socket(context: DoctorContext) -> DoctorCheck:
+    """The router's socket has a path that the system takes."""
+    own = context.home.system.sockets
+    try:
+        folder = socket_folder(context.home, context.environ)
+    except Refused as error:
+        return DoctorCheck("socket path", "fail", str(error), "the supervisor cannot start")
+    told = f"{socket_length(folder)} of {LONGEST_SOCKET} bytes"
+    if folder == own:
+        return DoctorCheck("socket path", "ok", told)
+    detail = f"{socket_length(own)} bytes in the home, {LONGEST_SOCKET} are possible"
+    return DoctorCheck("socket path", "warn", detail, f"it is in {folder} instead ({told})")
+
+
+def _holder(lock: Path) -> str:
+    written = read_text(lock).strip()
+    pid: Any = written
+    try:
+        value = json.loads(written)
+        pid = value["pid"] if isinstance(value, dict) else value
+    except (ValueError, KeyError):
+        pid = written.split("\n")[0][:40]
+    return f"supervisor pid {pid}" if pid else "a supervisor"

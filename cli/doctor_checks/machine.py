@@ -1,0 +1,210 @@
+"""The machine: Python, what Agiraph imports, the bus, SQLite, loopback, processes, room on disk."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import socket
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from agiraph.storage.disk_space import has_room
+from cli.doctor_checks.check import DoctorCheck, DoctorContext, listed, other_home
+
+OLDEST_PYTHON: Final = (3, 11)
+LOW_DISK: Final = 1_000_000_000
+FULL_DISK: Final = 50_000_000
+PACKAGES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pyzmq": "zmq",
+        "msgpack": "msgpack",
+        "anthropic": "anthropic",
+        "openai": "openai",
+        "httpx": "httpx",
+        "httpx2": "httpx2",
+        "h11": "h11",
+        "httptools": "httptools",
+        "pydantic": "pydantic",
+        "click": "click",
+        "pyyaml": "yaml",
+        "jinja2": "jinja2",
+        "fastapi": "fastapi",
+        "uvicorn": "uvicorn",
+        "websockets": "websockets",
+        "rich": "rich",
+        "textual": "textual",
+        "psutil": "psutil",
+        "setproctitle": "setproctitle",
+        "beautifulsoup4": "bs4",
+        "markdownify": "markdownify",
+        "markdown-it-py": "markdown_it",
+        "protego": "protego",
+        "cronsim": "cronsim",
+        "prometheus-client": "prometheus_client",
+        "tzdata": "tzdata",
+    }
+)
+"""What is required, and what of each is imported."""
+
+EXTRA: Final = re.compile(r"^\s*([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
+PROGRAMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "git": "worktrees of nodes",
+        "node": "outside agents and tool servers from npm",
+        "npm": "installing these",
+    }
+)
+
+
+def check_python(_patient: DoctorContext) -> DoctorCheck:
+    """Python is new enough."""
+    found = f"Python {platform.python_version()} at {sys.executable}"
+    if sys.version_info >= OLDEST_PYTHON:
+        return DoctorCheck("python", "ok", found)
+    return DoctorCheck("python", "fail", found, "install Python 3.11 or newer and Agiraph in it")
+
+
+def check_packages(_patient: DoctorContext) -> DoctorCheck:
+    """Everything that Agiraph imports is there."""
+    missing = [name for name, what in PACKAGES.items() if importlib.util.find_spec(what) is None]
+    if not missing:
+        return DoctorCheck("packages", "ok", f"all {len(PACKAGES)} are installed")
+    advice = "install Agiraph again: pip install --force-reinstall agiraph"
+    return DoctorCheck("packages", "fail", f"missing: {', '.join(missing)}", advice)
+
+
+def check_extras(_patient: DoctorContext) -> DoctorCheck:
+    """Which extras are installed; none is needed."""
+    try:
+        required = importlib.metadata.requires("agiraph") or []
+    except importlib.metadata.PackageNotFoundError:
+        return DoctorCheck("extras", "ok", "cannot be told: Agiraph runs from a folder of sources")
+    found = extras_in(required)
+    missing = [name for name in sorted(found) if not found[name]]
+    installed = ", ".join(name for name in sorted(found) if found[name]) or "none"
+    more = f"; more: pip install 'agiraph[{','.join(missing)}]'" if missing else ""
+    return DoctorCheck("extras", "ok", f"installed: {installed}{more}")
+
+
+def extras_in(required: list[str]) -> dict[str, bool]:
+    """Return each extra that these requirements name, and whether all of it is installed."""
+    named = [match.groups() for line in required if (match := EXTRA.match(line))]
+    found = {extra: True for _, extra in named}
+    for package, extra in named:
+        found[extra] = found[extra] and _is_installed(package)
+    return found
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def check_bus(_patient: DoctorContext) -> DoctorCheck:
+    """ZeroMQ is there, with what the router needs."""
+    try:
+        import zmq
+    except ImportError as error:
+        return DoctorCheck(
+            "bus", "fail", f"pyzmq cannot be imported ({error})", "pip install pyzmq"
+        )
+    found = f"ZeroMQ {zmq.zmq_version()} (pyzmq {zmq.pyzmq_version()})"
+    if zmq.has("ipc"):
+        return DoctorCheck("bus", "ok", found)
+    return DoctorCheck(
+        "bus", "fail", f"{found} has no ipc sockets", "pip install --force-reinstall pyzmq"
+    )
+
+
+def check_sqlite(context: DoctorContext) -> DoctorCheck:
+    """SQLite can keep a write-ahead log where the home is; some network disks cannot."""
+    found = f"SQLite {sqlite3.sqlite_version}"
+    try:
+        with tempfile.TemporaryDirectory(dir=context.standing, prefix=".agiraph-doctor-") as folder:
+            trial = Path(folder) / "trial.db"
+            database = sqlite3.connect(trial)  # plain: in a new temporary folder
+            try:
+                mode = database.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+                database.execute("CREATE TABLE trial (x)")
+            finally:
+                database.close()
+    except (OSError, sqlite3.Error) as error:
+        return DoctorCheck("sqlite", "fail", f"{found} cannot write there: {error}", other_home())
+    if mode != "wal":
+        detail = f"{found} cannot keep a write-ahead log in {context.standing}"
+        return DoctorCheck("sqlite", "fail", detail, f"{other_home()}, on a local disk")
+    return DoctorCheck("sqlite", "ok", f"{found}, write-ahead log works")
+
+
+def check_loopback(context: DoctorContext) -> DoctorCheck:
+    """The API can listen where it should."""
+    from agiraph.http.client.discovery import is_held
+
+    http = context.settings().http
+    port = 0 if is_held(context.home.path) else http.port
+    family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((http.host, port))
+    except OSError as error:
+        detail = f"{http.host}:{http.port} cannot be listened at ({error.strerror or error})"
+        return DoctorCheck(
+            "loopback", "fail", detail, "choose another http.port (0: any), or http.host"
+        )
+    shown = f"port {http.port}" if http.port else "any free port"
+    return DoctorCheck("loopback", "ok", f"{http.host}, {shown}")
+
+
+def check_launcher(context: DoctorContext) -> DoctorCheck:
+    """How processes are started, and whether the quick way is safe here."""
+    can_fork = sys.platform == "linux" and hasattr(os, "fork")
+    wanted = context.settings().supervisor.launch
+    if wanted == "fork" and not can_fork:
+        detail = f"fork is asked for, but it is not safe on {sys.platform}"
+        return DoctorCheck(
+            "launcher", "fail", detail, "set supervisor.launch to auto in agiraph.yaml"
+        )
+    if wanted == "exec" or not can_fork:
+        detail = f"exec ({wanted} on {sys.platform}): each process takes a second or two to start"
+        return DoctorCheck("launcher", "ok" if wanted == "exec" else "warn", detail)
+    return DoctorCheck("launcher", "ok", "fork: processes start in milliseconds")
+
+
+def check_programs(context: DoctorContext) -> DoctorCheck:
+    """The programs that others of ours call."""
+    path = context.environ.get("PATH", os.defpath)
+    if shutil.which("bash", path=path) is None:
+        return DoctorCheck("programs", "fail", "bash is not installed", "apt install bash")
+    there = [name for name in PROGRAMS if shutil.which(name, path=path)]
+    missing = {name: f"for {use}" for name, use in PROGRAMS.items() if name not in there}
+    found = ", ".join(["bash", *there])
+    if not missing:
+        return DoctorCheck("programs", "ok", found)
+    advice = "install them if you want that: apt install git nodejs npm"
+    return DoctorCheck("programs", "warn", f"{found}; not installed: {listed(missing)}", advice)
+
+
+def check_disk(context: DoctorContext) -> DoctorCheck:
+    """There is room for journals and files."""
+    free = shutil.disk_usage(context.standing).free
+    detail = f"{free / 1e9:.1f} GB free"
+    if not has_room(context.standing):
+        detail = f"the disk is full ({free} bytes free): processes wait until there is room"
+    if free < FULL_DISK:
+        return DoctorCheck("disk", "fail", detail, f"free some space, or {other_home()}")
+    if free < LOW_DISK:
+        return DoctorCheck(
+            "disk", "warn", detail, "journals and results need room; free some space"
+        )
+    return DoctorCheck("disk", "ok", detail)

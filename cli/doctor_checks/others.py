@@ -1,0 +1,106 @@
+"""What runs beside Agiraph's own processes: the sandbox, outside agents, servers of tools."""
+
+import importlib.util
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agiraph.core.errors import InvalidInput
+from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from cli.doctor_checks.check import DoctorCheck, DoctorContext
+
+if TYPE_CHECKING:
+    from agiraph.external.preset import ExternalAgent
+    from agiraph.tools.approvals.policy import ApprovalPolicy
+
+
+def check_sandbox(context: DoctorContext) -> DoctorCheck:
+    """Whether models' commands are shut in, found out by shutting one in."""
+    config = context.settings().sandbox
+    wall = standing_wall(config)
+    if wall.is_up:
+        network = "the network" if config.network else "no network"
+        detail = f"commands run behind {wall.found.program}, with {network}; so are pages read"
+        if config.network and not wall.found.can_scope:
+            detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
+        return DoctorCheck("sandbox", "ok", f"{detail} (mode {config.mode})")
+    if wall.is_required:
+        detail = f"required, but there is none, so commands are refused: {wall.why_down}"
+        return DoctorCheck("sandbox", "fail", detail, _mending(wall))
+    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_down}"
+    return DoctorCheck("sandbox", "warn", detail, _mending(wall))
+
+
+def _mending(wall: Sandbox) -> str:
+    return wall.advice or "docs/sandbox.md tells what is possible here"
+
+
+def check_agents(context: DoctorContext) -> DoctorCheck:
+    """Which outside agents can be given work; none is needed."""
+    from agiraph.external.holding import rules_not_held
+    from agiraph.external.preset import ExternalAgent, find_program, load_agents
+    from agiraph.external.trial import why_not_shut_in
+
+    try:
+        presets = load_agents(context.home.path)
+    except InvalidInput as error:
+        return DoctorCheck("outside agents", "fail", str(error), "mend the line of agents.yaml")
+    agents = [
+        ExternalAgent(name, preset, find_program(preset, context.environ))
+        for name, preset in presets.items()
+    ]
+    there = [agent for agent in agents if agent.program]
+    missing = ", ".join(agent.name for agent in agents if not agent.program)
+    detail = f"installed: {_names(there) or 'none'}"
+    detail += f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
+    if own := [agent for agent in there if agent.preset.account == "own"]:
+        detail += f"; with your own login, keys and settings: {_names(own)}"
+    advice, wall, policy = (
+        list[str](),
+        standing_wall(context.settings().sandbox),
+        _policy_of(context),
+    )
+    if free := [agent for agent in there if rules_not_held(agent, policy)]:
+        detail += f"; your approvals.yaml does not hold: {_names(free)}"
+        advice.append(
+            "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
+        )
+    problems = {agent.name: why_not_shut_in(agent, wall, context.environ) for agent in there}
+    if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
+        detail = "; ".join([detail, *told])
+        advice.append(_mending(wall))
+    if advice:
+        return DoctorCheck("outside agents", "warn", detail, "; ".join(advice))
+    return DoctorCheck("outside agents", "ok", detail)
+
+
+def _names(agents: "Sequence[ExternalAgent]") -> str:
+    return ", ".join(agent.name for agent in agents)
+
+
+def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
+    """Return the rules in force, none if they cannot be read: another check tells of that."""
+    from agiraph.tools.approvals.policy import ApprovalPolicy
+    from agiraph.tools.approvals.policy_file import policy_file, read_policy
+    from agiraph.tools.table import TOOLS
+
+    try:
+        return read_policy(policy_file(context.home.path), [tool.name for tool in TOOLS])
+    except InvalidInput:
+        return ApprovalPolicy()
+
+
+def check_servers(context: DoctorContext) -> DoctorCheck:
+    """The servers of tools can be started."""
+    from agiraph.mcp.checking import why_unusable
+    from agiraph.mcp.secrets import read_secrets
+
+    servers = context.settings().mcp.servers
+    if not servers:
+        return DoctorCheck("tool servers", "ok", "none is configured (docs/mcp.md)")
+    if importlib.util.find_spec("mcp") is None:
+        return DoctorCheck("tool servers", "fail", "no MCP SDK", "pip install 'agiraph[mcp]'")
+    known = {**read_secrets(context.home.system.secrets), **context.environ}
+    problems = [why_unusable(name, servers[name], known) for name in sorted(servers)]
+    if told := "; ".join(filter(None, problems)):
+        return DoctorCheck("tool servers", "warn", told, "set it, or install it; see docs/mcp.md")
+    return DoctorCheck("tool servers", "ok", ", ".join(sorted(servers)))

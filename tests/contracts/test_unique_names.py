@@ -1,0 +1,47 @@
+"""Public class names stand once in the product, so that a name leads to one place."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("agiraph", "actors", "transport", "cli")
+
+SHARED: dict[str, str] = {}
+"""Names that several classes have, each with the reason why no other name would be clearer."""
+
+
+def modules_of(root: Path = ROOT) -> dict[str, list[str]]:
+    """Return the modules that define each public class at their top level."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(path.relative_to(root).as_posix())
+    return places
+
+
+@pytest.fixture(scope="module")
+def places() -> dict[str, list[str]]:
+    return modules_of()
+
+
+def test_a_public_class_name_stands_once_in_the_product(places: dict[str, list[str]]) -> None:
+    assert len(places) > 500, "the folders of the product were not found"
+    several = {name: found for name, found in places.items() if len(found) > 1}
+    assert {name: found for name, found in several.items() if name not in SHARED} == {}
+
+
+def test_a_shared_name_has_a_reason_and_is_shared(places: dict[str, list[str]]) -> None:
+    assert all(SHARED.values())
+    assert [name for name in SHARED if len(places.get(name, [])) < 2] == []
+
+
+def test_a_name_that_stands_twice_is_found(tmp_path: Path) -> None:
+    for folder in FOLDERS[:2]:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.py").write_text("class Same:\n    pass\n")
+    assert modules_of(tmp_path) == {"Same": ["agiraph/one.py", "actors/one.py"]}

@@ -1,0 +1,57 @@
+"""However beats and looks fall: who beats often enough is never suspect, who is silent always."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.supervisor.heartbeat_monitor import (
+    Finding,
+    HeartbeatLimits,
+    HeartbeatMonitor,
+    Hung,
+    SuspectedHang,
+)
+
+BOUNDS = HeartbeatLimits(beat_seconds=1.0, suspect_seconds=5.0, hung_seconds=15.0)
+gaps = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=80)
+
+
+def watching() -> HeartbeatMonitor:
+    heartbeats = HeartbeatMonitor(BOUNDS)
+    for address in ("router", "shop/ada", "shop/bob"):
+        heartbeats.began(address, 1)
+    heartbeats.look(0.0)
+    return heartbeats
+
+
+def live(heartbeats: HeartbeatMonitor, gaps: list[float], *beating: str) -> list[Finding]:
+    found, now = [], 0.0
+    for gap in gaps:
+        now += gap
+        found += heartbeats.look(now)
+        for address in beating:
+            if address == "router":
+                heartbeats.router_beat()
+            else:
+                heartbeats.beat(address, 1)
+    return found
+
+
+@given(gaps)
+def test_who_beats_between_looks_is_never_suspect_however_late_the_looks(gaps: list[float]) -> None:
+    found = live(watching(), gaps, "router", "shop/ada")
+    assert all(one.address == "shop/bob" for one in found)
+
+
+@given(gaps)
+def test_nobody_is_blamed_for_a_silent_router(gaps: list[float]) -> None:
+    found = live(watching(), gaps)
+    assert all(one.address == "router" for one in found)
+
+
+@given(gaps)
+def test_suspicion_comes_before_the_end_and_each_once(gaps: list[float]) -> None:
+    found = [one for one in live(watching(), gaps, "router") if one.address == "shop/ada"]
+    assert [type(one) for one in found] == [SuspectedHang, Hung][: len(found)]
+    counted = sum(min(gap, 2 * BOUNDS.beat_seconds) for gap in gaps)
+    if abs(counted - BOUNDS.suspect_seconds) > 0.001:
+        assert bool(found) == (counted > BOUNDS.suspect_seconds)

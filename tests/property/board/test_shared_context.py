@@ -1,0 +1,136 @@
+"""Whoever writes, in whatever order, however often it is delivered, whenever the process dies."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.board.shared_context.context import (
+    ChangeReceipt,
+    ContextChange,
+    SharedContext,
+    SharedContextLimits,
+)
+from agiraph.board.shared_context.store import SharedContextStore
+from agiraph.core.errors import InvalidInput
+
+BOUNDS = SharedContextLimits(max_keys=3, max_value_bytes=60, max_bytes=120)
+VALUES = st.none() | st.booleans() | st.integers(-9, 10**20) | st.text(max_size=4)
+CHANGES = st.builds(
+    ContextChange,
+    cause=st.just(""),
+    way=st.sampled_from(["write", "append"]),
+    key=st.sampled_from(["a", "b", " a ", "c", "d", ""]),
+    value=VALUES | st.lists(VALUES, max_size=2),
+    by=st.sampled_from(["ada", "ben"]),
+)
+STEPS = st.lists(
+    st.tuples(st.just("new"), CHANGES)
+    | st.tuples(st.just("again"), st.integers(0, 30))
+    | st.tuples(st.just("crash"), st.booleans()),
+    max_size=30,
+)
+
+
+class Plain:
+    """The same, the plain way: one dictionary, one after the other."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+
+    def do(self, change: ContextChange) -> bool:
+        key = change.key.strip()
+        now: object = change.value
+        if change.way == "append":
+            before = self.values.get(key, [])
+            if not isinstance(before, list):
+                return False
+            now = [*before, change.value]
+        after = {**self.values, key: now}
+        sizes = [len(json.dumps(value, separators=(",", ":"))) for value in after.values()]
+        if not key or len(after) > BOUNDS.max_keys or sum(sizes) > BOUNDS.max_bytes:
+            return False
+        if len(json.dumps(now, separators=(",", ":"))) > BOUNDS.max_value_bytes:
+            return False
+        self.values = after
+        return True
+
+
+@given(STEPS)
+@settings(max_examples=60, deadline=None)
+def test_it_is_the_serial_order_of_first_deliveries(steps: list[tuple[str, object]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        journal, shown = Path(folder) / "context.jsonl", Path(folder) / "_context.json"
+        store, plain = SharedContextStore(journal, shown, BOUNDS), Plain()
+        sent: list[ContextChange] = []
+        receipts: dict[str, ChangeReceipt] = {}
+        for number, (step, argument) in enumerate(steps):
+            if step == "crash":
+                store.close()
+                if argument:  # it died in the middle of the next line, before anyone was told
+                    with journal.open("ab") as torn:
+                        torn.write(b'{"cause": "torn", "way": "wri')
+                store = SharedContextStore(journal, shown, BOUNDS)
+                continue
+            if step == "again":
+                if not sent:
+                    continue
+                change = sent[int(str(argument)) % len(sent)]
+            else:
+                assert isinstance(argument, ContextChange)
+                change = argument.model_copy(update={"cause": f"m{number}"})
+                sent.append(change)
+            deliver(store, plain, change, receipts)
+        store.close()
+        assert values(SharedContextStore(journal, shown, BOUNDS).context) == plain.values
+        if plain.values:
+            told = json.loads(shown.read_text())
+            assert {key: entry["value"] for key, entry in told.items()} == plain.values
+
+
+def deliver(
+    store: SharedContextStore,
+    plain: Plain,
+    change: ContextChange,
+    receipts: dict[str, ChangeReceipt],
+) -> None:
+    """Deliver a change; what was done before is answered as then and done no more."""
+    was = receipts.get(change.cause)
+    try:
+        receipt, is_new = store.change(change, now=1.0)
+    except InvalidInput:
+        assert was is None
+        assert not plain.do(change)
+        return
+    assert is_new == (was is None)
+    assert was in (None, receipt)
+    if is_new:
+        assert plain.do(change)
+    receipts[change.cause] = receipt
+    assert values(store.context) == plain.values
+
+
+def values(context: SharedContext) -> dict[str, object]:
+    return {key: entry.value for key, entry in context.entries.items()}
+
+
+@given(st.permutations(range(12)), st.lists(st.integers(0, 11), max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_no_append_is_lost_or_doubled(order: list[int], repeats: list[int]) -> None:
+    bounds = SharedContextLimits(max_keys=9, max_value_bytes=9999, max_bytes=9999)
+    way: Literal["append"] = "append"
+    with tempfile.TemporaryDirectory() as folder:
+        journal, shown = Path(folder) / "context.jsonl", Path(folder) / "_context.json"
+        for item in [*order, *repeats]:
+            store = SharedContextStore(journal, shown, bounds)
+            store.change(
+                ContextChange(cause=f"{item}", way=way, key="found", value=item, by="x"), 1.0
+            )
+            store.close()
+        store = SharedContextStore(journal, shown, bounds)
+        assert store.context.find("found").value == order
+        assert store.context.find("found").version == len(order)
+        store.close()

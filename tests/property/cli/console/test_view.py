@@ -1,0 +1,169 @@
+"""The console's view: in whatever order news comes, nothing twice, nothing raw, all bounded."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.ids import NodeId
+from agiraph.core.models import Event
+from agiraph.http.api import BoardView, EntityView, MessageView, NodeView
+from cli.console.commands import completions, read_line
+from cli.console.tree import grown
+from cli.console.ui import timeline as timeline_module
+from cli.console.ui.entries import TimelineEntry, of_messages
+from cli.console.ui.timeline import Timeline, added
+from cli.console.ui.view import ConsoleView, EventsReceived, MessagesReceived, reduce
+from tests.unit.cli.fakes import AGENT, summary
+
+NASTY = st.text(max_size=30) | st.sampled_from(["\x1b[2J", "\x9b1m", "\u202egnp", "a\x07b", "@"])
+NAMES = st.sampled_from(["ada", "bob", "coordinator", "human"])
+
+
+def event_of(seq: int, type: str, entity: str, text: str) -> Event:
+    data = {"tool": "bash", "text": text, "arguments": {"command": text}, "preview": text,
+            "question": text, "content": text, "name": text, "from": entity}  # fmt: skip
+    key = f"a:{type}:call-{seq // 2}" if type.startswith("tool.") else ""
+    return Event(
+        type=type, agent_id=AGENT, ts=float(seq), seq=seq, entity=entity, data=data, key=key
+    )
+
+
+TYPES = st.sampled_from(
+    ["tool.called", "tool.result", "model.answered", "human.question", "node.completed",
+     "agent.completed", "message.sent", "new.and.unknown"]
+)  # fmt: skip
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[list[Event], list[MessageView]]:
+    """Draw an agent's event log and message log."""
+    kinds = draw(st.lists(st.tuples(TYPES, NAMES, NASTY), max_size=14))
+    events = [event_of(seq, *kind) for seq, kind in enumerate(kinds, start=1)]
+    texts = draw(st.lists(st.tuples(NAMES, NAMES, NASTY), max_size=8))
+    messages = [
+        MessageView(seq=seq, id=f"m{seq}", sender=sender, to=to, content=text, ts=float(seq))
+        for seq, (sender, to, text) in enumerate(texts, start=1)
+    ]
+    return events, messages
+
+
+def pieces(things: Sequence[Event], cuts: Sequence[int]) -> list[tuple[Event, ...]]:
+    """Cut a log into pieces that overlap: what a reader gets that comes back again and again."""
+    found = [tuple(things)]
+    for cut in cuts:
+        found.append(tuple(things[max(0, cut - 3) : cut + 3]))
+    return found
+
+
+def story(view: ConsoleView) -> list[tuple[object, ...]]:
+    """Return what is told, in order, but for how it came to be joined."""
+    entries = view.timeline.entries
+    return [(e.key, e.who, sorted(e.to), e.title, e.body, e.outcome) for e in entries]
+
+
+@given(logs(), st.lists(st.integers(0, 14), max_size=4))
+def test_news_that_comes_again_changes_nothing(
+    drawn: tuple[list[Event], list[MessageView]], cuts: list[int]
+) -> None:
+    events, messages = drawn
+    once = reduce(
+        reduce(ConsoleView(summary()), EventsReceived(tuple(events))),
+        MessagesReceived(tuple(messages)),
+    )
+    again = once
+    for piece in pieces(events, cuts):
+        again = reduce(again, EventsReceived(piece))
+    again = reduce(again, MessagesReceived(tuple(messages)))
+    assert story(again) == story(once)
+
+
+@given(logs())
+def test_pieces_in_order_tell_the_same_as_the_whole(
+    drawn: tuple[list[Event], list[MessageView]],
+) -> None:
+    events, messages = drawn
+    whole = reduce(
+        reduce(ConsoleView(summary()), EventsReceived(tuple(events))),
+        MessagesReceived(tuple(messages)),
+    )
+    bit_by_bit = ConsoleView(summary())
+    for event in events:
+        bit_by_bit = reduce(bit_by_bit, EventsReceived((event,)))
+    for message in messages:
+        bit_by_bit = reduce(bit_by_bit, MessagesReceived((message,)))
+    assert story(bit_by_bit) == story(whole)
+
+
+@given(logs())
+def test_entries_stand_in_order_each_once_and_printable(
+    drawn: tuple[list[Event], list[MessageView]],
+) -> None:
+    events, messages = drawn
+    view = reduce(
+        reduce(ConsoleView(summary()), MessagesReceived(tuple(messages))),
+        EventsReceived(tuple(events)),
+    )
+    entries = view.timeline.entries
+    assert [e.order for e in entries] == sorted(e.order for e in entries)
+    keys = [key for e in entries for key in (e.key, *e.also)]
+    assert len(keys) == len(set(keys))
+    for entry in entries:
+        told = "".join((entry.who, *entry.to, entry.title, entry.body))
+        assert all(c == "\n" or c.isprintable() or ord(c) > 0x9F for c in told)
+        assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(told)
+
+
+@given(st.lists(st.integers(0, 400), max_size=60), st.booleans())
+def test_a_timeline_never_outgrows_its_bound(places: list[int], keeps_oldest: bool) -> None:
+    most, slack = timeline_module.MOST, timeline_module.SLACK
+    timeline_module.MOST, timeline_module.SLACK = 20, 5  # type: ignore[misc]
+    try:
+        timeline = Timeline()
+        for place in places:
+            new = [TimelineEntry(key=f"e:{n}", at=float(n), rank=n, kind="notice", who="ada", seq=n)
+                   for n in range(place, place + 7)]  # fmt: skip
+            timeline = added(timeline, new, "oldest" if keeps_oldest else "newest")
+            assert len(timeline.entries) <= 25
+            assert timeline.keys == {e.key for e in timeline.entries}
+    finally:
+        timeline_module.MOST, timeline_module.SLACK = most, slack  # type: ignore[misc]
+
+
+@given(st.lists(st.tuples(NAMES, NASTY), max_size=6))
+def test_a_text_to_many_is_one_entry_to_all_of_them(texts: list[tuple[str, str]]) -> None:
+    messages = [
+        MessageView(seq=n, id=f"m{n}", sender="human", to=f"w{n}", content="all of you", ts=1.0)
+        for n in range(len(texts))
+    ]
+    entries = added(Timeline(), of_messages(messages)).entries
+    assert len(entries) == min(1, len(texts))
+    assert sum(len(entry.to) for entry in entries) == len(texts)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8))
+def test_each_entity_stands_in_the_tree_once_whatever_the_board_says(
+    parts: list[tuple[int, int]],
+) -> None:
+    rows = [EntityView(address=f"{AGENT}/coordinator", kind="coordinator", name="x", state="ready")]
+    rows += [
+        EntityView(address=f"{AGENT}/w{n}", kind="worker", name=f"w{n}", state="busy")
+        for n in range(6)
+    ]
+    nodes = tuple(
+        NodeView(id=NodeId(f"n{place}"), name=f"n{worker}", role="worker", task="t",
+                 status="running", assigned_worker=f"w{worker}", parent_node=f"n{parent}")
+        for place, (worker, parent) in enumerate(parts)
+    )  # fmt: skip
+    twigs = grown(AGENT, rows, BoardView(nodes=nodes))
+    assert sorted(twig.row.address for twig in twigs) == sorted(row.address for row in rows)
+
+
+@given(st.text(max_size=40), st.lists(NAMES, max_size=3, unique=True))
+def test_whatever_is_typed_is_an_act_or_a_plain_refusal(line: str, names: list[str]) -> None:
+    for completed in completions(line, tuple(names)):
+        assert completed.startswith(("/", "@"))
+    with suppress(InvalidInput):
+        assert read_line(line, ()) is not None or not line.strip()

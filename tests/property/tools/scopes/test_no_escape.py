@@ -1,0 +1,101 @@
+"""No path, however built and whatever it links to, leads out of what an entity may touch."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agiraph.core.errors import OutOfScope
+from agiraph.tools.scopes.scope import Scope
+from tests.unit.tools.scopes.house import MINE, OTHER, House, build
+
+PARTS = st.sampled_from(
+    [
+        *("..", ".", "", "scratch", "published", "nodes", "workers", "_messages", "memory"),
+        *("input", MINE, OTHER, "mine", "other", "bbbbbb", "ada-111111", "ben-222222"),
+        *("_plan.md", "journal.jsonl", "Journal.jsonl", "notebook.md", "SOUL.md", "link"),
+        *("runs", "r1", "r0", "agents", "demo", "files", "system", "token", "x", "draft.md"),
+    ]
+)
+PATHS = st.lists(PARTS, min_size=1, max_size=9).map("/".join)
+ANYTHING = st.text(max_size=40)
+
+
+@contextmanager
+def house_with(link_to: str) -> Iterator[House]:
+    """A house whose scratch/ and input folder hold a link called `link`."""
+    with tempfile.TemporaryDirectory() as folder:
+        house = build(Path(os.path.realpath(folder)))
+        for place in (house.node.scratch, house.input_dir, house.run.node(OTHER).published):
+            (place / "link").symlink_to(house.root / link_to)
+        yield house
+
+
+def may_worker_read(house: House, name: str) -> bool:
+    run = "agents/demo/runs/r1/"
+    if name.startswith((f"{run}workers/ada-111111/", f"{run}_messages", "files")):
+        return True
+    if name == f"{run}workers/ada-111111":
+        return True
+    if name.startswith(f"{run}nodes/"):
+        folder, _, inner = name.removeprefix(f"{run}nodes/").partition("/")
+        is_own = folder == MINE and inner != "" and not inner.startswith("x")
+        return inner.split("/")[0] == "published" or is_own
+    rest = name.removeprefix(run)
+    return (
+        name.startswith(run)
+        and "/" not in rest
+        and rest.lower()
+        not in (
+            "journal.jsonl",
+            "nodes",
+            "workers",
+        )
+    )
+
+
+def may_worker_write(house: House, name: str) -> bool:
+    run = "agents/demo/runs/r1/"
+    own = {f"{run}workers/ada-111111/{n}.md" for n in ("notebook", "memory", "identity")}
+    return name.startswith(f"{run}nodes/{MINE}/scratch/") or name in own
+
+
+def may_coordinator_write(house: House, name: str) -> bool:
+    run, agent = "agents/demo/runs/r1/", "agents/demo/"
+    if name.startswith(run):
+        first = name.removeprefix(run).split("/")[0].lower()
+        return first not in ("nodes", "workers", "_messages", "journal.jsonl")
+    return name == f"{agent}MEMORY.md" or name.startswith(f"{agent}memory/")
+
+
+def may_coordinator_read(house: House, name: str) -> bool:
+    agent = "agents/demo/"
+    own = {f"{agent}{n}" for n in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory", "runs/r1")}
+    return name in own or name.startswith((f"{agent}runs/r1/", f"{agent}memory/", "files"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    paths=st.lists(PATHS | ANYTHING | PATHS.map(lambda path: f"/{path}"), min_size=5, max_size=20),
+    link_to=st.lists(PARTS.filter(lambda part: part != "link"), max_size=5).map("/".join),
+)
+def test_what_is_allowed_is_inside(paths: list[str], link_to: str) -> None:
+    with house_with(link_to) as house:
+        check(house, house.worker(), paths, may_worker_read, may_worker_write)
+        check(house, house.coordinator(), paths, may_coordinator_read, may_coordinator_write)
+
+
+def check(house: House, scope: Scope, paths: list[str], may_read, may_write) -> None:  # type: ignore[no-untyped-def]
+    for path in paths:
+        for find, allowed in ((scope.to_read, may_read), (scope.to_write, may_write)):
+            try:
+                found = find(path)
+            except OutOfScope:
+                continue
+            assert os.path.realpath(found) == str(found)
+            assert found.is_relative_to(house.root), path
+            assert allowed(house, found.relative_to(house.root).as_posix()), (path, found)

@@ -1,0 +1,75 @@
+"""Which addresses are public, held against the ranges' own numbers and the forms of each other."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.tools.web.addresses import REFUSED, why_refused
+from agiraph.tools.web.urls import is_local_name
+
+RANGES = [ip_network(range_) for _, ranges in REFUSED for range_ in ranges]
+WRAPS = ("::ffff:{0}", "::{0}", "64:ff9b::{0}")
+
+
+def in_some_range(address: IPv4Address) -> bool:
+    """Judge by plain arithmetic on the ranges' numbers."""
+    return any(
+        int(network[0]) <= int(address) <= int(network[-1])
+        for network in RANGES
+        if network.version == 4
+    )
+
+
+@given(st.ip_addresses(v=4))
+def test_an_ipv4_address_is_public_if_it_is_in_no_range(address: IPv4Address) -> None:
+    assert (why_refused(str(address)) is not None) == in_some_range(address)
+
+
+@given(st.ip_addresses(v=4))
+def test_what_is_not_global_by_the_standard_library_is_refused(address: IPv4Address) -> None:
+    if not address.is_global or address.is_multicast or address.is_reserved:
+        # Two anycast addresses for which newer Pythons make an exception in a reserved range.
+        assert why_refused(str(address)) is not None or in_some_range(address)
+
+
+@given(st.sampled_from(RANGES).flatmap(lambda network: st.ip_addresses(network=network)))
+def test_whatever_lies_in_a_range_is_refused(address: IPv4Address | IPv6Address) -> None:
+    assert why_refused(str(address)) is not None
+
+
+@given(st.ip_addresses(v=4), st.sampled_from(WRAPS))
+def test_an_ipv6_form_of_an_ipv4_address_is_no_way_round(address: IPv4Address, wrap: str) -> None:
+    wrapped = wrap.format(address)
+    if ip_address(wrapped) == IPv6Address("::"):
+        return
+    if why_refused(str(address)) is not None:
+        assert why_refused(wrapped) is not None
+
+
+@given(st.ip_addresses(v=4))
+def test_a_6to4_address_is_judged_by_what_it_carries(address: IPv4Address) -> None:
+    carrier = IPv6Address((0x2002 << 112) | (int(address) << 80) | 1)
+    assert (why_refused(str(carrier)) is None) == (why_refused(str(address)) is None)
+
+
+@given(st.ip_addresses(v=6))
+def test_an_ipv6_address_that_is_not_global_is_refused(address: IPv6Address) -> None:
+    is_known = address.is_private or address.is_link_local or address.is_multicast
+    if is_known and address.sixtofour is None:
+        assert why_refused(str(address)) is not None
+
+
+@given(st.ip_addresses(v=6), st.text("abc0123456789", min_size=1, max_size=8))
+def test_an_address_with_a_zone_is_never_public(address: IPv6Address, zone: str) -> None:
+    assert why_refused(f"{address}%{zone}") is not None
+
+
+@given(st.sampled_from(["localhost", "x.local", "a.b.internal", "LOCALHOST", "localhost."]))
+def test_local_names_are_known(name: str) -> None:
+    assert is_local_name(name)
+
+
+def test_public_addresses_are_public() -> None:
+    for address in ("93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "2001:4860:4860::8888"):
+        assert why_refused(address) is None

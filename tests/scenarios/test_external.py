@@ -1,0 +1,454 @@
+"""Outside agents as workers: their files, their messages, their end, and what is left of them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from actors.runtime.processes import is_alive
+from agiraph.external import process_guard
+from tests.fakes.model_server import call, say
+from tests.integration.house import until
+from tests.scenarios.external import led, once_told, program
+from tests.scenarios.house import JsonObject, Outcome, words_of
+from tests.scenarios.place import Place
+
+MODEL = "openai/fake"
+AGENT = """\
+#!/usr/bin/env python3
+import json, os, sys, time
+task = sys.stdin.read()
+assert task == open("_task.md").read(), "the task is told twice alike"
+about = json.load(open("_context.json"))
+print("I begin", about["node"]["name"], flush=True)
+open("tool.py", "w").write("print(6 * 7)\\n")
+with open("_outbox.md", "a") as outbox:
+    outbox.write("@coordinator: half of it is done\\n\\n")
+open("_checkpoint.md", "w").write("tool.py is written\\n")
+while "go on" not in open("_inbox.md").read():
+    time.sleep(0.02)
+open("_result.md", "w").write("Wrote tool.py, which prints 42.\\n")
+"""
+
+
+def test_a_command_does_a_node_and_speaks_with_its_team(place: Place, tmp_path: Path) -> None:
+    command = program(tmp_path, AGENT)
+    go_on = call("send_message", to="ann", content="go on")
+    place.plays(coordinator=led("ann", command, once_told("half of it is done", go_on)))
+    outcome = place.lead("Have a tool written")
+    assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
+    published = outcome.published("ann-tool")
+    assert published["tool.py"] == "print(6 * 7)\n"
+    assert published["_result.md"] == "Wrote tool.py, which prints 42.\n"
+    assert not {"_task.md", "_inbox.md", "_outbox.md", "_context.json"} & set(published)
+    texts = [(outcome.run / "_messages" / name).read_text() for name in outcome.messages()]
+    assert sum("half of it is done" in text for text in texts) == 1
+    assert [e["data"]["summary"] for e in outcome.events("node.checkpoint")] == [
+        "tool.py is written"
+    ]
+    assert len(outcome.events("outside.started")) == 1
+    [ended] = outcome.events("outside.ended")
+    assert ended["data"]["problem"] == ""
+    [done] = outcome.events("node.completed")
+    assert done["data"]["summary"] == "Wrote tool.py, which prints 42."
+
+
+STUBBORN = """\
+#!/usr/bin/env python3
+import os, subprocess, sys, time
+starts = len(open("starts").read()) if os.path.exists("starts") else 0
+open("starts", "a").write("x")
+if starts + 1 >= int(sys.argv[1]):
+    if sys.argv[2:] == ["fails"]:
+        sys.exit("out of paper")
+    open("_result.md", "w").write(f"done at start {starts + 1}: {open('_checkpoint.md').read()}")
+    sys.exit()
+open("_checkpoint.md", "w").write("half")
+tail = "tail -f /dev/null"
+subprocess.Popen(tail.split(), start_new_session=True, stdout=subprocess.DEVNULL)
+open("ready", "w").write("x")
+while True:
+    time.sleep(0.05)
+"""
+
+
+def folder_of(place: Place, agent: str, node: str) -> Path:
+    """Return the folder of a node, once it is there."""
+    found = place.agent(agent)
+    return until(lambda: next(found.glob(f"runs/*/nodes/{node}-*"), None), f"the node {node}")
+
+
+def of_folder(folder: Path) -> list[psutil.Process]:
+    """Return the living processes that work in a node's scratch folder."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            is_there = process.cwd() == str(folder / "scratch")
+            if is_there and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+def agents_of(folder: Path, program: str) -> list[psutil.Process]:
+    """Return the processes in a node's folder that run this program."""
+    return [one for one in of_folder(folder) if any(program in w for w in words_of(one)[:2])]
+
+
+def test_a_killed_worker_leaves_no_agent_and_its_next_incarnation_goes_on(
+    rough_place: Place, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    rough_place.plays(coordinator=led("bea", f"{command} 2"))
+
+    def meanwhile() -> None:
+        folder = folder_of(rough_place, "killed", "bea-tool")
+        until((folder / "scratch/ready").exists, "the agent is at work")
+        before = of_folder(folder)
+        assert len(agents_of(folder, command)) == 1
+        rough_place.kill("worker bea-")
+        until(lambda: not any(map(is_alive, before)), "what it had started is gone")
+
+    outcome = rough_place.lead("Have a tool written", "--name", "killed", meanwhile=meanwhile)
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("bea-tool")
+    assert published["_result.md"].startswith("done at start 2: half")
+    assert published["starts"] == "xx"
+    assert len(outcome.completions()) == 1
+
+
+def test_a_killed_agent_is_started_again_and_one_that_fails_for_good_fails_its_node(
+    rough_place: Place, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    rough_place.plays(coordinator=led("cal", f"{command} 2 fails"))
+
+    def meanwhile() -> None:
+        folder = folder_of(rough_place, "failing", "cal-tool")
+        until((folder / "scratch/ready").exists, "the agent is at work")
+        before = of_folder(folder)
+        for process in agents_of(folder, command):
+            process.kill()
+        until(lambda: not any(map(is_alive, before)), "what it had started is gone")
+
+    outcome = rough_place.lead("Have a tool written", "--name", "failing", meanwhile=meanwhile)
+    [failed] = outcome.events("node.failed")
+    reason = failed["data"]["reason"]
+    assert reason == "command failed 3 times; at last: exit code 1: out of paper"
+    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    assert problems[0].startswith("killed by SIGKILL")
+    assert problems[1:] == ["exit code 1: out of paper"] * 2
+
+
+def test_an_agent_is_paused_and_stopped_with_all_it_has_started(
+    rough_place: Place, tmp_path: Path
+) -> None:
+    command = program(tmp_path, STUBBORN)
+    rough_place.plays(coordinator=led("dan", f"{command} 2"))
+    started = rough_place.json(
+        "run", "Have a tool", "--name", "halted", "--detach", "--model", MODEL
+    )
+    folder = folder_of(rough_place, "halted", "dan-tool")
+    until((folder / "scratch/ready").exists, "the agent is at work")
+    everyone = [one for one in of_folder(folder) if process_guard.START not in words_of(one)]
+    assert len(everyone) >= 2
+    worker = f"{started['agent']}/{rough_place.worker(rough_place.agent('halted'), 'dan').name}"
+    rough_place.command("pause", worker)
+    until(lambda: {one.status() for one in everyone} == {psutil.STATUS_STOPPED}, "all stand still")
+    rough_place.command("resume", worker)
+    until(lambda: psutil.STATUS_STOPPED not in {o.status() for o in everyone}, "all go on")
+    rough_place.command("stop", started["agent"])
+    until(lambda: not any(map(is_alive, everyone)), "all are gone")
+
+
+CURIOUS = """\
+#!/usr/bin/env python3
+import time
+open("_outbox.md", "w").write("@human?: Which colour?\\n\\n@nobody: hello\\n\\n")
+def heard(words):
+    while words not in open("_inbox.md").read():
+        time.sleep(0.02)
+heard("blue")
+heard("Your message to nobody was not sent: unknown recipient")
+print("It is blue.")
+"""
+
+
+def test_a_question_to_the_human_is_answered_into_the_inbox(place: Place, tmp_path: Path) -> None:
+    place.plays(coordinator=led("eli", program(tmp_path, CURIOUS)))
+    started = place.json("run", "Paint", "--name", "curious", "--detach", "--model", MODEL)
+    [question] = until(lambda: place.json("questions", "curious"), "the human is asked")
+    assert (question["question"], question["from"]) == ("Which colour?", "eli")
+    place.json("respond", question["id"], "blue")
+    folder = folder_of(place, "curious", "eli-tool")
+    result = folder / "published/_result.md"
+    until(result.exists, "the result is published")
+    assert result.read_text() == "It is blue.\n", "its last word stands for a result"
+    until(lambda: place.json("show", "curious")["status"] == "completed", "the run is over")
+    place.command("stop", started["agent"])
+
+
+HASTY = """\
+#!/usr/bin/env python3
+import os, sys, tempfile
+told = sys.stdin.read()
+starts = len(open("starts").read()) if os.path.exists("starts") else 0
+open("starts", "a").write("x")
+temporary = tempfile.mkstemp()[1]
+assert os.listdir(os.path.dirname(temporary)) == [os.path.basename(temporary)], "others' files"
+if starts == 0:
+    open("tool.py", "w").write("print(41)")
+    open("_checkpoint.md", "w").write("tool.py is written")
+elif starts == 1:
+    assert "wrote no _result.md, and said no last word" in told
+    print("It is done.")
+else:
+    assert "$ python3 tool.py | grep -x 42" in told, "it hears which check failed"
+    assert open("_checkpoint.md").read() == "tool.py is written", "its notes are still there"
+    assert not os.path.exists("_result.md"), "what was refused is no result"
+    open("tool.py", "w").write("print(42)")
+    print("Now it prints 42.")
+"""
+
+
+def test_no_node_is_completed_without_a_result_and_its_checks(place: Place, tmp_path: Path) -> None:
+    checks = ["python3 tool.py | grep -x 42"]
+    place.plays(coordinator=led("fay", program(tmp_path, HASTY), checks=checks))
+    outcome = place.lead("Have a tool written", "--name", "hasty")
+    assert outcome.result["status"] == "completed", outcome.progress
+    published = outcome.published("fay-tool")
+    assert published["tool.py"] == "print(42)"
+    assert published["_result.md"] == "Now it prints 42.\n"
+    problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
+    lacking = "it ended without a result: it wrote no _result.md, and said no last word"
+    assert problems == [lacking, "", ""]
+    passed = [event["data"]["has_passed"] for event in outcome.events("node.checked")]
+    assert passed == [False, True]
+
+
+SILENT = """\
+#!/usr/bin/env python3
+import os
+os.makedirs(".robot", exist_ok=True)
+open(".robot/log", "w").write("x")
+if os.environ["WORKS"]:
+    open("tool.py", "w").write("print(42)")
+print("robot 1.0 has started; https://robot.example/docs")
+"""
+
+
+def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
+    place: Place, tmp_path: Path
+) -> None:
+    robot = {"command": [program(tmp_path, SILENT)], "leaves": [".robot"], "stdout": "log"}
+    presets = {
+        name: robot | {"environment": {"WORKS": works}, "attempts": 2}
+        for name, works in {"works": "yes", "idles": ""}.items()
+    }
+    (place.home / "agents.yaml").write_text(json.dumps(presets))
+    place.plays(coordinator=led("gil", "works"))
+    outcome = place.lead("Have a tool written", "--name", "silent")
+    assert set(outcome.published("gil-tool")) == {"tool.py", "_result.md"}
+    place.plays(coordinator=led("hal", "idles"))
+    outcome = place.lead("Have a tool written", "--name", "idle")
+    (place.home / "agents.yaml").unlink()
+    [failed] = outcome.events("node.failed")
+    reason = failed["data"]["reason"]
+    assert reason.startswith("idles failed 2 times; at last: it ended without a result: it wrote")
+    assert "left no file; it printed: robot 1.0 has started" in reason
+    [left] = outcome.run.glob("nodes/hal-tool-*/scratch/.robot/log")
+    assert left.read_text() == "x", "what a failed node has left is kept"
+    journal = (outcome.run / "journal.jsonl").read_text().splitlines()
+    [told] = [one for one in map(json.loads, journal) if one["type"] == "node.failed"]
+    assert told["left"] == [], "of that its team is told what it can use: nothing"
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("cluade-code", "unknown outside agent 'cluade-code', did you mean 'claude-code'?"),
+        ("./no-such-program", "'./no-such-program' is not installed"),
+    ],
+)
+def test_a_plan_with_an_agent_that_is_not_here_is_refused(
+    place: Place, tmp_path: Path, agent: str, said: str
+) -> None:
+    role = {"id": "x", "title": "X", "node_type": "agentic", "agent": agent, "prompt": "Do it"}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"goal": "g", "stages": [{"name": "s", "roles": [role]}]}))
+    done = place.command("run", "A tool", "--plan", str(plan), "--model", MODEL)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plan_with_a_command_is_done(place: Place, tmp_path: Path) -> None:
+    command = program(tmp_path, "#!/bin/sh\ncat _task.md > copy.md; echo Copied.\n")
+    role = {"id": "kit", "title": "K", "node_type": "agentic", "agent": command, "prompt": "Copy"}
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"goal": "g", "stages": [{"name": "s", "roles": [role]}]}))
+    place.plays(coordinator=[call("wait"), call("finish", summary="Copied")])
+    outcome = place.lead("A copy", "--plan", str(plan), "--name", "planned")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert done["data"]["summary"] == "Copied."
+
+
+READER = """\
+#!/usr/bin/env python3
+import json, sys, time
+def say(**line):
+    print(json.dumps(line), flush=True)
+def inbox():
+    while "blue" not in open("_inbox.md").read():
+        time.sleep(0.02)
+    return open("_inbox.md").read()
+again = sys.argv[1] == "resume"
+say(type="thread.started", thread_id="t1")
+if not again:
+    open("_outbox.md", "w").write("@coordinator: which colour?\\n\\n")
+    text, command = inbox(), sys.argv[1]
+    item = {"id": "i1", "type": "command_execution", "command": command}
+    say(type="item.started", item=item)
+    shown = text if command.startswith("cat") else ""
+    say(type="item.completed", item=item | {"aggregated_output": shown, "exit_code": 0})
+open("_result.md", "w").write("blue, at last" if again else "done")
+say(type="turn.completed", usage={"input_tokens": 250 if again else 100, "output_tokens": 1})
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "used"),
+    [("cat _inbox.md", [100]), ("ls -l _inbox.md", [100, 150])],
+    ids=["has-read-it", "has-not"],
+)
+def test_an_agent_has_a_further_turn_for_what_it_has_not_read_itself(
+    rough_place: Place, tmp_path: Path, command: str, used: list[int]
+) -> None:
+    agent: JsonObject = {"driver": "codex", "command": [program(tmp_path, READER)]}
+    agent |= {"start": [command], "resume": ["resume"], "readable": [str(tmp_path)]}
+    agent |= {"account": "own"}
+    agents = rough_place.home / "agents.yaml"
+    agents.write_text(json.dumps({"reader": agent}))
+    blue = once_told("which colour?", call("send_message", to="fay", content="blue"))
+    rough_place.plays(coordinator=led("fay", "reader", blue))
+    outcome = rough_place.lead("Have a tool written")
+    agents.unlink()
+    assert outcome.result["status"] == "completed", outcome.progress
+    ended = [event["data"] for event in outcome.events("outside.ended")]
+    assert [one["goes_on"] for one in ended] == [True, False][-len(used) :]
+    assert [one["input_tokens"] for one in ended] == used, "of this start, not of its thread"
+    assert {(one["account"], one["calls"]) for one in ended} == {("own", None)}
+
+
+CALLER = """\
+#!/usr/bin/env python3
+import json, os, sys, time, urllib.error, urllib.request
+def ask():
+    question = {"model": "any", "messages": [{"role": "user", "content": "I am the caller."}]}
+    head = {"authorization": "Bearer " + os.environ["TOKEN"], "content-type": "application/json"}
+    data = json.dumps(question).encode()
+    request = urllib.request.Request(os.environ["DOOR"], data=data, headers=head)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    opener.open(request).read()
+if sys.argv[1] == "resume":
+    assert "stopped at the bound" in sys.argv[2]
+    open("_result.md", "w").write("half of it")
+    sys.exit()
+if sys.argv[1] == "waits":
+    print(json.dumps({"type": "thread.started", "thread_id": "t1"}), flush=True)
+is_first = not os.path.exists("ready")
+for number in range(20):
+    try:
+        ask()
+    except urllib.error.HTTPError as error:
+        open("refused", "a").write(f"{error.code} ")
+        if sys.argv[1] == "ends":
+            sys.exit(print("half of it"))
+        while True:
+            time.sleep(0.05)
+    if is_first and number == 1 and sys.argv[1] == "waits":
+        open("ready", "w").write("x")
+        while True:
+            time.sleep(0.05)
+    if sys.argv[1] == "heeds":
+        while number == 1 and "stopped at the bound" not in open("_inbox.md").read():
+            time.sleep(0.02)
+        if number == 1:
+            open("_result.md", "w").write("half of it")
+"""
+
+
+@pytest.fixture
+def caller(rough_place: Place, tmp_path: Path) -> Iterator[str]:
+    """The name of an agent that makes model calls until it is refused, and then hangs.
+
+    It hears nothing in the middle of its turn; `lasting` is the same with a conversation that can
+    be taken up.
+    """
+    agent: JsonObject = {"driver": "plain", "command": [program(tmp_path, CALLER)]}
+    environment = {"DOOR": "{door}/openai/v1/chat/completions", "TOKEN": "{token}"}
+    agent |= {"wire": "openai", "environment": environment, "readable": [str(tmp_path)]}
+    agents = rough_place.home / "agents.yaml"
+    lasting = agent | {"driver": "codex", "start": ["waits"], "resume": ["resume", "{prompt}"]}
+    agents.write_text(json.dumps({"caller": agent, "lasting": lasting}))
+    yield "caller"
+    agents.unlink()
+
+
+def calls_of(place: Place, outcome: Outcome, node: str) -> int:
+    """Return how many calls `agiraph usage` tells of a node."""
+    rows = place.json("usage", outcome.result["agent"], "--by", "node")
+    return next(int(row["calls"]) for row in rows if row["name"] == node)
+
+
+def test_an_agent_is_ended_at_a_bound_of_its_node_also_after_its_worker_was_killed(
+    rough_place: Place, caller: str
+) -> None:
+    rough_place.plays(coordinator=led("gus", f"{caller} waits"), **{"*": [say("fine")] * 9})
+
+    def meanwhile() -> None:
+        folder = folder_of(rough_place, "bound", "gus-tool")
+        until((folder / "scratch/ready").exists, "it has made two calls")
+        rough_place.kill("worker gus-")
+
+    outcome = rough_place.lead("Have a tool written", "--name", "bound", meanwhile=meanwhile)
+    [failed] = outcome.events("node.failed")
+    reason = "6 calls of the node's 6 calls are used, and what is left does not cover another call"
+    assert failed["data"]["reason"] == reason
+    assert len(outcome.events("outside.started")) == 2, "and no third time"
+    [ended] = outcome.events("outside.ended")
+    assert (ended["data"]["account"], ended["data"]["calls"]) == ("door", 4)
+    assert calls_of(rough_place, outcome, "gus-tool") == 6
+    assert not outcome.events("human.question")
+
+
+@pytest.mark.parametrize("way", ["heeds", "ends"])
+def test_what_an_agent_has_for_a_result_at_a_bound_is_published_in_part(
+    rough_place: Place, caller: str, way: str
+) -> None:
+    rough_place.plays(coordinator=led("hal", f"{caller} {way}"), **{"*": [say("fine")] * 9})
+    outcome = rough_place.lead("Have a tool written")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert done["data"]["summary"] == "half of it"
+    assert done["data"]["bound"].startswith("6 calls of the node's 6 calls are used")
+    assert outcome.published("hal-tool")["refused"] == "402 "
+    [ended] = outcome.events("outside.ended")
+    assert (ended["data"]["problem"], ended["data"]["calls"]) == ("", 6)
+
+
+@pytest.mark.usefixtures("caller")
+def test_an_agent_that_hears_nothing_in_its_turn_is_interrupted_to_be_told_of_a_bound(
+    rough_place: Place,
+) -> None:
+    rough_place.plays(coordinator=led("ida", "lasting"), **{"*": [say("fine")] * 9})
+    outcome = rough_place.lead("Have a tool written")
+    assert outcome.result["status"] == "completed", outcome.progress
+    [done] = outcome.events("node.completed")
+    assert (done["data"]["summary"], done["data"].get("missing")) == ("half of it", None)
+    started, ended = outcome.events("outside.started"), outcome.events("outside.ended")
+    assert [event["data"]["session"] for event in started] == ["", "t1"]
+    assert [event["data"]["calls"] for event in ended] == [2, 0], "four were left for it"

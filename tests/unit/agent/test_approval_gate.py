@@ -1,0 +1,124 @@
+"""The loop and the human's word: nothing runs before it, and a refusal is the call's result."""
+
+import asyncio
+from pathlib import Path
+
+from agiraph.agent.loop import INTERRUPTED_CALL, UNKNOWN_OUTCOME, Permission
+from agiraph.agent.records import CallStarted
+from agiraph.agent.transcript import OpenCall
+from agiraph.core.turns import ToolTurn
+from tests.unit.agent.fakes import Stage, call, incoming, says
+
+
+class Word:
+    """An asking whose answer the test gives."""
+
+    def __init__(self, cleared: Permission | None = None) -> None:
+        self.cleared = cleared
+        self.asked = asyncio.Event()
+        self.was_withdrawn = False
+
+    async def answer(self) -> Permission:
+        self.asked.set()
+        if self.cleared is None:
+            await asyncio.Event().wait()
+        assert self.cleared is not None
+        return self.cleared
+
+    async def withdrawn(self) -> Permission:
+        self.was_withdrawn = True
+        return Permission(refusal=INTERRUPTED_CALL)
+
+
+def staged(folder: Path, word: Word) -> Stage:
+    stage = Stage(folder, says(None, call("note", word="x")), says("Good."))
+    stage.entity.asking = lambda opened: word if isinstance(opened, OpenCall) else None
+    stage.hear("Note it.")
+    return stage
+
+
+async def dead_while_asking(folder: Path) -> tuple[Stage, Word]:
+    word = Word()
+    stage = staged(folder, word)
+    running = asyncio.ensure_future(stage.loop.run())
+    await word.asked.wait()
+    running.cancel()
+    await asyncio.wait({running})
+    return stage, word
+
+
+def next_incarnation(folder: Path, word: Word) -> Stage:
+    stage = Stage(folder, says("Good."))
+    stage.entity.asking = lambda opened: word if isinstance(opened, OpenCall) else None
+    return stage
+
+
+def result_in(stage: Stage) -> ToolTurn:
+    [result] = [t for t in stage.conversation.transcript.turns if isinstance(t, ToolTurn)]
+    return result
+
+
+def test_a_refused_call_is_not_run_and_the_model_reads_why(tmp_path: Path) -> None:
+    async def main() -> None:
+        stage = staged(tmp_path, Word(Permission(refusal="[denied] not on Fridays", message="0a")))
+        await stage.loop.run()
+        result = result_in(stage)
+        assert (result.content, result.is_error) == ("[denied] not on Fridays", True)
+        assert stage.tools.ran == []
+        assert stage.conversation.transcript.position == 4, "heard, said, finished, said"
+
+    asyncio.run(main())
+
+
+def test_the_word_that_allows_a_call_is_recorded_with_its_beginning(tmp_path: Path) -> None:
+    async def main() -> None:
+        stage = staged(tmp_path, Word(Permission(message="0a")))
+        await stage.loop.run()
+        assert len(stage.tools.ran) == 1
+        assert stage.conversation.transcript.has_seen("0a")
+
+    asyncio.run(main())
+
+
+def test_an_interruption_takes_the_question_back_and_the_call_is_not_run(tmp_path: Path) -> None:
+    async def main() -> None:
+        word = Word()
+        stage = staged(tmp_path, word)
+        running = asyncio.ensure_future(stage.loop.run())
+        await word.asked.wait()
+        stage.inbox.put(incoming("Stop", "interrupt"))
+        await running
+        assert word.was_withdrawn
+        assert stage.tools.ran == []
+        assert result_in(stage).content == INTERRUPTED_CALL
+
+    asyncio.run(main())
+
+
+def test_who_dies_while_it_waits_asks_again_and_does_it_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        stage, waiting = await dead_while_asking(tmp_path)
+        stage.conversation.close()
+        assert (stage.tools.ran, waiting.was_withdrawn) == ([], False)
+        again = next_incarnation(tmp_path, Word(Permission(message="0a")))
+        await again.loop.run()
+        assert len(again.tools.ran) == 1
+        assert again.conversation.transcript.has_seen("0a")
+
+    asyncio.run(main())
+
+
+def test_who_dies_after_it_has_begun_does_not_ask_again_nor_do_it_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        stage, _ = await dead_while_asking(tmp_path)
+        begun = CallStarted(call_id="c1", name="note", message="0a", ts=1.0)
+        stage.conversation.append(begun)
+        stage.conversation.close()
+        never = Word()
+        again = next_incarnation(tmp_path, never)
+        await again.loop.run()
+        assert not never.asked.is_set()
+        assert again.tools.ran == []
+        assert result_in(again).content == UNKNOWN_OUTCOME
+
+    asyncio.run(main())

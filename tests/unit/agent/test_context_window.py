@@ -1,0 +1,131 @@
+"""The context: how full a window is, and what follows."""
+
+import pytest
+
+from agiraph.agent.context_window import (
+    CompactNow,
+    FlushMemory,
+    HasRoom,
+    WindowUsage,
+    answer_tokens,
+    decide,
+    estimate_fixed,
+    estimate_text,
+    fill_of,
+    room_for_turns,
+    scale_of,
+    window_of,
+)
+from agiraph.agent.records import LimitReached, ModelAnswered
+from agiraph.agent.transcript import Transcript
+from agiraph.core.turns import Usage
+from tests.unit.agent.conversations import flushed, heard, worked
+
+FIXED = estimate_fixed("s" * 300, ())
+
+
+def filled(used: int) -> WindowUsage:
+    return WindowUsage(used=used, fixed=100, window=1000)
+
+
+def busy() -> Transcript:
+    transcript = Transcript()
+    heard(transcript, "go")
+    return transcript
+
+
+def step(transcript: Transcript, used: int, *, can_flush: bool = True) -> object:
+    return decide(transcript, filled(used), share=0.75, can_flush=can_flush)
+
+
+def test_the_count_of_the_provider_counts_and_only_the_rest_is_estimated() -> None:
+    transcript = busy()
+    worked(transcript, ("bash", "x" * 300), usage=Usage(input_tokens=5000, output_tokens=50))
+    assert fill_of(transcript, FIXED, 10_000).used == 5000 + 50 + 100 + 8
+
+
+def test_without_a_count_all_is_estimated() -> None:
+    transcript = busy()
+    assert fill_of(transcript, FIXED, 10_000) == WindowUsage(100 + 8 + 1, 100, 10_000)
+
+
+def test_a_count_above_the_estimate_makes_later_estimates_larger() -> None:
+    transcript = busy()
+    worked(transcript, text="x", usage=Usage(input_tokens=200, output_tokens=50))
+    assert scale_of(transcript, FIXED) == pytest.approx(250 / 118)
+    assert scale_of(busy(), FIXED) == 1.0
+
+
+@pytest.mark.parametrize("text", ["a" * 100, "é" * 100, "漢" * 100, "🎈" * 100])
+def test_no_text_has_more_tokens_than_a_third_of_its_bytes(text: str) -> None:
+    assert estimate_text(text) == -(-len(text.encode()) // 3)
+
+
+def test_there_is_room_below_the_share() -> None:
+    assert step(busy(), 749) == HasRoom()
+
+
+def test_above_it_things_are_saved_first() -> None:
+    assert step(busy(), 750) == FlushMemory()
+
+
+def test_who_cannot_save_is_compacted_at_once() -> None:
+    assert step(busy(), 750, can_flush=False) == CompactNow("full")
+
+
+def test_at_the_brim_there_is_no_turn_left_to_save_things() -> None:
+    assert step(busy(), 920) == CompactNow("full")
+
+
+def test_in_its_last_turn_a_worker_is_not_told_to_save_things() -> None:
+    transcript = busy()
+    transcript.apply(LimitReached(bound="turns", why="w", content="last", ts=0))
+    assert step(transcript, 800) == CompactNow("full")
+
+
+def test_nothing_is_done_while_the_model_has_nothing_to_answer() -> None:
+    transcript = busy()
+    transcript.apply(ModelAnswered(text="done", ts=0))
+    assert step(transcript, 999) == HasRoom()
+
+
+def test_after_the_turns_for_saving_the_conversation_is_compacted() -> None:
+    transcript = busy()
+    flushed(transcript, "memory_write")
+    assert step(transcript, 800) == HasRoom(), "one more"
+    worked(transcript, ("memory_write", "written"))
+    assert step(transcript, 800) == CompactNow("full")
+
+
+def test_a_silent_answer_ends_the_saving() -> None:
+    transcript = busy()
+    flushed(transcript)
+    assert step(transcript, 800) == CompactNow("full")
+    assert (transcript.silences, transcript.model_turns) == (0, 0), "it is none of the node's turns"
+
+
+def test_a_person_s_word_on_the_window_counts_and_a_refusal_lowers_it() -> None:
+    transcript = busy()
+    assert window_of(transcript, None) is None
+    worked(transcript, text="x", window=9000)
+    assert (window_of(transcript, None), window_of(transcript, 5000)) == (9000, 5000)
+    transcript.learned_window = 4000
+    assert window_of(transcript, 5000) == 4000
+
+
+def test_an_answer_has_what_the_share_leaves() -> None:
+    transcript = busy()
+    assert answer_tokens(transcript, override=None, share=0.75, most=8192) == 8192
+    assert answer_tokens(transcript, override=10_000, share=0.75, most=8192) == 2500
+    assert answer_tokens(transcript, override=200_000, share=0.75, most=8192) == 8192
+
+
+def test_a_new_conversation_takes_half_of_what_there_is() -> None:
+    assert (
+        room_for_turns(WindowUsage(used=90_000, fixed=5000, window=100_000), share=0.75) == 35_000
+    )
+
+
+def test_where_half_is_too_little_it_takes_more() -> None:
+    assert room_for_turns(WindowUsage(used=9000, fixed=5000, window=10_000), share=0.75) == 2000
+    assert room_for_turns(filled(900), share=0.75) == 520

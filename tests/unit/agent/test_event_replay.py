@@ -1,0 +1,113 @@
+"""What a conversation's last records tell again: the same events, under the same keys."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from actors.entity.event_replay import tell_again
+from actors.runtime.runtime import Runtime
+from agiraph.agent.conversation import Conversation
+from agiraph.agent.event_replay import TOLD_AGAIN, told_again
+from agiraph.agent.records import (
+    CallFinished,
+    CallStarted,
+    ConversationCompacted,
+    InputReceived,
+    LoopDetected,
+    ModelAnswered,
+    NodeClosed,
+    StateNoted,
+)
+from agiraph.core.ids import AgentId, NodeId
+from agiraph.core.models import Event
+from agiraph.core.turns import JsonObject, ToolCall
+
+
+def heard(text: str = "Go on") -> InputReceived:
+    return InputReceived(content=text, from_name="runtime", ts=1.0)
+
+
+def said(*ids: str, interrupted: bool = False) -> ModelAnswered:
+    calls = tuple(ToolCall(id=id, name="bash", arguments={"command": id}) for id in ids)
+    return ModelAnswered(text="So.", tool_calls=calls, model="a/b", interrupted=interrupted, ts=2.0)
+
+
+def started(id: str) -> CallStarted:
+    return CallStarted(call_id=id, name="bash", ts=3.0)
+
+
+def finished(id: str) -> CallFinished:
+    return CallFinished(call_id=id, name="bash", content="out", ts=4.0)
+
+
+def opened(tmp_path: Path) -> Conversation:
+    return Conversation(tmp_path / "conversation.jsonl")
+
+
+def keys(conversation: Conversation) -> list[tuple[str, str]]:
+    return [(one.type, one.key) for one in told_again(conversation.lately(TOLD_AGAIN))]
+
+
+def test_the_last_step_is_told_again_with_the_keys_it_had(tmp_path: Path) -> None:
+    conversation = opened(tmp_path)
+    conversation.append(heard(), said("x", "y"))
+    steps = [one.key for one in conversation.transcript.open_calls]
+    assert steps == ["e-2.0", "e-2.1"]
+    conversation.append(started("x"), finished("x"), started("y"))
+    assert keys(conversation) == [
+        ("model.answered", "e-2"),
+        ("tool.called", "e-2.0"),
+        ("tool.result", "e-2.0"),
+        ("tool.called", "e-2.1"),
+    ]
+
+
+def test_warnings_and_compactions_are_told_again(tmp_path: Path) -> None:
+    conversation = opened(tmp_path)
+    conversation.append(
+        heard(),
+        LoopDetected(count=3, call="bash(x)", content="Stop.", ts=5.0),
+        ConversationCompacted(turns=(), cause="full", tokens_before=9, tokens_after=3, ts=6.0),
+    )
+    warned, compacted = told_again(conversation.lately(TOLD_AGAIN))
+    assert (warned.type, warned.key, warned.data["count"]) == ("tool.loop", "e-2", 3)
+    assert (compacted.type, compacted.key) == ("memory.compacted", "e-3")
+
+
+def test_an_absence_is_no_step_and_moves_no_key(tmp_path: Path) -> None:
+    conversation = opened(tmp_path)
+    conversation.append(heard(), StateNoted(what="away", ts=2.0), said("x"))
+    conversation.append(StateNoted(what="away", ts=900.0))
+    assert keys(conversation) == [("model.answered", "e-2")]
+    conversation.close()
+    assert opened(tmp_path).transcript.position == 2
+
+
+def test_what_was_cut_off_or_is_of_an_earlier_work_is_not_told(tmp_path: Path) -> None:
+    conversation = opened(tmp_path)
+    conversation.append(heard(), said())
+    conversation.append(NodeClosed(node_id=NodeId("n"), status="completed", ts=3.0))
+    conversation.append(said(interrupted=True))
+    assert keys(conversation) == []
+
+
+def test_only_what_is_near_the_end_is_read(tmp_path: Path) -> None:
+    conversation = opened(tmp_path)
+    for _ in range(300):
+        conversation.append(heard("x" * 1000), said())
+    told = keys(conversation)
+    assert 0 < len(told) <= TOLD_AGAIN
+    assert told[-1] == ("model.answered", "e-600")
+
+
+def test_an_event_that_is_told_again_says_when_it_was(tmp_path: Path) -> None:
+    conversation = opened(tmp_path)
+    conversation.append(heard(), said())
+    reported: list[Event] = []
+    runtime = cast(Runtime, SimpleNamespace(report=reported.append))
+
+    def event_of(type: str, data: JsonObject, key: str) -> Event:
+        return Event(type=type, agent_id=AgentId("a"), ts=99.0, data=cast(Any, data), key=key)
+
+    tell_again(runtime, conversation, event_of)
+    assert [(one.type, one.ts, one.key) for one in reported] == [("model.answered", 2.0, "e-2")]

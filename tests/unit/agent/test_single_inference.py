@@ -1,0 +1,76 @@
+"""Single inference: what one answer is given to work with, and what is told of it."""
+
+from pathlib import Path
+
+from agiraph.agent.records import (
+    AnswerPublished,
+    AssignmentTaken,
+    ConversationRecord,
+    ModelAnswered,
+)
+from agiraph.agent.single_inference import HEADLINE_CHARACTERS, headline, shown_refs
+from agiraph.agent.transcript import Transcript
+from agiraph.core.ids import NodeId, RunId
+from agiraph.core.models import Assignment, StageContract, WorkMode, WorkNode
+from agiraph.core.turns import UserTurn
+
+
+def taken_up(name: str, mode: WorkMode) -> AssignmentTaken:
+    node = WorkNode(id=NodeId(name), name=name, task="t", folder=name, mode=mode)
+    assignment = Assignment(node=node, spec="t", contract=StageContract())
+    return AssignmentTaken(content=name, run=RunId("r"), assignment=assignment, message=name, ts=0)
+
+
+def test_the_files_behind_a_ref_are_shown_in_order(tmp_path: Path) -> None:
+    published = tmp_path / "nodes/a/published"
+    (published / "deep").mkdir(parents=True)
+    (published / "b.md").write_text("second\n")
+    (published / "deep/c.md").write_text("third")
+    (published / "raw.bin").write_bytes(b"\xff\xfe")
+    (published / "link.md").symlink_to("/etc/passwd")
+    shown = shown_refs(tmp_path, {"all": "nodes/a/published"}, 1000)
+    assert [(file.ref, file.name, file.text) for file in shown] == [
+        ("all", "nodes/a/published/b.md", "second"),
+        ("all", "nodes/a/published/deep/c.md", "third"),
+        ("all", "nodes/a/published/raw.bin", "[not text: 2 bytes]"),
+    ]
+
+
+def test_what_does_not_fit_is_said_to_be_cut(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x" * 30)
+    (tmp_path / "b.md").write_text("y" * 30)
+    first, second = shown_refs(tmp_path, {"a": "a.md", "b": "b.md"}, 40)
+    assert first.text == "x" * 30
+    assert second.text == f"{'y' * 10}\n[cut: 10 of 30 characters are shown]"
+
+
+def test_a_long_answer_is_told_by_its_beginning() -> None:
+    assert headline("short") == "short"
+    told = headline("a" * (HEADLINE_CHARACTERS + 1))
+    assert told.endswith("[... the whole answer: answer.md]")
+
+
+def test_a_hand_is_shown_none_of_the_nodes_before() -> None:
+    once: WorkMode = "single_inference"
+    first: list[ConversationRecord] = [
+        taken_up("one", once),
+        ModelAnswered(text="an answer", ts=0),
+        AnswerPublished(summary="s", ts=0),
+    ]
+    transcript = Transcript.fold(first)
+    assert transcript.is_published
+    transcript.apply(taken_up("two", once))
+    assert transcript.turns == [UserTurn(content="two")]
+    assert not transcript.is_published
+    transcript.apply(ModelAnswered(text="cut", stop_reason="max_tokens", ts=0))
+    assert transcript.is_cut_off
+
+
+def test_who_works_in_many_turns_keeps_what_was_said() -> None:
+    many: WorkMode = "multi_turn"
+    records: list[ConversationRecord] = [
+        taken_up("one", many),
+        ModelAnswered(text="an answer", ts=0),
+        taken_up("two", many),
+    ]
+    assert len(Transcript.fold(records).turns) == 3

@@ -1,0 +1,142 @@
+"""A collaboration plan in a file becomes named workers, and stages that need one another."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agiraph.board.plans.plan import parse_plan, plan_commands
+from agiraph.core.errors import InvalidInput
+from tests.unit.board.desk import Desk
+
+SEED: dict[str, Any] = {
+    "problem_summary": "Analyze competitive landscape of AI chip companies",
+    "stages": [
+        {
+            "name": "Research",
+            "roles": [
+                {
+                    "id": "alice",
+                    "name": "Alice",
+                    "title": "Market Analyst",
+                    "node_type": "api",
+                    "model": "anthropic/claude-sonnet-4-5",
+                    "prompt": "You are Alice, a market analyst.",
+                    "workspace_reads": ["_plan.md"],
+                    "workspace_writes": ["alice/"],
+                },
+                {
+                    "id": "bob",
+                    "name": "Bob",
+                    "title": "Technical Analyst",
+                    "node_type": "agentic",
+                    "agent": "claude-code",
+                    "prompt": "You are Bob, a technical analyst.",
+                },
+            ],
+        },
+        {"name": "Report", "roles": [{"id": "alice", "name": "Alice", "prompt": "Write it up."}]},
+    ],
+    "contract": {
+        "max_stages": 3,
+        "checkpoint_policy": "all_must_checkpoint",
+        "coordinator_reconvenes": True,
+    },
+}
+
+
+def changed(**changes: Any) -> str:
+    return json.dumps({**SEED, **changes})
+
+
+def role(**changes: Any) -> str:
+    return changed(
+        stages=[{"roles": [{"id": "a", "prompt": "p"}, {"id": "b", "prompt": "p"} | changes]}]
+    )
+
+
+def test_roles_become_workers_and_nodes() -> None:
+    plan = parse_plan(json.dumps(SEED))
+    assert plan.goal == SEED["problem_summary"]
+    assert plan.contract.checkpoint_policy == "all_must_complete"
+    assert [(worker.name, worker.type) for worker in plan.workers] == [
+        ("Alice", "harnessed"),
+        ("Bob", "autonomous"),
+    ]
+    assert [(node.name, node.stage) for node in plan.nodes] == [
+        ("alice", "Research"),
+        ("bob", "Research"),
+        ("alice-2", "Report"),
+    ]
+
+
+def test_a_later_stage_needs_the_one_before() -> None:
+    desk = Desk()
+    for command in plan_commands(parse_plan(json.dumps(SEED))):
+        desk.do(command)
+    needed = {desk.at("alice").id, desk.at("bob").id}
+    assert set(desk.at("alice-2").dependencies) == needed
+    assert desk.at("alice-2").wanted_worker == desk.at("alice").wanted_worker
+    assert desk.who("Bob").agent_command == "claude-code"
+    assert desk.who("Alice").model == "anthropic/claude-sonnet-4-5"
+
+
+def test_a_contract_may_be_looser() -> None:
+    plan = parse_plan(changed(contract={"checkpoint_policy": "majority", "timeout_seconds": 5}))
+    assert (plan.contract.checkpoint_policy, plan.contract.timeout_seconds) == ("majority", 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (role(id="a"), r"p: stages\[0\].roles\[1\].id: 'a' is already that of roles\[0\]"),
+        (role(node_type="robot"), r"roles\[1\].node_type: Input should be 'api' or 'agentic'"),
+        (role(node_type="agentic"), r"stages\[0\].roles\[1\].agent: is missing"),
+        (role(name="human"), r"stages\[0\].roles\[1\]: the worker name 'human' is reserved"),
+        (role(brief="x"), r"roles\[1\].brief: unknown key \(possible: id, prompt, name, title"),
+        (changed(stages=[{"roles": []}]), r"stages\[0\].roles: Tuple should have at least 1"),
+        (changed(stages=[{}]), r"stages\[0\].roles: is missing \(possible here: name, roles\)"),
+        (
+            changed(contract={"checkpoint_policy": "few"}),
+            "contract.checkpoint_policy: Input should",
+        ),
+        (
+            changed(extra=1),
+            r"extra: unknown key \(possible: problem_summary, goal, stages, contract",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        parse_plan(text, "p")
+
+
+def test_one_worker_has_one_model() -> None:
+    text = changed(
+        stages=[
+            {"roles": [{"id": "a", "name": "Ada", "prompt": "p", "model": "x/y"}]},
+            {"roles": [{"id": "a", "name": "ada", "prompt": "p", "model": "x/z"}]},
+        ]
+    )
+    with pytest.raises(InvalidInput, match=r"stages\[1\].roles\[0\]: worker 'Ada' has model 'x/y'"):
+        parse_plan(text)
+
+
+def test_every_mistake_is_told_at_once() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_plan(changed(extra=1, contract={"max_stages": 0}), "p")
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_the_contract_of_a_plan_is_that_of_the_stage_it_fills() -> None:
+    contract = {"max_iterations_per_node": 7, "timeout_seconds": 60, "checkpoint_policy": "any"}
+    whole = {**SEED, "contract": contract}
+    alone = {**whole, "stages": SEED["stages"][1:]}
+    for plan, policy in ((whole, "all_must_complete"), (alone, "any")):
+        desk = Desk()
+        for command in plan_commands(parse_plan(json.dumps(plan))):
+            desk.do(command)
+            assert desk.do(command) == []
+        kept = desk.board.stages[0].contract
+        assert (kept.max_iterations_per_node, kept.timeout_seconds) == (7, 60)
+        assert kept.checkpoint_policy == policy

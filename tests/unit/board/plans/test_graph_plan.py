@@ -1,0 +1,135 @@
+"""A static graph in a file becomes nodes in an order that the board takes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agiraph.board.commands import CreateNode, SpawnWorker
+from agiraph.board.plans.plan import parse_plan, plan_commands, read_plan
+from agiraph.core.errors import InvalidInput
+from tests.unit.board.desk import Desk
+
+SEED = """
+{
+  "nodes": [
+    {"id": "n1", "task": "Research Company A", "role": "worker"},
+    {"id": "n2", "task": "Research Company B", "role": "worker"},
+    {"id": "n3", "task": "Synthesize findings", "role": "manager", "deps": ["n1", "n2"]}
+  ]
+}
+"""
+
+
+def test_a_graph_fills_a_board() -> None:
+    desk = Desk()
+    for command in plan_commands(parse_plan(SEED)):
+        desk.do(command)
+    assert [node.name for node in desk.board.nodes.values()] == ["n1", "n2", "n3"]
+    assert desk.at("n3").dependencies == (desk.at("n1").id, desk.at("n2").id)
+    assert desk.at("n3").refs["n1"] == f"nodes/{desk.at('n1').folder}/published"
+    assert desk.at("n3").role == "manager"
+    assert desk.board.workers == {}
+
+
+def test_filling_a_board_twice_changes_nothing() -> None:
+    desk = Desk()
+    commands = plan_commands(parse_plan(SEED))
+    for command in (*commands, *commands):
+        desk.do(command)
+    assert len(desk.board.nodes) == 3
+
+
+def test_the_same_plan_may_be_yaml(tmp_path: Path) -> None:
+    text = """
+goal: Compare both
+nodes:
+  - id: 1
+    task: Research Company A
+  - id: n2
+    task: Write
+    dependencies: [1]
+    worker: ada
+    model: openai/gpt-4o
+"""
+    (tmp_path / "plan.yaml").write_text(text)
+    plan = read_plan(tmp_path / "plan.yaml")
+    assert plan.goal == "Compare both"
+    assert plan.nodes[1].dependencies == ("1",)
+    spawn, first, second = plan_commands(plan)
+    assert isinstance(spawn, SpawnWorker)
+    assert (spawn.name, spawn.model) == ("ada", "openai/gpt-4o")
+    assert isinstance(first, CreateNode)
+    assert isinstance(second, CreateNode)
+    assert (first.worker, second.worker) == (None, "ada")
+
+
+def test_nodes_may_be_written_in_any_order() -> None:
+    nodes = [
+        {"id": f"n{i}", "task": "t", "deps": [f"n{i + 1}"] if i < 49 else []} for i in range(50)
+    ]
+    desk = Desk(max_nodes=50)
+    for command in plan_commands(parse_plan(json.dumps({"nodes": nodes}))):
+        desk.do(command)
+    assert next(iter(desk.board.nodes.values())).name == "n49"
+
+
+def test_a_node_with_a_model_of_its_own_has_a_worker_of_its_own() -> None:
+    plan = parse_plan('{"nodes": [{"id": "Deep Dive", "task": "t", "model": "a/b"}]}')
+    assert [(worker.name, worker.model) for worker in plan.workers] == [("deep-dive", "a/b")]
+    assert plan.nodes[0].worker == "deep-dive"
+
+
+def test_ids_that_look_alike_stay_apart() -> None:
+    plan = parse_plan(
+        '{"nodes": [{"id": "A 1", "task": "t"}, {"id": "a-1", "task": "t", "deps": ["A 1"]}]}'
+    )
+    assert [node.name for node in plan.nodes] == ["a-1", "a-1-2"]
+    assert plan.nodes[1].dependencies == ("a-1",)
+
+
+def graph(**changes: object) -> str:
+    node = {"id": "n1", "task": "t", **changes}
+    return json.dumps({"nodes": [{"id": "n0", "task": "t"}, node]})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (graph(id="n0"), r"p.json: nodes\[1\].id: 'n0' is already the id of nodes\[0\]"),
+        (graph(deps=["x"]), r"nodes\[1\].deps\[0\]: unknown node 'x' \(known: n0, n1\)"),
+        (graph(deps=["n1"]), r"n1 -> n1 wait for each other in a ring"),
+        (graph(needs=["n0"]), r"nodes\[1\].needs: unknown key \(possible: id, task, role, deps, "),
+        (graph(deps="n0"), r"nodes\[1\].deps: Input should be a valid tuple \(got 'n0'\)"),
+        (graph(task=" "), r"nodes\[1\].task: String should have at least 1 character"),
+        (graph(worker="human"), r"nodes\[1\].worker: the worker name 'human' is reserved"),
+        ('{"nodes": [{"id": "a"}]}', r"nodes\[0\].task: is missing \(possible here: id, task"),
+        ('{"nodes": []}', r"nodes: Tuple should have at least 1 item"),
+        ('{"nodes": 3}', r"nodes: Input should be a valid tuple"),
+        ('{"nodes": [3]}', r"nodes\[0\]: Input should be a valid dictionary"),
+        ('{"nodes": [], "stages": []}', "either 'nodes' .* or 'stages'"),
+        ("{}", "either 'nodes' .* or 'stages'"),
+        ("", "either 'nodes' .* or 'stages'"),
+        ("[1]", "either 'nodes' .* or 'stages'"),
+        ('{"nodes": [', r"p.json: is not JSON \(.*line 1 column"),
+        ("nodes:\n - id: [a\n", r"p.json:3: is not YAML"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        parse_plan(text, "p.json")
+
+
+def test_a_ring_is_named() -> None:
+    nodes = [{"id": a, "task": "t", "deps": [b]} for a, b in ("ab", "bc", "ca")]
+    with pytest.raises(InvalidInput, match="a -> b -> c -> a"):
+        parse_plan(json.dumps({"nodes": nodes}))
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"none.json: cannot be read \(No such file"):
+        read_plan(tmp_path / "none.json")
+    (tmp_path / "bad").write_bytes(b"{\xff}")
+    with pytest.raises(InvalidInput, match=r"bad: is not UTF-8 text \(byte 1\)"):
+        read_plan(tmp_path / "bad")

@@ -1,0 +1,70 @@
+"""The shared context: what is told of it, and what is refused with what is possible."""
+
+import pytest
+from pydantic import JsonValue
+
+from agiraph.board.shared_context.context import (
+    ContextChange,
+    SharedContext,
+    SharedContextLimits,
+    Way,
+    apply,
+    as_text,
+    decide,
+)
+from agiraph.core.errors import InvalidInput
+
+BOUNDS = SharedContextLimits(max_keys=2, max_value_bytes=40, max_bytes=50)
+
+
+def after(*changes: tuple[Way, str, JsonValue], by: str = "ada") -> SharedContext:
+    context = SharedContext()
+    for number, (way, key, value) in enumerate(changes):
+        change = ContextChange(cause=f"c{number}", way=way, key=key, value=value, by=by)
+        for changed in decide(context, change, BOUNDS, 0.0):
+            context = apply(context, changed)
+    return context
+
+
+def test_it_says_who_wrote_what_when() -> None:
+    context = after(("write", "plan", {"step": 1}), ("append", "found", "x"), ("write", "plan", 2))
+    assert context.find("plan").shown() == {
+        "key": "plan",
+        "value": 2,
+        "version": 2,
+        "by": "ada",
+        "at": "1970-01-01T00:00:00Z",
+    }
+    assert [(row["key"], row["kind"], row.get("items")) for row in context.rows()] == [
+        ("plan", "number", None),
+        ("found", "list", 1),
+    ]
+
+
+def test_an_unknown_key_is_told_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown context key 'paln', did you mean 'plan'"):
+        after(("write", "plan", 1)).find("paln")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ([("write", "k", "text"), ("append", "k", 1)], "'k' holds text, not a list"),
+        ([("write", "", 1)], "'' cannot be a context key"),
+        ([("write", "a\nb", 1)], "cannot be a context key"),
+        ([("write", "k", "x" * 60)], r"62 bytes, more than 40 \(shared.max_value_bytes\)"),
+        (
+            [("write", "a", 1), ("write", "b", 1), ("write", "c", 1)],
+            "has its 2 keys .* such as a, b",
+        ),
+        ([("write", "a", "x" * 30), ("write", "b", "x" * 30)], r"64 bytes, more than 50"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: list[tuple[Way, str, JsonValue]], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        after(*changes)
+
+
+def test_what_is_no_json_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="not JSON"):
+        as_text(float("nan"))

@@ -1,0 +1,66 @@
+"""What a typed line asks for."""
+
+import pytest
+
+from agiraph.core.errors import InvalidInput
+from cli.console.commands import (
+    Act,
+    AnswerCommand,
+    BudgetCommand,
+    QuitCommand,
+    SayCommand,
+    ShowBoardCommand,
+    ShowHelpCommand,
+    ShowQuestionsCommand,
+    read_line,
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "act"),
+    [
+        ("  How far?  ", SayCommand("coordinator", "How far?")),
+        ("@ada only the tables", SayCommand("ada", "only the tables")),
+        ("@* publish now", SayCommand("*", "publish now")),
+        ("/answer q-1 Use SQLite", AnswerCommand("q-1", "Use SQLite")),
+        ("/board", ShowBoardCommand()),
+        ("/questions", ShowQuestionsCommand()),
+        ("/budget", BudgetCommand()),
+        ("/budget $2.50", BudgetCommand(usd=2.5)),
+        ("/budget 5 dollars a day", BudgetCommand(usd=5, period="day")),
+        ("/budget 2m tokens per day", BudgetCommand(tokens=2_000_000, period="day")),
+        ("/budget none", BudgetCommand(usd="none", tokens="none")),
+        ("/help", ShowHelpCommand()),
+        ("/quit", QuitCommand()),
+        ("//quit is no command", SayCommand("coordinator", "/quit is no command")),
+        ("   ", None),
+    ],
+)
+def test_lines(line: str, act: Act | None) -> None:
+    assert read_line(line, ()) == act
+
+
+def test_a_plain_line_answers_the_only_open_question() -> None:
+    assert read_line("SQLite", ("q-1",)) == AnswerCommand("q-1", "SQLite")
+    assert read_line("@ada hi", ("q-1",)) == SayCommand("ada", "hi")
+    assert read_line("SQLite", ("q-1", "q-2")) == SayCommand("coordinator", "SQLite")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "@ada",
+        "@",
+        "@ text",
+        "/answer",
+        "/answer q-1",
+        "/dance",
+        "/",
+        "/budget 5",
+        "/budget a day",
+        "/budget much $",
+    ],
+)
+def test_half_a_line_is_refused_with_what_was_possible(line: str) -> None:
+    with pytest.raises(InvalidInput, match=r"write|known|possible"):
+        read_line(line, ())

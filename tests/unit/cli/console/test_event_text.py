@@ -1,0 +1,94 @@
+"""Events told as lines for people."""
+
+from typing import Any
+
+import pytest
+
+from agiraph.core.ids import AgentId, NodeId
+from agiraph.core.models import Event
+from cli.console.event_text import EventNarrator, short_name
+
+
+def event(type: str, entity: str = "coordinator", node: str | None = None, **data: object) -> Event:
+    return Event(
+        type=type,
+        agent_id=AgentId("survey-3fa9c1"),
+        ts=1.0,
+        entity=entity,
+        node_id=NodeId(node) if node else None,
+        data=dict(data),
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "who", "text"),
+    [
+        (event("agent.started", goal="x", model="script/survey"), "coordinator",
+         "started: script/survey"),
+        (event("node.started", name="tables", worker="ada"), "ada", "works on tables"),
+        (event("node.failed", name="tables", worker=None, reason="no time"), "coordinator",
+         "failed at tables: no time"),
+        (event("tool.called", "ada", tool="bash", arguments={"command": "ls\n-la"}), "ada",
+         "bash ls -la"),
+        (event("tool.called", "ada", tool="list_files", arguments={}), "ada", "list_files"),
+        (event("tool.result", "ada", tool="bash", is_error=True, preview="exit 1"), "ada",
+         "bash failed: exit 1"),
+        (event("message.sent", "ada", **{"from": "ada", "to": "human", "content": "hi"}), "ada",
+         "→ human: hi"),
+        (event("human.question", "survey-3fa9c1/ada-0a1b2c", question="Which?"), "ada",
+         "asks you: Which?"),
+        (event("child.ready", "survey-3fa9c1/ada-0a1b2c", incarnation=2), "ada",
+         "its process is back (number 2) and goes on where it was"),
+        (event("agent.failed", reason="bad key"), "coordinator", "gave up: bad key"),
+    ],
+)  # fmt: skip
+def test_who_did_what(told: Event, who: str, text: str) -> None:
+    line = EventNarrator().tell(told)
+    assert (line.who, line.text) == (who, text)
+
+
+def test_an_event_that_nobody_has_heard_of_is_told_by_its_values() -> None:
+    line = EventNarrator().tell(event("moon.rose", phase="full", size=3, odd=[1]))
+    assert line.text == "moon.rose phase=full size=3 odd=[1]"
+
+
+def test_nodes_are_called_by_the_names_that_events_taught() -> None:
+    narrator = EventNarrator()
+    narrator.tell(event("node.created", node="cf1ea7", name="tables", task="Look"))
+    waits = event("tool.called", tool="wait", arguments={"nodes": ["cf1ea7", "unknown"]})
+    assert narrator.tell(waits).text == "waits for tables, unknown"
+
+
+@pytest.mark.parametrize("type", ["agent.created", "worker.busy", "model.answered", "tool.result"])
+def test_minor_events_are_not_worth_a_line_of_a_run(type: str) -> None:
+    assert EventNarrator().tell_if_major(event(type)) is None
+
+
+def test_a_first_start_is_minor_a_restart_is_not() -> None:
+    assert EventNarrator().tell_if_major(event("child.ready", incarnation=1)) is None
+    assert EventNarrator().tell_if_major(event("child.ready", incarnation=2)) is not None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"name": None, "worker": 3, "task": ["x"]},
+        {"arguments": "raw", "tool": None},
+        {"content": None, "to": None, "from": 5},
+        {"incarnation": "two", "on": 7, "calls": {"a": 1}},
+    ],
+)
+@pytest.mark.parametrize(
+    "type",
+    ["node.created", "node.blocked", "tool.called", "message.sent", "child.ready",
+     "model.answered", "worker.spawned", "human.question"],
+)  # fmt: skip
+def test_odd_data_never_breaks_the_telling(type: str, data: dict[str, Any]) -> None:
+    assert EventNarrator().tell(event(type, **data)).who
+
+
+def test_short_names_drop_only_the_number() -> None:
+    assert short_name("ada-54b044") == "ada"
+    assert short_name("mary-jane-54b044") == "mary-jane"
+    assert short_name("coordinator") == "coordinator"
+    assert short_name("-54b044") == "-54b044"

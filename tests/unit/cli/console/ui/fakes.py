@@ -1,0 +1,175 @@
+"""A feed that plays news to a console, keeps what it was asked to do, and things to show."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from agiraph.core.models import DeliveryMode, Event
+from agiraph.http.api import (
+    ApiError,
+    EntityAct,
+    EntityView,
+    FileContentView,
+    FileEntryView,
+    FolderView,
+    MessageView,
+    QuestionView,
+    SteeredEntityView,
+    SteeredView,
+)
+from cli.console.commands import BudgetCommand
+from cli.console.ui.app import ConsoleApp
+from cli.console.ui.view import (
+    ConsoleView,
+    EventsReceived,
+    MessagesReceived,
+    News,
+    StatusReceived,
+)
+from tests.unit.cli.fakes import AGENT, question, summary
+
+NOW = 1_700_000_000.0
+
+
+class FakeFeed:
+    """Hands out what is put into `news`; keeps what is done in `did`."""
+
+    def __init__(self, *news: News) -> None:
+        self.news: list[News] = list(news)
+        self.did: list[tuple[Any, ...]] = []
+        self.files: dict[str, FolderView | FileContentView] = {"": folder("nodes/", "_plan.md")}
+        self.answer_with: ApiError | None = None
+        self.past: list[News] = []
+        self.is_closed = False
+
+    def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    def take(self) -> list[News]:
+        news, self.news = self.news, []
+        return news
+
+    async def say(self, to: str, text: str, mode: DeliveryMode) -> None:
+        self.did.append(("say", to, text, mode))
+
+    async def answer(self, question_id: str, text: str) -> QuestionView:
+        if self.answer_with is not None:
+            raise self.answer_with
+        self.did.append(("answer", question_id, text))
+        return question(question_id, status="answered", answer=text)
+
+    async def order(self, entity: str, act: EntityAct) -> SteeredView:
+        self.did.append((act, entity))
+        return SteeredView(act=act, entities=(SteeredEntityView(address=entity, state="done"),))
+
+    async def budget(self, act: BudgetCommand) -> list[str]:
+        self.did.append(("budget", act))
+        return ["survey: $5.00 in all", "survey, run r: $1.00 in all"]
+
+    async def older(self, view: ConsoleView) -> list[News]:
+        past, self.past = self.past, []
+        return past
+
+    async def latest(self) -> News:
+        raise NotImplementedError
+
+    async def open_file(self, path: str) -> FolderView | FileContentView:
+        if path not in self.files:
+            raise ApiError(404, f"no file '{path}'")
+        return self.files[path]
+
+
+def folder(*names: str) -> FolderView:
+    """Return a folder with these entries; a name that ends with a slash is a folder's."""
+    entries = [
+        FileEntryView(
+            path=name.rstrip("/"),
+            name=name.rstrip("/"),
+            kind="folder" if name.endswith("/") else "file",
+            size=1234,
+        )
+        for name in names
+    ]
+    return FolderView(path="", entries=tuple(entries))
+
+
+def happened(type: str, seq: int, entity: str = "ada", key: str = "", **data: Any) -> Event:
+    return Event(
+        type=type,
+        agent_id=AGENT,
+        ts=NOW + seq,
+        seq=seq,
+        entity=entity,
+        data=data,
+        key=key and f"a:{type}:{key}",
+    )
+
+
+def tool(seq: int, command: str, entity: str = "ada") -> tuple[Event, Event]:
+    """Return a call of bash and its end."""
+    key = f"call-{seq}"
+    return (
+        happened("tool.called", seq, entity, key, tool="bash", arguments={"command": command}),
+        happened("tool.result", seq + 1, entity, key, tool="bash", preview=f"did {command}"),
+    )
+
+
+def message(seq: int, content: str, sender: str = "ada", to: str = "coordinator") -> MessageView:
+    return MessageView(seq=seq, id=f"m{seq}", sender=sender, to=to, content=content, ts=NOW + seq)
+
+
+def row(name: str, state: str = "busy", **facts: Any) -> EntityView:
+    is_lead = name == "coordinator"
+    inner = name if is_lead else f"{name}-aaaaaa"
+    kind = "coordinator" if is_lead else "worker"
+    shown = "survey" if is_lead else name
+    return EntityView(address=f"{AGENT}/{inner}", kind=kind, name=shown, state=state, **facts)
+
+
+def team(*names: str) -> StatusReceived:
+    """Return how a coordinator and these workers stand."""
+    return StatusReceived(summary(), (row("coordinator", "idle"), *(row(name) for name in names)))
+
+
+def events(*happenings: Event) -> EventsReceived:
+    return EventsReceived(tuple(happenings))
+
+
+def said(*messages: MessageView) -> MessagesReceived:
+    return MessagesReceived(tuple(messages))
+
+
+Scene = Callable[[ConsoleApp, "Pilot[None]", FakeFeed], Awaitable[None]]
+
+
+def play(feed: FakeFeed, scene: Scene, size: tuple[int, int] = (80, 24), at: str = "") -> None:
+    """Play a scene on a console of this size."""
+
+    async def run() -> None:
+        app = ConsoleApp(feed, summary(), at or "coordinator")
+        async with app.run_test(size=size) as pilot:
+            await settle(pilot, feed)
+            await scene(app, pilot, feed)
+        assert feed.is_closed
+
+    asyncio.run(run())
+
+
+async def settle(pilot: "Pilot[None]", feed: FakeFeed) -> None:
+    """Wait until all news has been taken and drawn."""
+    while feed.news:
+        await pilot.pause(0.02)
+    await pilot.pause()
+    await pilot.pause()
+
+
+def screen_of(app: ConsoleApp) -> str:
+    """Return what stands on the screen as text."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()
+    return "\n".join(strip.text[:width] for strip in lines[:height])

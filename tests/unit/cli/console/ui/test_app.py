@@ -1,0 +1,408 @@
+"""The console's screen, driven by keys: conversations, questions, views, in 80x24 and wide."""
+
+from textual.events import Key
+from textual.pilot import Pilot
+
+from agiraph.core.ids import NodeId
+from agiraph.http.api import ApiError, BoardView, FileContentView, NodeView
+from cli.console.commands import BudgetCommand
+from cli.console.ui.app import ConsoleApp
+from cli.console.ui.conversation_panel import TalkPanel
+from cli.console.ui.input_line import InputLine
+from cli.console.ui.question_bar import QuestionBar
+from cli.console.ui.team_panel import TeamPanel
+from cli.console.ui.view import (
+    BoardReceived,
+    ChannelLost,
+    ChannelRestored,
+    QuestionsReceived,
+    TextAccepted,
+    TextPosted,
+    TextReceived,
+)
+from tests.unit.cli.console.ui.fakes import (
+    FakeFeed,
+    events,
+    happened,
+    message,
+    play,
+    said,
+    screen_of,
+    settle,
+    team,
+    tool,
+)
+from tests.unit.cli.fakes import question
+
+
+def board(*names: str) -> BoardView:
+    nodes = [
+        NodeView(id=NodeId(f"n-{name}"), name=name, role="worker", task=f"Look at {name}",
+                 status="running", assigned_worker="ada", dependencies=("prices",))
+        for name in names
+    ]  # fmt: skip
+    return BoardView(nodes=tuple(nodes))
+
+
+def test_the_screen_shows_who_said_what_and_fits_80_columns() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        shown = screen_of(app)
+        assert "ada → coordinator" in shown
+        assert "Found 3 tables" in shown
+        assert "▸ coordinator bash make" in shown
+        assert "did make" not in shown
+        assert not app.query_one(TeamPanel).display
+        assert len(shown.splitlines()) == 24
+
+    feed = FakeFeed(team("ada"), events(*tool(1, "make", "coordinator")))
+    feed.news.append(said(message(1, "Found **3** tables")))
+    play(feed, scene)
+
+
+def test_a_tool_call_is_opened_and_folded_by_a_key_and_by_a_click() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        await pilot.press("escape", "up", "enter")
+        await settle(pilot, feed)
+        assert "did make test" in screen_of(app)
+        await pilot.press("enter")
+        await settle(pilot, feed)
+        assert "did make test" not in screen_of(app)
+        await pilot.click(TalkPanel, offset=(5, 0))
+        await settle(pilot, feed)
+        assert "command: make test" in screen_of(app)
+
+    play(FakeFeed(team("ada"), events(*tool(1, "make test", "coordinator"))), scene)
+
+
+def test_the_team_stands_at_the_side_of_a_wide_screen_and_is_chosen_from() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        shown = screen_of(app)
+        assert "whole team" in shown
+        assert "● ada" in shown
+        assert "bash make" not in shown
+        await pilot.press("ctrl+n")
+        await settle(pilot, feed)
+        assert app.view.selected == "ada-aaaaaa"
+        assert "bash make" in screen_of(app)
+        assert "ada>" in screen_of(app)
+        await pilot.press(*"hello", "enter")
+        await settle(pilot, feed)
+        assert feed.did == [("say", "ada", "hello", "steer")]
+
+    play(FakeFeed(team("ada", "bob"), events(*tool(1, "make"))), scene, size=(120, 40))
+
+
+def test_the_side_panel_unfolds_by_a_key_on_a_small_screen() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        await pilot.press("f2")
+        await settle(pilot, feed)
+        assert "● ada" in screen_of(app)
+        await pilot.press("down", "down", "enter")
+        await settle(pilot, feed)
+        assert app.view.selected != "coordinator"
+        await pilot.press("f2")
+        await settle(pilot, feed)
+        assert "whole team" not in screen_of(app)
+
+    play(FakeFeed(team("ada", "bob")), scene)
+
+
+def test_one_key_answers_a_question_with_options() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        feed.news.append(QuestionsReceived((question(options=("PostgreSQL", "SQLite")),)))
+        await settle(pilot, feed)
+        assert isinstance(app.focused, QuestionBar)
+        assert "1  PostgreSQL" in screen_of(app)
+        await pilot.press("2")
+        await settle(pilot, feed)
+        assert feed.did == [("answer", "q-1", "SQLite")]
+        assert "PostgreSQL" not in screen_of(app)
+        assert isinstance(app.focused, InputLine)
+
+    play(FakeFeed(team("alice")), scene)
+
+
+def test_a_question_does_not_take_the_line_from_someone_who_types() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        await pilot.press(*"use ")
+        feed.news.append(QuestionsReceived((question(options=("PostgreSQL", "SQLite")),)))
+        await settle(pilot, feed)
+        await pilot.press(*"2 tables", "enter")
+        await settle(pilot, feed)
+        assert feed.did == [("say", "coordinator", "use 2 tables", "steer")]
+        await pilot.press("escape", "1")
+        await settle(pilot, feed)
+        assert feed.did[1:] == [("answer", "q-1", "PostgreSQL")]
+
+    play(FakeFeed(team("alice")), scene)
+
+
+def test_a_question_is_answered_in_words() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        feed.news.append(QuestionsReceived((question(),)))
+        await settle(pilot, feed)
+        await pilot.press(*"both")
+        assert "answer alice>" in screen_of(app)
+        await pilot.press("enter")
+        await settle(pilot, feed)
+        assert feed.did == [("answer", "q-1", "both")]
+        assert "coordinator>" in screen_of(app)
+
+    play(FakeFeed(team("alice")), scene)
+
+
+def test_one_of_several_questions_is_chosen_and_the_urgent_one_comes_first() -> None:
+    asked = [question("q-1"), question("q-2", question="Stop it?", urgency="urgent")]
+
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        feed.news.append(QuestionsReceived(tuple(asked)))
+        await settle(pilot, feed)
+        assert "‼ alice asks: Stop it?" in screen_of(app)
+        await pilot.press("right")
+        await settle(pilot, feed)
+        assert "Which database?" in screen_of(app)
+
+    play(FakeFeed(team("alice")), scene)
+
+
+def test_an_answer_that_came_second_is_told_and_the_question_goes() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        feed.answer_with = ApiError(409, "was answered by anna at noon: SQLite")
+        feed.news.append(QuestionsReceived((question(options=("yes",)),)))
+        await settle(pilot, feed)
+        await pilot.press("1")
+        await settle(pilot, feed)
+        assert "answered by anna" in screen_of(app)
+        feed.news.append(QuestionsReceived(()))
+        await settle(pilot, feed)
+        assert "Which database?" not in screen_of(app)
+
+    play(FakeFeed(team("alice")), scene)
+
+
+def test_what_is_typed_is_done() -> None:
+    lines: dict[str, tuple[object, ...]] = {
+        "@ada only tables": ("say", "ada", "only tables", "steer"),
+        "@* wrap up": ("say", "*", "wrap up", "steer"),
+        "/interrupt @ada stop that": ("say", "ada", "stop that", "interrupt"),
+        "/interrupt stop that": ("say", "coordinator", "stop that", "interrupt"),
+        "/pause ada": ("pause", "survey-3fa9c1/ada"),
+        "/resume": ("resume", "survey-3fa9c1"),
+        "/budget": ("budget", BudgetCommand()),
+        "/budget $5 a day": ("budget", BudgetCommand(usd=5, period="day")),
+        "//etc is a folder": ("say", "coordinator", "/etc is a folder", "steer"),
+    }
+
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for line in lines:
+            app.query_one(InputLine).put(line)
+            await pilot.press("enter")
+            await settle(pilot, feed)
+            assert app.query_one(InputLine).value == ""
+        assert feed.did == list(lines.values())
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_the_whole_team_is_stopped_only_after_a_yes() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for key in ("n", "y"):
+            app.query_one(InputLine).put("/stop")
+            await pilot.press("enter")
+            await settle(pilot, feed)
+            assert "Stop the whole team" in screen_of(app)
+            await pilot.press(key)
+            await settle(pilot, feed)
+        assert feed.did == [("stop", "survey-3fa9c1")]
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_what_cannot_be_done_is_told_and_the_line_stays() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        app.query_one(InputLine).put("/dance")
+        await pilot.press("enter")
+        await settle(pilot, feed)
+        assert "unknown command '/dance'" in screen_of(app)
+        assert app.query_one(InputLine).value == "/dance"
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_commands_and_names_are_completed_and_lines_come_back() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        line = app.query_one(InputLine)
+        await pilot.press(*"/int", "tab")
+        assert line.value == "/interrupt "
+        await pilot.press(*"@b", "tab")
+        assert line.value == "/interrupt @bob "
+        await pilot.press(*"now", "enter", "up")
+        assert line.value == "/interrupt @bob now"
+        await pilot.press("down")
+        assert line.value == ""
+        await pilot.press("at", "tab", "tab")
+        assert line.value == "@ada "
+
+    play(FakeFeed(team("ada", "bob")), scene)
+
+
+def test_views_are_reached_by_keys_and_by_commands() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        await pilot.press("f3")
+        await settle(pilot, feed)
+        assert "STATUS" in screen_of(app)
+        assert "● running" in screen_of(app)
+        assert "needs: prices" in screen_of(app)
+        await pilot.press("t")
+        await settle(pilot, feed)
+        assert "└ ada" in screen_of(app) or "├ ada" in screen_of(app)
+        await pilot.press("f")
+        await settle(pilot, feed)
+        assert "_plan.md" in screen_of(app)
+        await pilot.press("down", "enter")
+        await settle(pilot, feed)
+        assert "The plan" in screen_of(app)
+        await pilot.press("question_mark")
+        await settle(pilot, feed)
+        assert "What can be typed" in screen_of(app)
+        await pilot.press("escape")
+        await settle(pilot, feed)
+        assert isinstance(app.focused, InputLine)
+        app.query_one(InputLine).put("/tree")
+        await pilot.press("enter")
+        await settle(pilot, feed)
+        assert app.view.panel == "tree"
+
+    feed = FakeFeed(team("ada"), BoardReceived(board("tables")))
+    plan = FileContentView(path="_plan.md", content="# The plan\n\nFirst", size=17, returned=17)
+    feed.files["_plan.md"] = plan
+    play(feed, scene)
+
+
+def test_streaming_text_is_shown_as_it_comes_and_then_stands_once() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        assert "is writing…" in screen_of(app)
+        assert "Once upon" in screen_of(app)
+        text = "Once upon a time"
+        feed.news.append(events(happened("model.answered", 1, "coordinator", text=text)))
+        await settle(pilot, feed)
+        assert "is writing…" not in screen_of(app)
+        assert screen_of(app).count("Once upon") == 1
+
+    play(FakeFeed(team("ada"), TextReceived("coordinator", b"c", "Once upon")), scene)
+
+
+def test_a_lost_channel_is_told_until_it_is_back() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        feed.news.append(ChannelLost("gateway"))
+        await settle(pilot, feed)
+        assert "reconnecting (gateway)" in screen_of(app)
+        feed.news.append(ChannelRestored("gateway"))
+        await settle(pilot, feed)
+        assert "● live" in screen_of(app)
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_a_text_is_shown_at_once_and_once() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        feed.news.append(TextPosted("m7", "ada", "only tables", 1_700_000_050.0))
+        await settle(pilot, feed)
+        assert "sending" in screen_of(app)
+        feed.news += [TextAccepted("m7"), said(message(7, "only tables", "human", "ada"))]
+        await settle(pilot, feed)
+        assert "sending" not in screen_of(app)
+        assert screen_of(app).count("only tables") == 1
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_nothing_that_an_entity_says_reaches_the_terminal_raw() -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202egnp\x9b2J"
+
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for key in ("f3", "f5", "f4"):
+            shown = screen_of(app)
+            assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+            assert "owned" not in shown
+            await pilot.press(key)
+            await settle(pilot, feed)
+
+    feed = FakeFeed(team("ada"), events(*tool(1, evil, "coordinator")), said(message(1, evil)))
+    feed.news += [
+        QuestionsReceived((question(question=evil, options=(evil,)),)),
+        BoardReceived(board(evil)),
+    ]
+    feed.news.append(TextReceived("coordinator", b"c", evil))
+    play(feed, scene, size=(120, 40))
+
+
+def test_older_entries_are_read_when_the_beginning_is_asked_for() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        old = events(happened("stage.started", 1, "coordinator", name="The very first"))
+        feed.past = [type(old)(old.events, is_older=True)]
+        await pilot.press("escape", "home")
+        await settle(pilot, feed)
+        await pilot.press("home")
+        await settle(pilot, feed)
+        assert "The very first" in screen_of(app)
+
+    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(9, 99)]
+    play(FakeFeed(team("ada"), events(*happenings)), scene)
+
+
+def test_ctrl_c_leaves_at_the_second_press() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        await pilot.press("ctrl+c")
+        assert "again to leave" in screen_of(app)
+        assert app.is_running
+        await pilot.press("ctrl+c")
+        assert app._exit
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_typing_is_served_while_hundreds_of_events_come_in() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for burst in range(4):
+            start = 1 + burst * 400
+            happenings = [happened("stage.started", start + n, "coordinator") for n in range(400)]
+            feed.news.append(events(*happenings))
+            await pilot.press("x")
+        await settle(pilot, feed)
+        assert app.query_one(InputLine).value == "xxxx"
+        assert len(app.view.shown) == 1600
+
+    play(FakeFeed(team("ada")), scene)
+
+
+def test_who_reads_back_is_not_moved_by_what_comes() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        talk = app.query_one(TalkPanel)
+        assert talk.follows
+        assert "Nr 89" in screen_of(app)
+        await pilot.press("pageup", "pageup")
+        await settle(pilot, feed)
+        before = talk.scroll_offset.y
+        feed.news.append(events(happened("stage.started", 99, "coordinator", name="Newest")))
+        await settle(pilot, feed)
+        assert talk.scroll_offset.y == before
+        assert "Newest" not in screen_of(app)
+        await pilot.press("escape", "end")
+        await settle(pilot, feed)
+        assert "Newest" in screen_of(app)
+
+    happenings = [happened("stage.started", n, "coordinator", name=f"Nr {n}") for n in range(1, 90)]
+    play(FakeFeed(team("ada"), events(*happenings)), scene)
+
+
+def test_lines_that_are_typed_ahead_stay_lines_of_their_own() -> None:
+    async def scene(app: ConsoleApp, pilot: "Pilot[None]", feed: FakeFeed) -> None:
+        for key in (*"one", "enter", *"two", "enter"):  # all at once, as a terminal hands them over
+            character = key if len(key) == 1 else "\r"
+            app.post_message(Key(key, character))
+        await settle(pilot, feed)
+        await settle(pilot, feed)
+        assert [act[2] for act in feed.did] == ["one", "two"]
+
+    play(FakeFeed(team("ada")), scene)

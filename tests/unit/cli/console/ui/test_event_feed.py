@@ -1,0 +1,72 @@
+"""Events on their way to the screen: in order, each once, never more held than can be shown."""
+
+import threading
+from typing import Any
+
+from agiraph.core.models import Event
+from agiraph.http.api import ApiError, NotReachable
+from cli.console.ui import event_feed as inlet_module
+from cli.console.ui.event_feed import EventFeed
+from tests.integration.house import until
+from tests.unit.cli.console.ui.fakes import happened
+
+TOTAL = 300
+
+
+class Breaking:
+    """A follower that breaks now and then, as one does whose gateway dies."""
+
+    def __init__(self, after: int, log: list[Event]) -> None:
+        self._at = after
+        self._log = log
+        self._left = 90
+
+    def next(self, within_seconds: float | None = None) -> Event | None:
+        if self._at >= len(self._log):
+            threading.Event().wait(0.005)
+            return None
+        if self._left == 0:
+            raise NotReachable("the gateway is gone")
+        self._left -= 1
+        self._at += 1
+        return self._log[self._at - 1]
+
+    def __enter__(self) -> "Breaking":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_a_slow_screen_gets_every_event_once_and_the_rest_waits_in_the_log(
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr(inlet_module, "MOST", 50)
+    monkeypatch.setattr(inlet_module, "TURN_SECONDS", 0.01)
+    log = [happened("stage.started", seq) for seq in range(1, TOTAL + 1)]
+    follow: Any = lambda after: Breaking(after, log)  # noqa: E731
+    inlet = EventFeed(follow, 0)
+    inlet.start()
+    seen: list[int] = []
+    try:
+
+        def drained() -> bool:
+            taken = inlet.take(1000)
+            assert len(taken) <= 50
+            seen.extend(event.seq for event in taken)
+            return len(seen) >= TOTAL
+
+        until(drained, "all events")
+    finally:
+        inlet.close()
+    assert seen == list(range(1, TOTAL + 1))
+
+
+def test_an_agent_that_is_gone_is_told() -> None:
+    def follow(_after: int) -> Any:
+        raise ApiError(404, "unknown agent")
+
+    inlet = EventFeed(follow, 0)
+    inlet.start()
+    until(lambda: inlet.refusal is not None, "the refusal")
+    inlet.close()

@@ -1,0 +1,145 @@
+"""The screen of `top`, driven by keys."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from agiraph.http.api import EntityAct, EntityView, NotReachable, SteeredEntityView, SteeredView
+from cli.console.ui.top_app import TopApp
+from tests.unit.cli.console.ui.fakes import row
+from tests.unit.cli.fakes import AGENT
+
+ADA = f"{AGENT}/ada-aaaaaa"
+BROKER = EntityView(address="broker", kind="broker", name="broker", state="ready", cpu=50.0)
+
+
+class FakeTopFeed:
+    def __init__(self) -> None:
+        self.listed = [BROKER, row("coordinator", "idle"), row("ada", cpu=7.0, tokens=1234)]
+        self.did: list[tuple[Any, ...]] = []
+        self.is_away = False
+        self.looks: asyncio.Queue[None] = asyncio.Queue()
+        self.is_closed = False
+
+    async def rows(self) -> list[EntityView]:
+        self.looks.put_nowait(None)
+        if self.is_away:
+            raise NotReachable("gone")
+        return self.listed
+
+    async def order(self, address: str, act: EntityAct) -> SteeredView:
+        self.did.append((act, address))
+        return SteeredView(act=act, entities=(SteeredEntityView(address=address, state="pausing"),))
+
+    async def interrupt(self, address: str, text: str) -> None:
+        self.did.append(("interrupt", address, text))
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+Scene = Callable[[TopApp, "Pilot[str]", FakeTopFeed], Awaitable[None]]
+
+
+def play(scene: Scene, size: tuple[int, int] = (80, 24), every_seconds: float = 60) -> str | None:
+    """Play a scene on `top`; return what it ended with.
+
+    After each key the pilot waits until the process is idle: who looks all the time never is.
+    """
+
+    async def run() -> str | None:
+        feed = FakeTopFeed()
+        app = TopApp(feed, every_seconds=every_seconds)
+        async with app.run_test(size=size) as pilot:
+            await looked(pilot, app)
+            await scene(app, pilot, feed)
+        assert feed.is_closed
+        return app.return_value
+
+    return asyncio.run(run())
+
+
+async def looked(pilot: "Pilot[str]", app: TopApp) -> None:
+    """Let it look anew and draw."""
+    await app._look()
+    await pilot.pause()
+
+
+def screen_of(app: TopApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def test_every_entity_is_listed_and_the_busiest_comes_first() -> None:
+    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+        shown = screen_of(app)
+        assert "3 entities" in shown
+        assert shown.index("broker") < shown.index("survey/ada")
+        assert all(word in shown for word in ("CPU▼", "MEM", "MAIL", "AGE", "TOKENS", "COST"))
+        await pilot.press("right", "right", "right", "right")
+        assert "TOKENS▼" in screen_of(app)
+        assert screen_of(app).index("survey/ada") < screen_of(app).index("broker")
+        await pilot.press("1", "v")
+        assert "ENTITY▼" in screen_of(app)
+
+    play(scene)
+
+
+def test_it_looks_again_and_again() -> None:
+    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+        async with asyncio.timeout(20):
+            for _ in range(5):
+                await feed.looks.get()
+
+    play(scene, every_seconds=0.01)
+
+
+def test_the_marked_entity_is_steered_and_what_hurts_is_asked_for_twice() -> None:
+    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+        await pilot.press("down")
+        assert app.marked == ADA
+        await pilot.press("p")
+        await looked(pilot, app)
+        assert "survey/ada: pausing" in screen_of(app)
+        await pilot.press("k")
+        await pilot.pause()
+        assert "Kill survey/ada" in screen_of(app)
+        await pilot.press("n", "s", "y")
+        await looked(pilot, app)
+        await pilot.press("i")
+        await pilot.pause()
+        await pilot.press(*"stop it", "enter")
+        await looked(pilot, app)
+        assert feed.did == [("pause", ADA), ("stop", ADA), ("interrupt", ADA, "stop it")]
+
+    play(scene)
+
+
+def test_an_entity_of_an_agent_is_opened_and_a_service_is_not() -> None:
+    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "nobody to talk with" in screen_of(app)
+        await pilot.press("i")
+        assert "only coordinators and workers" in screen_of(app)
+        await pilot.press("down", "enter")
+
+    assert play(scene) == ADA
+
+
+def test_the_mark_stays_with_its_entity_and_an_absence_is_told() -> None:
+    async def scene(app: TopApp, pilot: "Pilot[str]", feed: FakeTopFeed) -> None:
+        await pilot.press("down")
+        feed.listed = [BROKER, row("ada", cpu=99.0), row("coordinator", "idle")]
+        await looked(pilot, app)
+        assert app.marked == ADA
+        feed.is_away = True
+        await looked(pilot, app)
+        assert "reconnecting" in screen_of(app)
+        assert "survey/ada" in screen_of(app)
+        feed.is_away = False
+        await looked(pilot, app)
+        assert "reconnecting" not in screen_of(app)
+
+    play(scene, size=(120, 30))

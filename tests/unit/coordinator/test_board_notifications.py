@@ -1,0 +1,60 @@
+"""What the board tells the mind, and whose firing led to it."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from actors.coordinator.board_notifications import BoardNotifications
+from actors.coordinator.board_service import BoardService
+from agiraph.agent.records import InputReceived, ModelAnswered
+from agiraph.agent.transcript import Transcript
+from agiraph.board.commands import CreateNode, FailNode
+from agiraph.core.clock import SystemClock
+from tests.unit.board.desk import Desk
+
+SAYS = ModelAnswered(text="It goes on.", ts=0)
+
+
+def told(transcript: Transcript, *triggers: str) -> InputReceived:
+    """Return what is told of nodes that failed, whose triggers are these."""
+    desk = Desk()
+    fresh: list[Any] = []
+    for number, trigger in enumerate(triggers):
+        desk.do(CreateNode(f"c-{number}", "x", f"node-{number}", trigger=trigger))
+        desk.worker(f"ada-{number}")
+        desk.run(f"node-{number}", f"ada-{number}")
+        fresh += desk.events(FailNode(f"node-{number}", None, "it went wrong"))
+    board = SimpleNamespace(
+        board=desk.board, since=lambda seen: fresh, count=len(fresh), forget=lambda seen: None
+    )
+    [heard] = BoardNotifications(cast(BoardService, board), transcript, SystemClock()).take()
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("triggers", "whose"), [(("t-1",), "t-1"), (("t-1", "t-1"), "t-1"), (("", ), None),
+                            (("t-1", "t-2"), None), (("t-1", ""), None)]
+)  # fmt: skip
+def test_what_ended_is_of_the_trigger_that_led_to_all_of_it(
+    triggers: tuple[str, ...], whose: str | None
+) -> None:
+    assert told(Transcript(), *triggers).trigger == whose
+
+
+def test_a_mind_at_rest_acts_on_the_firing_whose_node_has_ended() -> None:
+    transcript = Transcript.fold(
+        [InputReceived(content="Go", from_name="human", ts=0, message="m"), SAYS]
+    )
+    transcript.apply(told(transcript, "t-1"))
+    assert transcript.woken_by == "t-1"
+    transcript.apply(InputReceived(content="Now this", from_name="human", ts=0, message="m2"))
+    assert transcript.woken_by == ""
+
+
+def test_a_mind_that_acts_on_something_else_goes_on_acting_on_that() -> None:
+    transcript = Transcript.fold(
+        [InputReceived(content="Go", from_name="human", ts=0, message="m")]
+    )
+    transcript.apply(told(transcript, "t-1"))
+    assert transcript.woken_by == ""

@@ -1,0 +1,73 @@
+"""What becomes of a worker's offer to the agent's memory: by policy, and once."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from actors.coordinator.files import AgentFiles
+from actors.coordinator.insight_review import InsightReview
+from actors.runtime.runtime import Runtime
+from agiraph.agent.inbox import EntityInbox
+from agiraph.core.ids import AgentId, RunId
+from agiraph.core.models import Agent
+from agiraph.memory.insights import FILE
+from agiraph.messages import OfferInsight
+from tests.fakes.line import FakeLine, arrived
+
+AGENT, RUN = AgentId("shop"), RunId("r1")
+TEXT = "Prices are in thousands."
+
+
+class Desk:
+    """The offers of one run under a policy."""
+
+    def __init__(self, home: Path, policy: str) -> None:
+        self.line = FakeLine(home)
+        memory = self.line.config.memory.model_copy(update={"insights": policy})
+        self.line.config = self.line.config.model_copy(update={"memory": memory})
+        self.line.address = f"{AGENT}/coordinator"  # type: ignore[attr-defined]
+        self.inbox = EntityInbox()
+        facts: dict[str, Any] = {"goal": "g", "model": "a/b", "worker_model": "a/b"}
+        agent = Agent(id=AGENT, name="shop", created_at=0.0, updated_at=0.0, **facts)
+        files = AgentFiles(self.line.home.agent(AGENT), RUN, agent)
+        self.kept = files.home.memory / FILE
+        self.insights = InsightReview(cast(Runtime, self.line), AGENT, RUN, files, self.inbox)
+
+    def offer(self, times: int = 2) -> None:
+        """Offer one insight, delivered as often as after crashes."""
+        for _ in range(times):
+            received = arrived(
+                OfferInsight(node_id="n", insight=TEXT), f"{AGENT}/ada", id=b"i" * 16
+            )
+            asyncio.run(self.insights.take(received, cast(Any, received.body), "ada", "sums"))
+
+
+def test_ignored_is_done_with_and_told_and_nothing_else(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "ignore")
+    desk.offer()
+    assert desk.line.finished == [b"i" * 16] * 2
+    assert desk.inbox.is_empty
+    assert not desk.kept.exists()
+    [event] = desk.line.events()
+    assert (event.type, event.data["policy"]) == ("memory.insight", "ignore")
+    assert "path" not in event.data
+
+
+def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "accept")
+    desk.offer()
+    assert desk.kept.read_text().count(f"## {TEXT}") == 1
+    assert desk.line.finished == [b"i" * 16] * 2
+    assert [event.data["path"] for event in desk.line.events()] == [FILE]
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_asked_waits_for_the_mind_and_is_not_done_before(tmp_path: Path, times: int) -> None:
+    desk = Desk(tmp_path, "ask")
+    desk.offer(times)
+    assert desk.line.finished == []
+    assert {one.id for one in desk.inbox.take(with_followups=True)} == {(b"i" * 16).hex()}
+    assert not desk.kept.exists()
+    assert len(desk.line.events()) == 1

@@ -1,0 +1,131 @@
+"""Money in words: what is asked when a budget is spent, and what the answers mean."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.money import (
+    STOP,
+    BudgetRaise,
+    BudgetState,
+    Shortage,
+    Unit,
+    nearly_spent,
+    options_of,
+    parse_limit,
+    parse_raise,
+    question_of,
+)
+
+
+def short(unit: Unit = "usd", limit: float = 2, spent: float = 1.9, needs: float = 0.5) -> Shortage:
+    limits = {"usd": limit, "spent_usd": spent}
+    if unit == "tokens":
+        limits = {"tokens": int(limit), "spent_tokens": int(spent)}
+    budget = BudgetState(scope="run", key="r", **limits)
+    return Shortage(budget=budget, unit=unit, needs=needs)
+
+
+def test_the_question_tells_what_is_spent_and_its_answers_raise_with_one_key() -> None:
+    assert "$1.90 of the $2.00 of this run are spent" in question_of(short())
+    assert options_of(short()) == ("raise by $2.00", "raise by $10.00", STOP)
+    options = options_of(short("tokens", 5000, 4999, 700))
+    assert options == ("raise by 5,000 tokens", "raise by 25,000 tokens", STOP)
+
+
+def test_the_first_answer_covers_the_next_call() -> None:
+    assert options_of(short(limit=0.01, spent=0.01, needs=1))[0] == "raise by $1.50"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "raised"),
+    [
+        ("raise by $2.50", "usd", BudgetRaise(usd=2.5)),
+        ("2.5", "usd", BudgetRaise(usd=2.5)),
+        ("$3", "tokens", BudgetRaise(usd=3)),
+        ("5 dollars", "tokens", BudgetRaise(usd=5)),
+        ("raise it by 40,000 tokens", "usd", BudgetRaise(tokens=40_000)),
+        ("100k", "tokens", BudgetRaise(tokens=100_000)),
+        ("2m tokens", "usd", BudgetRaise(tokens=2_000_000)),
+        ("Stop here.", "usd", BudgetRaise()),
+        ("no", "tokens", BudgetRaise()),
+    ],
+)
+def test_an_answer_is_understood(text: str, unit: Unit, raised: BudgetRaise) -> None:
+    assert parse_raise(text, unit) == raised
+
+
+@pytest.mark.parametrize("text", ["as you like", "0", "raise by 5 euros", "-3", "$", ""])
+def test_what_is_no_answer_is_told_with_what_is(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"raise by \$5.*stop here"):
+        parse_raise(text, "usd")
+
+
+@given(
+    st.sampled_from(["usd", "tokens"]),
+    st.floats(0.0001, 1e6),
+    st.floats(0, 1),
+    st.floats(0.0001, 100),
+)
+def test_every_ready_answer_is_understood_and_is_enough(
+    unit: Unit, limit: float, share: float, needs: float
+) -> None:
+    scale = 1000 if unit == "tokens" else 1
+    shortage = short(unit, limit * scale, limit * share * scale, needs * scale)
+    once, five, stop = options_of(shortage)
+    for option in (once, five):
+        raised = parse_raise(option, unit)
+        amount = raised.usd if unit == "usd" else raised.tokens
+        assert amount is not None
+        assert shortage.limit + amount - shortage.spent >= shortage.needs * 0.999
+        assert parse_raise(raised.text, unit) == raised
+    assert parse_raise(stop, unit).is_stop
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "limit"),
+    [
+        ("5", "usd", 5),
+        ("$2.50", "usd", 2.5),
+        ("0", "usd", 0),
+        ("1,000 dollars", "usd", 1000),
+        ("none", "usd", "none"),
+        ("40k", "tokens", 40_000),
+        ("2M tokens", "tokens", 2_000_000),
+        ("None", "tokens", "none"),
+    ],
+)
+def test_limits_are_read(text: str, unit: Unit, limit: float | str) -> None:
+    assert parse_limit(text, unit) == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("-5", "usd"), ("", "usd"), ("much", "usd"), ("5 tokens", "usd"), ("nan", "usd"),
+     ("raise by 5", "usd"), ("$5", "tokens"), ("5 dollars", "tokens"), ("-1", "tokens")],
+)  # fmt: skip
+def test_what_is_no_limit_is_refused_with_what_is_possible(text: str, unit: Unit) -> None:
+    with pytest.raises(InvalidInput, match="is no limit"):
+        parse_limit(text, unit)
+
+
+@pytest.mark.parametrize(
+    ("spent", "calls", "is_near"),
+    [(5_000, 10, False), (9_000, 90, True), (6_000, 1, True), (5_000, 5, False), (6_000, 6, True)],
+)
+def test_a_budget_is_nearly_spent_a_few_calls_or_a_tenth_before_its_end(
+    spent: int, calls: int, is_near: bool
+) -> None:
+    state = BudgetState(
+        scope="node", key="r/n/1", tokens=10_000, spent_tokens=spent, spent_calls=calls
+    )
+    found = nearly_spent(state)
+    assert (found is not None) == is_near
+    if found is not None:
+        assert (found.unit, found.needs) == ("tokens", spent / calls)
+
+
+def test_what_bounds_nothing_or_was_not_used_is_never_nearly_spent() -> None:
+    assert nearly_spent(BudgetState(scope="node", key="r/n/1", spent_calls=9)) is None
+    assert nearly_spent(BudgetState(scope="node", key="r/n/1", calls=1)) is None

@@ -1,0 +1,44 @@
+"""Who is asked is waited for as long as it is being restarted."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from actors.runtime.ask_again import ask_until_answered
+from agiraph.messages import Ok, ViewBoard
+from transport.errors import PeerLost
+
+
+class Bus:
+    """A runtime whose peers are away for `absences` questions; the hours fly meanwhile."""
+
+    def __init__(self, absences: int) -> None:
+        self.absences = absences
+        self.clock = SimpleNamespace(monotonic=self._now)
+        self._seconds = 0.0
+
+    def _now(self) -> float:
+        self._seconds += 3600
+        return self._seconds
+
+    async def ask(self, to: str, body: Any, **_: Any) -> Any:
+        if self.absences:
+            self.absences -= 1
+            raise PeerLost(f"{to} is not there")
+        return SimpleNamespace(body=Ok())
+
+
+@pytest.mark.parametrize(
+    "peer", ["broker", "clock", "supervisor", "tools/web", "survey-1/coordinator"]
+)
+def test_a_service_is_waited_for_however_long_it_is_away(
+    monkeypatch: pytest.MonkeyPatch, peer: str
+) -> None:
+    async def at_once(_seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr("actors.runtime.ask_again.asyncio.sleep", at_once)
+    answer = asyncio.run(ask_until_answered(Bus(500), peer, ViewBoard()))  # type: ignore[arg-type]
+    assert answer.body == Ok()

@@ -1,0 +1,57 @@
+"""The gateway's book of dead letters: kept once, sent back once, and the same after a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from actors.gateway.state.database import GatewayDatabase
+from actors.gateway.state.dead_letters import DeadLetterStore, letter_id
+from actors.runtime.dead_letters import letter_of, message_in
+from agiraph.http.api import ApiError
+from agiraph.messages import DeadLetter, TextMessage
+from transport.endpoint import Received
+from transport.envelope import Flag, Header
+
+
+def message(number: int) -> Received:
+    flags = int(Flag.DURABLE | Flag.ASK)
+    sender, reply_to = "shop/coordinator", b"r" * 16
+    header = Header(
+        1, bytes([number] * 16), "text", "shop/ada", sender, 3, reply_to, 12.5, flags, None
+    )
+    return Received(header, TextMessage(content="die\0ü", from_name="coordinator"))
+
+
+def letter(number: int) -> DeadLetter:
+    return letter_of(message(number), "shop/ada", "it ended shop/ada 3 times")
+
+
+def test_a_letter_holds_the_message_whole() -> None:
+    again = message_in(letter(1))
+    assert again == message(1)
+
+
+def test_a_letter_is_kept_once_and_outlives_the_gateway(tmp_path: Path) -> None:
+    book = DeadLetterStore(GatewayDatabase(tmp_path / "book.db"))
+    assert book.keep(letter(1), 10.0)
+    assert not book.keep(letter(1), 11.0)
+    assert book.keep(letter(2), 12.0)
+    book.database.close()
+    book = DeadLetterStore(GatewayDatabase(tmp_path / "book.db"))
+    assert [(view.to, view.sender, view.type, view.at) for view in book.views()] == [
+        ("shop/ada", "shop/coordinator", "text", 10.0),
+        ("shop/ada", "shop/coordinator", "text", 12.0),
+    ]
+    assert book.find(letter_id(letter(2))) == letter(2)
+    book.database.close()
+
+
+def test_what_was_sent_back_is_gone_and_may_come_again(tmp_path: Path) -> None:
+    book = DeadLetterStore(GatewayDatabase(tmp_path / "book.db"))
+    book.keep(letter(1), 10.0)
+    book.sent_back(letter_id(letter(1)), "c1")
+    assert book.views() == []
+    with pytest.raises(ApiError, match="unknown dead letter"):
+        book.find(letter_id(letter(1)))
+    assert book.keep(letter(1), 20.0)
+    book.database.close()

@@ -1,0 +1,59 @@
+"""The person's thread: every message once, in order, by agent, through restarts."""
+
+from pathlib import Path
+from typing import Any
+
+from actors.gateway.state.database import GatewayDatabase
+from actors.gateway.state.message_history import MessageHistory
+
+
+def add(thread: MessageHistory, id: str, agent: str = "a-1", content: str = "x") -> bool:
+    return thread.add(id=id, agent=agent, sender="Ada", to="human", content=content, ts=1.0)
+
+
+def test_a_message_is_written_once_even_after_a_restart(tmp_path: Path) -> None:
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    assert add(thread, "1")
+    assert not add(thread, "1")
+    thread.database.close()
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    assert not add(thread, "1")
+    assert "1" in thread
+    assert add(thread, "2")
+    assert [message.seq for message in thread.page("a-1", 0, 10).messages] == [1, 2]
+    thread.database.close()
+
+
+def test_pages_hold_one_agents_messages_and_their_cursors_are_lines(tmp_path: Path) -> None:
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    for number in range(6):
+        add(thread, str(number), agent="even" if number % 2 == 0 else "odd")
+    page = thread.page("odd", 0, 2)
+    assert [message.id for message in page.messages] == ["1", "3"]
+    assert [message.id for message in thread.page("odd", page.next, 2).messages] == ["5"]
+    assert thread.page("odd", 6, 2).next == 6
+    assert thread.page("nobody", 0, 2).messages == ()
+    thread.database.close()
+
+
+def test_the_thread_is_paged_both_ways_and_by_entity(tmp_path: Path) -> None:
+    thread = MessageHistory(GatewayDatabase(tmp_path / "book.db"))
+    for number in range(1, 8):
+        who = "Ada" if number % 2 else "Bob"
+        agent = "mill" if number == 4 else "shop"
+        thread.add(id=f"{number}", agent=agent, sender=who, to="human", content="x", ts=1.0)
+
+    def seqs(**named: Any) -> tuple[list[int], int, int | None]:
+        page = thread.page("shop", **{"after": 0, "limit": 2} | named)
+        return [message.seq for message in page.messages], page.next, page.previous
+
+    assert seqs() == ([1, 2], 2, None)
+    assert seqs(after=2) == ([3, 5], 5, 3)
+    assert seqs(after=7) == ([], 7, None)
+    assert seqs(before=2**53) == ([6, 7], 7, 6)
+    assert seqs(before=6) == ([3, 5], 5, 3)
+    assert seqs(before=3) == ([1, 2], 2, None)
+    assert seqs(before=7, after=5) == ([6], 6, 6)
+    assert seqs(entity="bob") == ([2, 6], 6, None)
+    assert seqs(entity="bob", before=6) == ([2], 2, None)
+    thread.database.close()

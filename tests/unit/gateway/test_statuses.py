@@ -1,0 +1,33 @@
+"""The last word of each entity."""
+
+from actors.gateway.resources.entities import doing_told
+from actors.gateway.state.activities import EntityActivities
+from agiraph.messages import EntityStatus
+
+
+def test_the_latest_word_wins_and_an_older_incarnation_is_not_believed() -> None:
+    statuses = EntityActivities()
+    statuses.hear("a/w", 2, EntityStatus(state="busy", step="one"))
+    statuses.hear("a/w", 2, EntityStatus(state="busy", step="two"))
+    statuses.hear("a/w", 1, EntityStatus(state="idle", step="ghost"))
+    assert statuses.step_of("a/w") == "two"
+    assert statuses.of("a/w", 3) is None
+    assert statuses.step_of("a/other") == ""
+
+
+def test_what_is_said_again_began_when_it_was_said_first() -> None:
+    statuses = EntityActivities()
+    for at, step in ((10.0, "bash"), (15.0, "bash"), (20.0, "thinking")):
+        statuses.hear("a/w", 1, EntityStatus(state="busy", step=step), at)
+        doing = statuses.of("a/w")
+        assert doing is not None
+        assert doing.since == (10.0 if step == "bash" else 20.0)
+
+
+def test_people_are_told_what_is_done_in_words() -> None:
+    assert doing_told("busy", "thinking (anthropic/x)") == "waits for the model (anthropic/x)"
+    assert doing_told("busy", "bash: make test") == "bash: make test"
+    assert doing_told("waiting_for_human", "Which one?") == "waits for you: Which one?"
+    assert doing_told("waiting_for_nodes", "wait: tables") == "waits for tables"
+    assert doing_told("waiting_for_nodes", "wait") == "waits for its nodes or a message"
+    assert doing_told("idle", "") == ""

@@ -1,0 +1,157 @@
+"""The typed clients: one definition of each call, keys on what changes, patience with restarts."""
+
+import asyncio
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from agiraph.http.api import AgentView, ApiError, CreateAgentRequest, NotReachable, SentView
+from agiraph.http.client import AsyncClient, Client
+from agiraph.http.client.call import ApiCall, ApiMethod
+from agiraph.http.client.calls import ApiCalls
+
+SENT = {"id": "00", "to": ["coordinator"], "ts": 1.0}
+KEY = "Idempotency-Key"
+KEYED = {"Authorization": "Bearer t"}
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def client_of(handler: Handler, patience_seconds: float = 5.0) -> Client:
+    """Return a client whose gateway is a function; it has answered once."""
+    client = Client("http://gateway", "t", patience_seconds=patience_seconds)
+    client._http.close()
+    client._http = httpx.Client(
+        base_url="http://gateway", transport=httpx.MockTransport(handler), headers=KEYED
+    )
+    client._patience.has_met = True
+    return client
+
+
+class Flaky:
+    """A gateway that dies at its first calls; keeps what was asked."""
+
+    def __init__(self, deaths: int, error: type[httpx.TransportError] = httpx.ReadError) -> None:
+        self.deaths = deaths
+        self.error = error
+        self.requests: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        if len(self.requests) <= self.deaths:
+            raise self.error("gone")
+        return httpx.Response(200, json=SENT)
+
+
+def test_a_call_that_a_restart_broke_is_made_again_under_the_same_key() -> None:
+    gateway = Flaky(deaths=2)
+    with client_of(gateway) as client:
+        sent: SentView = client.send("shop", "hello")
+    assert sent.id == "00"
+    keys = {request.headers[KEY] for request in gateway.requests}
+    assert (len(gateway.requests), len(keys)) == (3, 1)
+
+
+def test_two_calls_have_two_keys_and_a_callers_own_key_is_used() -> None:
+    gateway = Flaky(deaths=0)
+    with client_of(gateway) as client:
+        client.send("shop", "hello")
+        client.send("shop", "hello")
+        client.send("shop", "hello", key="mine")
+    one, other, own = (request.headers[KEY] for request in gateway.requests)
+    assert one != other
+    assert own == "mine"
+
+
+def test_what_only_asks_carries_no_key() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert KEY not in request.headers
+        return httpx.Response(200, json=[])
+
+    with client_of(answer) as client:
+        assert client.agents() == []
+        assert client.search_memory("shop", "heat") == []
+
+
+def test_a_gateway_that_was_never_reached_is_not_waited_for() -> None:
+    gateway = Flaky(deaths=9, error=httpx.ConnectError)
+    with client_of(gateway) as client:
+        client._patience.has_met = False
+        with pytest.raises(NotReachable):
+            client.agents()
+    assert len(gateway.requests) == 1
+
+
+def test_patience_ends_and_so_it_does_when_nobody_will_come_back() -> None:
+    gateway = Flaky(deaths=10**9)
+    with client_of(gateway, patience_seconds=0.0) as client, pytest.raises(NotReachable):
+        client.agents()
+    with client_of(gateway) as client:
+        client._patience.is_expected = lambda: False
+        with pytest.raises(NotReachable):
+            client.agents()
+    assert len(gateway.requests) == 2
+
+
+def test_a_call_that_took_too_long_is_not_made_again() -> None:
+    gateway = Flaky(deaths=1, error=httpx.ReadTimeout)
+    with client_of(gateway) as client, pytest.raises(NotReachable):
+        client.send("shop", "hello")
+    assert len(gateway.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "detail", "type"),
+    [
+        (httpx.Response(404, json={"detail": "no 'x'", "type": "urn:x"}), "no 'x'", "urn:x"),
+        (httpx.Response(502, text="<html>"), "the gateway answered 502", "about:blank"),
+        (httpx.Response(503, json=["?"]), "the gateway answered 503", "about:blank"),
+    ],
+)
+def test_a_refusal_is_an_error_with_its_reason(
+    response: httpx.Response, detail: str, type: str
+) -> None:
+    with client_of(lambda request: response) as client, pytest.raises(ApiError) as error:
+        client.agents()
+    assert (error.value.detail, error.value.type) == (detail, type)
+    assert error.value.status == response.status_code
+
+
+def test_the_async_client_makes_the_same_calls_and_has_the_same_patience() -> None:
+    gateway = Flaky(deaths=1)
+
+    async def scenario() -> None:
+        async with AsyncClient("http://gateway", "t") as client:
+            await client._http.aclose()
+            client._http = httpx.AsyncClient(
+                base_url="http://gateway", transport=httpx.MockTransport(gateway), headers=KEYED
+            )
+            client._patience.has_met = True
+            sent: SentView = await client.send("shop", "hello", to="Ada")
+            assert sent.to == ("coordinator",)
+
+    asyncio.run(scenario())
+    assert [request.url.path for request in gateway.requests] == ["/agents/shop/send"] * 2
+
+
+def test_every_call_is_documented_and_has_a_name_that_help_shows() -> None:
+    found = {
+        name: verb
+        for family in ApiCalls.__mro__
+        for name, verb in vars(family).items()
+        if isinstance(verb, ApiMethod)
+    }
+    assert len(found) > 30
+    assert all(verb.__doc__ for verb in found.values())
+    with Client("http://gateway", "t") as client:
+        assert client.create_agent.__name__ == "create_agent"
+
+
+def test_a_name_that_would_lead_elsewhere_is_refused_before_it_is_sent() -> None:
+    with client_of(Flaky(deaths=0)) as client:
+        for name in ("", ".", ".."):
+            with pytest.raises(ApiError, match="there is no"):
+                client.agent(name)
+    call: ApiCall[AgentView] = ApiCalls.create_agent._describe(None, CreateAgentRequest(goal="x"))
+    assert (call.method, call.path, call.timeout_seconds) == ("POST", "/agents", 60.0)

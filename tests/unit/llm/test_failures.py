@@ -1,0 +1,86 @@
+"""What an SDK's exception means, and that its text is fit to show."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agiraph.llm.failures import explain, retry_after
+
+
+class StatusError(Exception):
+    """Has the attributes that both SDKs give their status errors."""
+
+    def __init__(self, status: int | None, body: Any, headers: dict[str, str] | None = None):
+        super().__init__(f"Error code: {status}")
+        if status is not None:
+            self.status_code = status
+        self.body = body
+        self.response = SimpleNamespace(headers=headers or {})
+
+
+def kind_of(status: int | None, body: Any) -> str:
+    return explain(StatusError(status, body), "p", "m", "http://p", "sk-key").kind
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, None, "bad_key"),
+        (403, {"error": {"type": "permission_error", "message": "no"}}, "bad_key"),
+        (404, {"error": {"type": "not_found_error", "message": "model: x"}}, "unknown_model"),
+        (400, {"code": "model_not_found", "message": "no such model"}, "unknown_model"),
+        (400, {"error": {"type": "invalid_request_error", "message": "bad"}}, "bad_request"),
+        (
+            400,
+            {"error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}},
+            "context_too_long",
+        ),
+        (400, {"code": "context_length_exceeded", "message": "..."}, "context_too_long"),
+        (413, {"error": {"type": "request_too_large", "message": "..."}}, "context_too_long"),
+        (429, {"error": {"type": "rate_limit_error", "message": "..."}}, "rate_limited"),
+        (429, {"code": "insufficient_quota", "message": "..."}, "no_credit"),
+        (400, {"error": {"message": "Your credit balance is too low"}}, "no_credit"),
+        (402, None, "no_credit"),
+        (408, None, "timed_out"),
+        (500, None, "overloaded"),
+        (503, "<html>", "overloaded"),
+        (529, {"error": {"type": "overloaded_error", "message": "..."}}, "overloaded"),
+        (200, {"error": {"type": "overloaded_error", "message": "..."}}, "overloaded"),
+        (None, {"message": "went wrong while streaming"}, "overloaded"),
+        (None, None, "internal"),
+        (422, None, "bad_request"),
+    ],
+)
+def test_kinds(status: int | None, body: Any, kind: str) -> None:
+    assert kind_of(status, body) == kind
+
+
+def test_the_text_is_the_providers_without_the_key() -> None:
+    error = StatusError(401, {"error": {"message": "Incorrect API key provided: sk-key."}})
+    told = explain(error, "openai", "gpt", "http://p", "sk-key")
+    assert str(told) == "openai/gpt: Incorrect API key provided: [key]."
+
+
+def test_a_long_text_is_cut() -> None:
+    error = StatusError(500, {"error": {"message": "x" * 100_000}})
+    assert len(str(explain(error, "p", "m", "u", ""))) < 600
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:40 GMT"}, 40),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:10 GMT"}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+    ],
+)
+def test_the_wish_of_the_headers(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, now=60.0) == seconds

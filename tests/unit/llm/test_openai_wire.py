@@ -1,0 +1,122 @@
+"""The Chat Completions format: bodies, and answers from the chunks of services with accents."""
+
+from typing import Any
+
+import pytest
+
+from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, UserTurn
+from agiraph.llm.base import ProviderError
+from agiraph.llm.wire.chat import ChatAnswer
+from tests.unit.llm.bodies import openai_body
+from tests.unit.llm.requests import ask
+
+
+def answer(*deltas: dict[str, Any], finish: str | None = "stop", **last: Any) -> ModelResponse:
+    got = ChatAnswer()
+    for delta in deltas:
+        got.feed({"choices": [{"delta": delta, "finish_reason": None}]})
+    got.feed({"choices": [{"delta": {}, "finish_reason": finish}], **last})
+    return got.response(ask(model="openai/fake"))
+
+
+def piece(arguments: str, **fields: Any) -> dict[str, Any]:
+    function = {"arguments": arguments, **fields.pop("function", {})}
+    return {"tool_calls": [{"function": function, **fields}]}
+
+
+def test_the_body_has_tools_and_asks_for_usage() -> None:
+    body = openai_body(ask(model="openai/fake"), "fake", max_tokens_field="max_completion_tokens")
+    assert body["max_completion_tokens"] == 8192
+    assert "max_tokens" not in body
+    assert body["stream_options"] == {"include_usage": True}
+    assert body["tools"][0]["function"]["name"] == "bash"
+    assert body["messages"][0] == {"role": "system", "content": "You are ada."}
+
+
+def test_user_messages_in_a_row_become_one() -> None:
+    body = openai_body(ask(UserTurn(content="a"), UserTurn(content="b")), "fake")
+    assert body["messages"][1:] == [{"role": "user", "content": "a\n\nb"}]
+
+
+def test_calls_and_results_keep_their_ids() -> None:
+    call = ToolCall(id="c1", name="bash", arguments={"command": "größe"})
+    result = ToolTurn(call_id="c1", name="bash", content="4")
+    body = openai_body(ask(AssistantTurn(tool_calls=(call,)), result), "fake")
+    sent = body["messages"][1]
+    assert sent["content"] is None
+    assert sent["tool_calls"][0]["function"] == {
+        "name": "bash",
+        "arguments": '{"command": "größe"}',
+    }
+    assert body["messages"][2] == {"role": "tool", "tool_call_id": "c1", "content": "4"}
+
+
+def test_several_calls_come_in_pieces() -> None:
+    response = answer(
+        {"content": "Two."},
+        piece("", index=0, id="a", function={"name": "bash"}),
+        piece('{"command"', index=0),
+        piece("", index=1, id="b", function={"name": "wait"}),
+        piece(': "ls"}', index=0),
+        piece("{}", index=1),
+        finish="tool_calls",
+    )
+    assert response.text == "Two."
+    assert [(c.id, c.name, c.arguments) for c in response.tool_calls] == [
+        ("a", "bash", {"command": "ls"}),
+        ("b", "wait", {}),
+    ]
+    assert response.stop_reason == "tool_use"
+
+
+def test_services_without_an_index_or_with_objects_are_understood() -> None:
+    response = answer(
+        {"tool_calls": [{"id": "a", "function": {"name": "x", "arguments": '{"n": '}}]},
+        {"tool_calls": [{"function": {"arguments": "1}"}}]},
+        {"tool_calls": [{"id": "b", "function": {"name": "y", "arguments": {"m": 2}}}]},
+    )
+    assert [(c.id, c.arguments) for c in response.tool_calls] == [("a", {"n": 1}), ("b", {"m": 2})]
+    assert response.stop_reason == "tool_use", "calls count, whatever the finish reason says"
+
+
+def test_usage_counts_cached_tokens_and_takes_the_services_own_cost() -> None:
+    response = answer(
+        {"content": "x"},
+        usage={
+            "prompt_tokens": 50,
+            "completion_tokens": 5,
+            "prompt_tokens_details": {"cached_tokens": 40},
+            "cost": 0.002,
+        },
+    )
+    assert response.usage.input_tokens == 50
+    assert response.usage.cache_read_tokens == 40
+    assert response.usage.output_tokens == 5
+    assert response.usage.cost_usd == 0.002
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [("stop", "end_turn"), ("length", "max_tokens"), ("content_filter", "refusal")],
+)
+def test_stop_reasons(finish: str, stop: str) -> None:
+    assert answer({"content": "x"}, finish=finish).stop_reason == stop
+
+
+def test_a_refusal_is_text_and_a_reason() -> None:
+    response = answer({"refusal": "I will not."})
+    assert (response.text, response.stop_reason) == ("I will not.", "refusal")
+
+
+def test_reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() -> None:
+    response = answer({"reasoning_content": "hm, "}, {"reasoning_content": "yes"}, {"content": "x"})
+    assert response.text == "x"
+    mine = openai_body(ask(response.turn(), model="openai/fake"), "fake")
+    assert mine["messages"][1]["reasoning_content"] == "hm, yes"
+    other = openai_body(ask(response.turn(), model="openai/other"), "other")
+    assert "reasoning_content" not in other["messages"][1]
+
+
+def test_a_stream_without_its_end_is_no_answer() -> None:
+    with pytest.raises(ProviderError, match="broke off"):
+        answer({"content": "x"}, finish=None)

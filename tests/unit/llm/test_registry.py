@@ -1,0 +1,142 @@
+"""Providers by name: what is known, what is usable, what is taken when nothing is said."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.core.config import Config, load_config
+from agiraph.core.errors import InvalidInput
+from agiraph.llm.registry import load_presets, parse_model, pick_default, usable
+
+
+@pytest.fixture
+def config() -> Config:
+    return load_config()
+
+
+def with_default(config: Config, model: str) -> Config:
+    models = config.models.model_copy(update={"default": model})
+    return config.model_copy(update={"models": models})
+
+
+def test_the_shipped_presets_are_whole() -> None:
+    presets = load_presets()
+    assert {"anthropic", "openai", "openrouter", "moonshot", "minimax"} < set(presets)
+    assert {"ollama", "llamacpp", "localai", "script"} < set(presets)
+    for name, preset in presets.items():
+        has_place = preset.base_url or preset.base_url_env
+        assert preset.api in ("script", "local", "replay") or has_place, name
+        assert preset.local or preset.key_env, name
+        assert preset.default_model or not preset.base_url, name
+
+
+def test_of_several_variables_for_a_key_the_first_that_is_set_counts() -> None:
+    google = load_presets()["google"]
+    assert google.key({"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": "google"}) == "google"
+    environ = {"GEMINI_API_KEY": "gemini", "GOOGLE_API_KEY": ""}
+    assert google.key(environ) == "gemini"
+    reasons = {row["name"]: row["reason"] for row in usable({"google": google}, environ)}
+    assert reasons == {"google": "GEMINI_API_KEY is set"}
+    assert (
+        "google/gemini" in pick_default(load_config(), load_presets(), {"GOOGLE_API_KEY": "k"})[0]
+    )
+
+
+def test_a_model_is_a_provider_and_a_name_that_may_have_slashes() -> None:
+    name = parse_model("openrouter/anthropic/claude-sonnet-4.5", load_presets())
+    assert (name.provider, name.name) == ("openrouter", "anthropic/claude-sonnet-4.5")
+    assert str(name) == "openrouter/anthropic/claude-sonnet-4.5"
+
+
+def test_a_provider_alone_means_its_default_model() -> None:
+    assert str(parse_model("script", load_presets())) == "script/survey"
+
+
+def test_an_unknown_provider_is_told_with_the_known_ones() -> None:
+    with pytest.raises(InvalidInput, match=r"unknown provider 'gogle'.*anthropic.*openai"):
+        parse_model("gogle/gemini", load_presets())
+
+
+def test_ones_own_provider_comes_from_the_home(tmp_path: Path) -> None:
+    own = tmp_path / "providers.yaml"
+    own.write_text(
+        "lab: {api: openai, base_url: 'http://10.0.0.5/v1', local: true}\n"
+        "anthropic: {default_model: claude-haiku-4-5}\n"
+    )
+    presets = load_presets(own)
+    assert presets["lab"].url({}) == "http://10.0.0.5/v1"
+    assert presets["anthropic"].default_model == "claude-haiku-4-5"
+    assert presets["anthropic"].key_env == "ANTHROPIC_API_KEY"
+    with pytest.raises(InvalidInput, match="which one"):
+        parse_model("lab", presets)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("lab: {api: grpc}", "lab.api"),
+        ("lab: 5", "lab: expected"),
+        ("- lab", "expected `name:`"),
+        ("lab: {api: openai, nonsense: 1}", "lab.nonsense"),
+        ("lab: [", "cannot be read"),
+    ],
+)
+def test_a_broken_table_is_told_with_file_and_key(tmp_path: Path, text: str, told: str) -> None:
+    own = tmp_path / "providers.yaml"
+    own.write_text(text)
+    with pytest.raises(InvalidInput) as caught:
+        load_presets(own)
+    assert str(own) in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_the_base_url_variable_goes_before_the_preset() -> None:
+    preset = load_presets()["openai"]
+    assert preset.url({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}) == "http://127.0.0.1:1/v1"
+    assert preset.url({"OPENAI_BASE_URL": ""}) == "https://api.openai.com/v1"
+
+
+def test_usable_says_why_and_never_shows_a_key() -> None:
+    rows = {row["name"]: row for row in usable(load_presets(), {"OPENAI_API_KEY": "sk-secret"})}
+    assert rows["openai"]["usable"]
+    assert rows["openai"]["reason"] == "OPENAI_API_KEY is set"
+    assert not rows["anthropic"]["usable"]
+    assert rows["anthropic"]["reason"] == "ANTHROPIC_API_KEY is not set"
+    assert rows["script"]["usable"]
+    assert "sk-secret" not in repr(rows)
+
+
+def test_the_default_is_the_settings_then_the_first_key_then_the_script(config: Config) -> None:
+    presets = load_presets()
+    keys = {"OPENAI_API_KEY": "x", "ANTHROPIC_API_KEY": "y"}
+    own = with_default(config, "ollama/qwen3")
+    assert pick_default(own, presets, keys) == ("ollama/qwen3", "models.default in the settings")
+    model, why = pick_default(config, presets, keys)
+    assert model.startswith("anthropic/")
+    assert why == "ANTHROPIC_API_KEY is set"
+    assert pick_default(config, presets, {"OPENAI_API_KEY": "x"})[0].startswith("openai/")
+    assert pick_default(config, presets, {})[0] == "script/survey"
+    with pytest.raises(InvalidInput, match="unknown provider"):
+        pick_default(with_default(config, "nobody/x"), presets, keys)
+
+
+def test_offline_only_what_is_on_this_machine_is_usable() -> None:
+    keys = {"OPENAI_API_KEY": "k", "OLLAMA_BASE_URL": "http://models.example/v1"}
+    rows = {row["name"]: row for row in usable(load_presets(), keys, offline=True)}
+    assert not rows["openai"]["usable"]
+    assert "models.offline" in rows["openai"]["reason"]
+    assert not rows["ollama"]["usable"]
+    assert rows["llamacpp"]["usable"]
+    assert rows["script"]["usable"]
+    config = load_config()
+    offline = config.models.model_copy(update={"offline": True})
+    config = config.model_copy(update={"models": offline})
+    assert pick_default(config, load_presets(), keys)[0] == "script/survey"
+
+
+def test_a_file_of_ones_own_is_the_local_model_that_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "providers.yaml").write_text("local: {model: ~/models/qwen.gguf}")
+    presets = load_presets(tmp_path / "providers.yaml")
+    assert str(parse_model("local", presets)) == "local/qwen"
+    assert str(parse_model("local/smollm2", presets)) == "local/smollm2"
+    assert str(parse_model("local", load_presets())) == "local/smollm2"

@@ -1,0 +1,189 @@
+"""A recorded run played again: alike but for names, dates and folders; else it says where."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import (
+    ModelRequest,
+    ModelResponse,
+    ToolCall,
+    ToolTurn,
+    Turn,
+    Usage,
+    UserTurn,
+)
+from agiraph.llm.base import ProviderError
+from agiraph.llm.recording.recording import RecordingWriter, read_recording
+from agiraph.llm.recording.replay import ReplayProvider
+from agiraph.llm.recording.request_matching import masked, names_in, renamed, unnumbered
+
+KEY = "sk-very-secret-value-1234567890"
+
+
+def asked(
+    *turns: Turn, entity: str = "shop-111111/coordinator", run: str = "20261122-084055-abc123"
+) -> ModelRequest:
+    system = f"Today is 2026-11-22. Your run is {run}."
+    return ModelRequest(model="anthropic/x", system=system, turns=turns, entity=entity, run_id=run)
+
+
+def said(text: str, **arguments: str) -> ModelResponse:
+    call = ToolCall(id="c1", name="assign_worker", arguments=arguments)
+    usage = Usage(input_tokens=7, cost_usd=0.5)
+    return ModelResponse(text=text, tool_calls=(call,), usage=usage)
+
+
+def tape(*calls: tuple[ModelRequest, ModelResponse], secrets: tuple[str, ...] = ()) -> str:
+    scribe = RecordingWriter(secrets)
+    return "".join(scribe.line(request, 1.0, response) for request, response in calls)
+
+
+def play(file: Path, *requests: ModelRequest) -> list[ModelResponse]:
+    """Ask a replay of `file`, one request after the other."""
+
+    async def main() -> list[ModelResponse]:
+        provider = ReplayProvider()
+        model = f"replay/{file}"
+        return [
+            await provider.generate(r.model_copy(update={"model": model}), lambda text: None)
+            for r in requests
+        ]
+
+    return asyncio.run(main())
+
+
+GO = UserTurn(content="Go, node n-aaa111 waits since 08:40:55 in /tmp/one/scratch/x.md")
+GO_NOW = UserTurn(content="Go, node n-bbb222 waits since 19:01:02 in /home/me/scratch/x.md")
+
+
+def test_an_answer_comes_in_the_names_of_this_run(tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((asked(GO), said("n-aaa111 it is", node_id="n-aaa111", model="o/y"))))
+    now = asked(GO_NOW, entity="shop-222222/coordinator", run="20270101-000000-def456")
+    [response] = play(file, now)
+    assert response.text == "n-bbb222 it is"
+    assert response.tool_calls[0].arguments == {"node_id": "n-bbb222", "model": f"replay/{file}"}
+    assert (response.usage.input_tokens, response.usage.cost_usd) == (7, None)
+
+
+def test_a_conversation_goes_on_call_by_call_and_a_call_asked_again_is_the_same(
+    tmp_path: Path,
+) -> None:
+    first = said("one", node_id="n-aaa111")
+    second = asked(GO, first.turn(), ToolTurn(call_id="c1", name="assign_worker", content="ok"))
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((asked(GO), first), (second, said("two"))))
+    assert file.read_text().count("waits since") == 1, "what is known is not written twice"
+    now = asked(GO_NOW)
+    [one] = play(file, now)
+    result = ToolTurn(call_id="other", name="assign_worker", content="ok")
+    later = asked(GO_NOW, one.turn(), result)
+    assert [r.text for r in play(file, now, now, later, later)] == ["one", "one", "two", "two"]
+
+
+def test_a_divergence_is_told_with_its_call_and_what_differs(tmp_path: Path) -> None:
+    first = said("one")
+    second = asked(GO, first.turn(), ToolTurn(call_id="c1", name="bash", content="5 files"))
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((asked(GO), first), (second, said("two"))))
+    other = ToolTurn(call_id="c1", name="bash", content="6 files")
+    [one] = play(file, asked(GO))
+    with pytest.raises(ProviderError) as caught:
+        play(file, asked(GO), asked(GO, one.turn(), other))
+    assert caught.value.kind == "diverged"
+    told = str(caught.value)
+    assert "at call 2 of shop-111111/coordinator (line 2 of the file)" in told
+    assert "turn 3, the result of bash, differs: recorded '5 files', now '6 files'" in told
+    third = asked(*second.turns, said("two").turn(), other)
+    with pytest.raises(ProviderError, match="call 3 of coordinator: the recording has one less"):
+        play(file, asked(GO), second, third)
+
+
+def test_two_of_one_name_are_told_apart_by_what_they_are_asked(tmp_path: Path) -> None:
+    ada = [asked(UserTurn(content=t), entity=f"s-1/ada-{n}") for t, n in (("a", 111111), ("b", 2))]
+    ada[1] = ada[1].model_copy(update={"entity": "s-1/ada-222222"})
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((ada[0], said("for a")), (ada[1], said("for b"))))
+    now = [one.model_copy(update={"entity": f"s-9/ada-99999{n}"}) for n, one in enumerate(ada)]
+    assert [r.text for r in play(file, now[0], now[1])] == ["for a", "for b"]
+
+
+def test_answers_come_in_the_order_of_the_recording(tmp_path: Path) -> None:
+    lead, ada = asked(GO), asked(UserTurn(content="Write"), entity="shop-111111/ada-aaa111")
+    file = tmp_path / "r.jsonl"
+    file.write_text(tape((lead, said("first")), (ada, said("second"))))
+
+    async def main() -> list[str | None]:
+        provider, heard = ReplayProvider(), list[str | None]()
+
+        async def one(request: ModelRequest) -> None:
+            own = request.model_copy(update={"model": f"replay/{file}"})
+            heard.append((await provider.generate(own, lambda text: None)).text)
+
+        late = asyncio.create_task(one(ada))
+        await asyncio.sleep(0)
+        await asyncio.gather(one(lead), late)
+        return heard
+
+    assert asyncio.run(main()) == ["first", "second"]
+
+
+def test_a_key_never_stands_in_a_recording(tmp_path: Path) -> None:
+    told = UserTurn(content=f"The result: {KEY} and hunter-two-secret")
+    text = tape((asked(told), said(KEY)), secrets=("hunter-two-secret",))
+    assert KEY not in text
+    assert "hunter-two-secret" not in text
+
+
+def test_a_torn_line_is_passed_over_and_nothing_else_is_a_recording(tmp_path: Path) -> None:
+    whole = tape((asked(GO), said("one")))
+    torn = whole[: len(whole) // 2] + "\n"
+    assert len(read_recording([torn, whole], "r")) == 1
+    with pytest.raises(InvalidInput, match="no recording of model calls"):
+        read_recording(["hello\n"], "r")
+    with pytest.raises(ProviderError, match="absolute path"):
+        play(Path("r.jsonl"), asked(GO))
+    with pytest.raises(ProviderError, match="No such file"):
+        play(tmp_path / "none.jsonl", asked(GO))
+
+
+def test_a_numbered_name_is_the_same_name() -> None:
+    entity = "survey-this-folder-c3959b/coordinator"
+    assert unnumbered("You are survey-this-folder-12.", entity) == "You are survey-this-folder."
+    assert unnumbered("survey-this-folder-c3959b x-2", entity) == "survey-this-folder-c3959b x-2"
+
+
+@given(st.text(max_size=200))
+def test_masking_is_steady_and_renaming_with_nothing_changes_nothing(text: str) -> None:
+    assert masked(masked(text)) == masked(text)
+    assert renamed(text, {}) == text
+    assert all(name in text for name in names_in(text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("node 5ec6ab/published", "node 8a1aaa0/published"),
+        ("at 2026-11-22T08:40:55Z", "at 2027-01-02T23:59:59.5Z"),
+        ("Sun, 22 Nov 2026", "Mon, 3 Feb 2027"),
+        ("took 1.25 s", "took 31 s"),
+        ("in /tmp/a/b/notes.md", "in /var/c/notes.md"),
+        ("-rw-r--r-- 1 root root 5 Nov 22 08:40 a", "-rw-r--r-- 1 root root 5 Dec  1 10:01 a"),
+        ("1763800000.25", "1800000000"),
+    ],
+)
+def test_what_differs_from_run_to_run_is_alike(one: str, other: str) -> None:
+    assert masked(one) == masked(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("5 files", "6 files"), ("/tmp/a/x.md", "/tmp/a/y.md"), ("decade", "facade"), ("a", "b")],
+)
+def test_what_matters_is_not(one: str, other: str) -> None:
+    assert masked(one) != masked(other)

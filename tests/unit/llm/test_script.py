@@ -1,0 +1,297 @@
+"""The playbook engine: which step is next follows from the conversation alone."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from agiraph.core.turns import AssistantTurn, ModelRequest, ModelResponse, ToolTurn, Turn, UserTurn
+from agiraph.llm.base import ProviderError
+from agiraph.llm.embedded.script import ScriptProvider
+
+LEAD = "You are atlas, the coordinator of a team."
+ADA = "You are ada, a digger.\n\nYou like earth."
+
+
+class Play:
+    """One conversation with one playbook."""
+
+    def __init__(self, folder: Path, playbook: str, system: str = LEAD, name: str = "play") -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text("about: a test\n" + playbook)
+        self.provider = ScriptProvider(folder)
+        self.system = system
+        self.model = f"script/{name}"
+        self.turns: list[Turn] = [UserTurn(content="# Goal\n\nDig.\n\nThe input folder is mounted")]
+        self.streamed = ""
+
+    def ask(self) -> ModelResponse:
+        """Return what the script answers now, and nothing is kept of it."""
+
+        def hear(text: str) -> None:
+            self.streamed += text
+
+        request = ModelRequest(
+            model=self.model, system=self.system, turns=tuple(self.turns), entity="a/x", run_id="r"
+        )
+        return asyncio.run(self.provider.generate(request, hear))
+
+    def step(self, *results: str, is_error: bool = False) -> ModelResponse:
+        """Ask, and put the answer and its results into the conversation."""
+        response = self.ask()
+        self.turns.append(response.turn())
+        for at, call in enumerate(response.tool_calls):
+            content = results[at] if at < len(results) else "fine"
+            self.turns.append(
+                ToolTurn(call_id=call.id, name=call.name, content=content, is_error=is_error)
+            )
+        return response
+
+    def hear(self, text: str) -> None:
+        self.turns.append(UserTurn(content=text))
+
+
+def said(response: ModelResponse) -> list[tuple[str, object]]:
+    return [(call.name, call.arguments) for call in response.tool_calls]
+
+
+TWO_STEPS = """
+roles:
+  coordinator:
+    steps:
+      - id: one
+        say: "I begin with: {{ goal }}"
+        calls: [{tool: bash, arguments: {command: "echo {{ goal | quoted }}"}}]
+      - id: two
+        calls: [{tool: write_file, arguments: {path: a.md, content: "got {{ did.one[0].text }}"}}]
+"""
+
+
+def test_steps_follow_each_other_and_see_what_came_before(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    first = play.step("earth")
+    assert (first.text, said(first)) == (
+        "I begin with: Dig.",
+        [("bash", {"command": "echo Dig."})],
+    )
+    assert said(play.step()) == [("write_file", {"path": "a.md", "content": "got earth"})]
+    assert play.step().tool_calls == ()
+    assert play.streamed.startswith("I begin with: Dig.")
+
+
+def test_the_same_question_gets_the_same_answer_with_the_same_ids(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    assert play.ask() == play.ask()
+    ids = {play.step().tool_calls[0].id, play.step().tool_calls[0].id}
+    assert len(ids) == 2
+    assert all(len(one) <= 40 for one in ids)
+
+
+def test_two_entities_never_share_a_call_id(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    request = ModelRequest(model="script/play", system=LEAD, turns=tuple(play.turns), entity="a/y")
+    other = asyncio.run(play.provider.generate(request, lambda text: None))
+    assert other.tool_calls[0].id != play.ask().tool_calls[0].id
+
+
+def test_an_answer_that_was_cut_off_is_given_again(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    play.turns.append(AssistantTurn(text="I beg", interrupted=True))
+    assert play.ask().tool_calls[0].name == "bash"
+
+
+def test_messages_and_notices_in_between_change_nothing(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    play.step()
+    play.hear("[Board]: node x has ended")
+    play.hear("[Message from ben]: hello")
+    assert play.step().tool_calls[0].name == "write_file"
+
+
+LOOP = """
+roles:
+  coordinator:
+    steps:
+      - id: watch
+        calls: [{tool: wait}]
+        until: "ok and did.watch[0].json.left == 0"
+        at_most: 3
+      - id: last
+        calls: [{tool: finish, arguments: {summary: "{{ did.watch[0].text }}"}}]
+"""
+
+
+def test_a_step_is_repeated_until_its_condition_holds(tmp_path: Path) -> None:
+    play = Play(tmp_path, LOOP)
+    assert play.step('{"left": 1}').tool_calls[0].name == "wait"
+    assert play.step('{"left": 0}').tool_calls[0].name == "wait"
+    assert said(play.ask()) == [("finish", {"summary": '{"left": 0}'})]
+
+
+def test_a_failed_call_is_made_again_but_not_for_ever(tmp_path: Path) -> None:
+    play = Play(tmp_path, LOOP)
+    names = [play.step("[interrupted]", is_error=True).tool_calls[0].name for _ in range(4)]
+    assert names == ["wait", "wait", "wait", "finish"]
+
+
+CHOICES = """
+roles:
+  coordinator:
+    let:
+      people: "= ['ada', 'ben']"
+    steps:
+      - id: hire
+        calls:
+          - {tool: spawn_worker, each: people, arguments: {name: "{{ item }}"}}
+      - id: none
+        calls: [{tool: spawn_worker, each: "[]"}]
+      - id: never
+        when: "'nobody' in people"
+        calls: [{tool: bash}]
+      - id: data
+        calls:
+          - tool: create_work_node
+            arguments:
+              task: dig
+              dependencies: "= people | map('upper') | list"
+              refs: 'json: {"{{ people[0] }}": 1}'
+"""
+
+
+def test_calls_for_each_item_and_steps_that_do_not_fit_are_left_out(tmp_path: Path) -> None:
+    play = Play(tmp_path, CHOICES)
+    assert [call.arguments for call in play.step().tool_calls] == [{"name": "ada"}, {"name": "ben"}]
+    assert said(play.step()) == [
+        (
+            "create_work_node",
+            {"task": "dig", "dependencies": ["ADA", "BEN"], "refs": {"ada": 1}},
+        )
+    ]
+
+
+WORKERS = """
+replies: {human: "I am {{ me }} at {{ step }}: {{ message.text }}"}
+roles:
+  digger:
+    steps:
+      - id: dig
+        calls: [{tool: bash, arguments: {command: "dig {{ assignment.name }}"}}]
+      - id: publish
+        calls:
+          - tool: publish
+            arguments: {summary: "= assignment.refs | map('last') | join(' ')"}
+  worker:
+    steps:
+      - {id: idle, say: "{{ role }} does nothing"}
+"""
+GIVEN = "# Assignment: {}\n\nDig.\n\n## References\n\n- up: nodes/up-w-1/published\n- a: b\n"
+
+
+def test_a_worker_begins_anew_at_its_last_assignment(tmp_path: Path) -> None:
+    play = Play(tmp_path, WORKERS, ADA)
+    play.turns = [UserTurn(content=GIVEN.format("garden"))]
+    assert said(play.step()) == [("bash", {"command": "dig garden"})]
+    assert said(play.step()) == [("publish", {"summary": "nodes/up-w-1/published"})]
+    play.hear(GIVEN.format("cellar"))
+    assert said(play.step()) == [("bash", {"command": "dig cellar"})]
+
+
+def test_an_unknown_role_plays_any_worker(tmp_path: Path) -> None:
+    play = Play(tmp_path, WORKERS, "You are eve, an art critic.")
+    play.turns = [UserTurn(content=GIVEN.format("x"))]
+    assert play.step().text == "art critic does nothing"
+    assert "script ends" in (play.step().text or "")
+
+
+def test_a_human_is_answered_once_and_the_work_goes_on(tmp_path: Path) -> None:
+    play = Play(tmp_path, WORKERS, ADA)
+    play.turns = [UserTurn(content=GIVEN.format("garden"))]
+    play.step()
+    play.hear("[Message from human]: how far?")
+    play.hear("[Message from ben]: and you?")
+    assert said(play.step()) == [
+        ("send_message", {"to": "human", "content": "I am ada at dig: how far?"})
+    ]
+    assert play.step().tool_calls[0].name == "publish"
+
+
+def test_a_human_who_is_read_by_a_tool_is_answered_too(tmp_path: Path) -> None:
+    play = Play(tmp_path, WORKERS.replace("tool: bash", "tool: check_messages"), ADA)
+    play.turns = [UserTurn(content=GIVEN.format("garden"))]
+    play.step("[Message from ben]: no\n\n[Message from human]: stop?\nplease")
+    assert said(play.step()) == [
+        ("send_message", {"to": "human", "content": "I am ada at dig: stop?\nplease"})
+    ]
+    assert play.step().tool_calls[0].name == "publish"
+
+
+def test_what_is_told_is_never_a_template(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    play.step("{{ 7 * 7 }}")
+    assert play.step().tool_calls[0].arguments["content"] == "got {{ 7 * 7 }}"
+
+
+def test_tokens_are_counted_and_cost_nothing(tmp_path: Path) -> None:
+    usage = Play(tmp_path, TWO_STEPS).ask().usage
+    assert usage.input_tokens > 0
+    assert usage.output_tokens > 0
+    assert usage.cost_usd == 0
+
+
+def refused(play: Play) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        play.ask()
+    return caught.value
+
+
+def test_an_unknown_playbook_is_refused_with_the_known(tmp_path: Path) -> None:
+    play = Play(tmp_path, TWO_STEPS)
+    for name in ("digging", "../play", ""):
+        play.model = f"script/{name}"
+        error = refused(play)
+        assert error.kind == "unknown_model"
+        assert "known: script/play" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("playbook", "reason"),
+    [
+        ("roles: {digger: {steps: []}}", "no role for a coordinator .it has: digger"),
+        ("roles: [", "cannot be read"),
+        ("roles: {coordinator: {steps: [{id: Bad-Id}]}}", "roles.coordinator.steps.0.id"),
+        ("roles: {coordinator: {steps: [{id: reply, say: x}]}}", "taken: reply"),
+        ("roles: {coordinator: {steps: [{id: a, say: '{{ nope }}'}]}}", "'nope' is undefined"),
+        ("roles: {coordinator: {steps: [{id: a, when: 'nope.x'}]}}", "'nope' is undefined"),
+        ("roles: {coordinator: {steps: [{id: a, say: '{{ 1 +'}]}}", "playbook play"),
+        (
+            "roles: {coordinator: {steps: [{id: a, say: \"{{ source('../x') }}\"}]}}",
+            "no file '../x'",
+        ),
+        (
+            "roles: {coordinator: {steps: [{id: a, say: '{{ did.__class__.__mro__ }}'}]}}",
+            "playbook play",
+        ),
+    ],
+)
+def test_a_faulty_playbook_is_refused_with_its_place(
+    tmp_path: Path, playbook: str, reason: str
+) -> None:
+    error = refused(Play(tmp_path, playbook))
+    assert error.kind == "bad_request"
+    assert not error.is_retryable
+    assert re.search(reason, str(error)), str(error)
+
+
+def test_thinking_can_be_cancelled(tmp_path: Path) -> None:
+    play = Play(tmp_path, "roles: {coordinator: {steps: [{id: a, say: x, think_seconds: 86400}]}}")
+
+    async def cancel() -> None:
+        request = ModelRequest(model="script/play", system=LEAD, turns=tuple(play.turns))
+        task = asyncio.ensure_future(play.provider.generate(request, lambda text: None))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())

@@ -1,0 +1,130 @@
+"""Tools in words: what a model without tool calling is told, and what its text means."""
+
+import asyncio
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.turns import (
+    AssistantTurn,
+    ModelRequest,
+    ModelResponse,
+    StopReason,
+    ToolCall,
+    ToolTurn,
+    UserTurn,
+)
+from agiraph.llm.base import OnAnswer, OnText, unmetered
+from agiraph.llm.registry import load_presets, parse_model
+from agiraph.llm.text_tools.text_tools import StreamFilter, TextToolsProvider, as_text, from_text
+from tests.unit.llm.requests import ask
+
+
+def read(text: str, stop: StopReason = "end_turn") -> ModelResponse:
+    return from_text(ModelResponse(text=text, stop_reason=stop), ask())
+
+
+def test_tools_calls_and_results_are_told_in_words() -> None:
+    call = ToolCall(id="c1", name="bash", arguments={"command": "ls"})
+    turns = (
+        UserTurn(content="Begin."),
+        AssistantTurn(text="Looking.", tool_calls=(call,)),
+        ToolTurn(call_id="c1", name="bash", content="a b"),
+    )
+    told = as_text(ask(*turns))
+    assert told.tools == ()
+    assert "### bash" in told.system
+    assert '"command"' in told.system
+    assert told.turns[1] == AssistantTurn(
+        text='Looking.\n<tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>'
+    )
+    assert told.turns[2] == UserTurn(content="[Result of bash]\na b")
+
+
+def test_without_tools_nothing_is_said_of_them() -> None:
+    assert as_text(ask(tools=())).system == "You are ada."
+
+
+def test_calls_are_read_and_taken_out_of_the_text() -> None:
+    one = '<tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>'
+    two = '<tool_call>\n{"name": "wait"}\n</tool_call>'
+    response = read(f"Looking.\n{one}\n{two}\n")
+    assert response.text == "Looking."
+    assert [(c.name, c.arguments) for c in response.tool_calls] == [
+        ("bash", {"command": "ls"}),
+        ("wait", {}),
+    ]
+    assert len({c.id for c in response.tool_calls} - {""}) == 2
+    assert response.stop_reason == "tool_use"
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ('{"name": "bash", "arguments": {"command":', "bash"),
+        ("ls -l", "unknown"),
+        ('{"name": "bash", "arguments": "ls"}', "bash"),
+        ('{"arguments": {}}', "unknown"),
+    ],
+)
+def test_a_call_that_cannot_be_read_is_kept_for_the_model_to_see(raw: str, name: str) -> None:
+    (call,) = read(f"<tool_call>{raw}</tool_call>").tool_calls
+    assert (call.name, call.malformed) == (name, raw)
+
+
+def test_a_tag_without_its_end_still_counts() -> None:
+    response = read('<tool_call>{"name": "wait", "arguments": {}}', stop="max_tokens")
+    assert response.tool_calls[0].name == "wait"
+    assert response.stop_reason == "max_tokens"
+    assert response.text is None
+
+
+def test_text_without_tags_is_left_as_it_is() -> None:
+    assert read("a < b") == ModelResponse(text="a < b")
+
+
+@given(st.lists(st.sampled_from(["a", "<", "<tool", "_call>", "{}", "</tool_call>", "b"])))
+def test_speech_streams_up_to_the_first_tag_and_no_further(pieces: list[str]) -> None:
+    heard: list[str] = []
+    curtain = StreamFilter(heard.append)
+    for piece in pieces:
+        curtain.hear(piece)
+    curtain.end()
+    assert "".join(heard) == "".join(pieces).partition("<tool_call>")[0]
+
+
+@given(st.dictionaries(st.text(max_size=4), st.text(max_size=12) | st.integers(), max_size=3))
+def test_what_we_write_we_can_read(arguments: dict[str, str | int]) -> None:
+    call = ToolCall(id="c1", name="bash", arguments=arguments)
+    told = as_text(ask(AssistantTurn(tool_calls=(call,)))).turns[0]
+    assert isinstance(told, AssistantTurn)
+    if "</tool_call>" not in json.dumps(arguments):
+        (again,) = read(told.text or "").tool_calls
+        assert again.arguments == arguments
+
+
+def test_a_provider_is_asked_without_tools_and_answers_with_calls() -> None:
+    class Parrot:
+        async def generate(
+            self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+        ) -> ModelResponse:
+            assert request.tools == ()
+            text = 'Ok. <tool_call>{"name": "wait"}</tool_call>'
+            on_text(text)
+            return ModelResponse(text=text)
+
+        async def close(self) -> None: ...
+
+    heard: list[str] = []
+    response = asyncio.run(TextToolsProvider(Parrot()).generate(ask(), heard.append))
+    assert response.tool_calls[0].name == "wait"
+    assert heard == ["Ok. "]
+
+
+def test_the_prefix_is_part_of_the_models_name() -> None:
+    name = parse_model("text:ollama/gemma3:1b", load_presets())
+    assert name.in_text
+    assert name.plain == "ollama/gemma3:1b"
+    assert str(name) == "text:ollama/gemma3:1b"

@@ -1,0 +1,192 @@
+"""Whatever a conversation looks like, what goes over the wire is what the real APIs accept."""
+
+import itertools
+import json
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agiraph.core.turns import AssistantTurn, ModelRequest, ToolCall, ToolTurn, Turn, UserTurn
+from agiraph.llm.registry import ModelTraits, load_presets
+from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire import anthropic, chat, google, responses
+from agiraph.llm.wire.transcript import (
+    read_arguments,
+    read_call,
+    unique_calls,
+    wire_id,
+    wire_name,
+)
+from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
+from tests.unit.llm.bodies import anthropic_body, google_body, openai_body, responses_body
+from tests.unit.llm.requests import ask
+
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[Turn, ...]:
+    """Turns as the loop keeps them: every call has a result, messages stand anywhere."""
+    turns: list[Turn] = []
+    for number in range(draw(st.integers(0, 6))):
+        turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 2)))]
+        calls = tuple(
+            ToolCall(id=f"{draw(texts)}:{number}.{n}", name=draw(texts), arguments={"a": n})
+            for n in range(draw(st.integers(0, 3)))
+        )
+        thought = {
+            "api": "anthropic",
+            "thinking": [{"type": "thinking", "thinking": "hm", "signature": "sig"}],
+        }
+        turns.append(
+            AssistantTurn(
+                text=draw(st.none() | texts),
+                tool_calls=calls,
+                interrupted=draw(st.booleans()),
+                provider_data=draw(st.sampled_from([None, thought])),
+            )
+        )
+        for call in calls:
+            turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 1)))]
+            turns.append(ToolTurn(call_id=call.id, name=call.name, content=draw(texts)))
+    turns += [UserTurn(content=draw(texts)) for _ in range(draw(st.integers(0, 2)))]
+    return tuple(turns)
+
+
+@given(conversations())
+def test_anthropic_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    body = anthropic_body(ask(*turns), "fake")
+    seen = wire_anthropic.read(body, {}, 0)
+    assert body["messages"][-1]["role"] == "user"
+    assert json.dumps(body).count("cache_control") <= 4
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+@given(conversations())
+def test_openai_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    body = openai_body(ask(*turns), "fake")
+    seen = wire_openai.read(body, {}, 0)
+    roles = [message["role"] for message in body["messages"]]
+    assert ("user", "user") not in list(itertools.pairwise(roles))
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+@given(conversations())
+def test_responses_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    seen = wire_responses.read(responses_body(ask(*turns), "fake"), {}, 0)
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+@given(conversations())
+def test_google_accepts_every_conversation(turns: tuple[Turn, ...]) -> None:
+    body = google_body(ask(*turns), "fake") | {"model": "fake"}
+    seen = wire_google.read(body, {}, 0)
+    assert body["contents"][-1]["role"] == "user"
+    assert all_calls(seen.turns) == all_calls(turns)
+
+
+def all_calls(turns: tuple[Turn, ...]) -> list[str]:
+    found = [turn for turn in turns if isinstance(turn, AssistantTurn)]
+    return [wire_id(call.id) for turn in found for call in turn.tool_calls]
+
+
+def test_a_message_between_two_results_moves_behind_them() -> None:
+    answer = AssistantTurn(tool_calls=(ToolCall(id="a", name="x"), ToolCall(id="b", name="x")))
+    one, two = (ToolTurn(call_id=id, name="x", content=id) for id in "ab")
+    word, last = UserTurn(content="by the way"), UserTurn(content="and?")
+    begin = UserTurn(content="Begin.")
+    mixed = ask(begin, answer, one, word, two, last)
+    ordered = ask(begin, answer, one, two, word, last)
+    assert anthropic_body(mixed, "fake") == anthropic_body(ordered, "fake")
+    assert openai_body(mixed, "fake") == openai_body(ordered, "fake")
+    assert google_body(mixed, "fake") == google_body(ordered, "fake")
+
+
+MARKS = ModelTraits(api="anthropic", cache="marks")
+WIRES: dict[str, Callable[[ModelRequest, str, ModelTraits, RequestBodyCache], bytes]] = {
+    "anthropic": anthropic.body_of,
+    "openai": chat.body_of,
+    "openai-responses": responses.body_of,
+    "google": google.body_of,
+}
+
+
+@given(conversations())
+def test_what_is_known_of_a_beginning_changes_nothing(turns: tuple[Turn, ...]) -> None:
+    for name, body_of in WIRES.items():
+        known, preset = RequestBodyCache(), load_presets()[name]
+        for end in askable(turns):
+            request = ask(*turns[:end])
+            by_known = body_of(request, "fake", preset, known)
+            assert by_known == body_of(request, "fake", preset, RequestBodyCache())
+
+
+def test_a_conversation_that_begins_anew_is_not_taken_for_the_old_one() -> None:
+    memo = RequestBodyCache()
+    old = long_conversation("old")
+    anthropic.body_of(ask(*old), "fake", MARKS, memo)
+    new = (UserTurn(content="new"), *old[4:])
+    body = anthropic.body_of(ask(*new), "fake", MARKS, memo)
+    assert body == anthropic.body_of(ask(*new), "fake", MARKS, RequestBodyCache())
+
+
+def test_a_memo_forgets_what_was_not_used_for_long() -> None:
+    memo = RequestBodyCache(kept_bytes=3000)
+    for number in range(9):
+        request = ask(*long_conversation(str(number)), entity=f"a/{number}")
+        anthropic.body_of(request, "fake", MARKS, memo)
+    assert memo.beginning(ask(*long_conversation("0"), entity="a/0")) == (0, b"")
+    assert memo.beginning(request)[0] > 0
+
+
+def long_conversation(name: str) -> tuple[Turn, ...]:
+    turns: list[Turn] = [UserTurn(content=name)]
+    for number in range(10):
+        call = ToolCall(id=f"{name}-{number}", name="bash")
+        turns.append(AssistantTurn(tool_calls=(call,)))
+        turns.append(ToolTurn(call_id=call.id, name="bash", content="x" * 100))
+    return tuple(turns)
+
+
+def askable(turns: tuple[Turn, ...]) -> list[int]:
+    """Return after how many of the turns the model could have been asked: no call is open."""
+    ends, open_calls = [], 0
+    for end, turn in enumerate(turns, 1):
+        if isinstance(turn, AssistantTurn):
+            open_calls = len(turn.tool_calls)
+        open_calls -= isinstance(turn, ToolTurn)
+        if not open_calls:
+            ends.append(end)
+    return ends
+
+
+def test_an_id_that_a_provider_refuses_is_replaced_by_a_digest() -> None:
+    assert wire_id("call_1-a") == "call_1-a"
+    assert wire_id("survey:coordinator:3") == wire_id("survey:coordinator:3")
+    assert wire_id("survey:coordinator:3") != wire_id("survey:coordinator:4")
+    assert len(wire_id("x" * 99)) <= 40
+
+
+def test_an_odd_tool_name_is_made_harmless() -> None:
+    assert wire_name("files__read") == "files__read"
+    assert wire_name("functions.bash:0") == "functions_bash_0"
+    assert wire_name("") == "unknown"
+
+
+def test_arguments_that_are_no_object_are_kept_as_text() -> None:
+    assert read_arguments('{"a": 1}') == ({"a": 1}, None)
+    assert read_arguments("  ") == ({}, None)
+    assert read_arguments('{"a": ') == ({}, '{"a": ')
+    assert read_arguments("[1]") == ({}, "[1]")
+    assert read_arguments("[" * 100_000)[1] is not None
+    assert read_call("1", "bash", "oops").malformed == "oops"
+
+
+def test_ids_that_come_again_are_made_new() -> None:
+    before = AssistantTurn(tool_calls=(ToolCall(id="call_0", name="bash"),))
+    result = ToolTurn(call_id="call_0", name="bash", content="")
+    calls = [ToolCall(id=id, name="bash") for id in ("call_0", "", "call_1", "call_1")]
+    made = unique_calls(calls, ask(before, result))
+    assert made[2].id == "call_1"
+    assert len({"call_0", "", *(call.id for call in made)}) == 6

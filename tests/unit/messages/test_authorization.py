@@ -1,0 +1,172 @@
+"""Who may send what: an address is vouched for by the router, a name and a claim are not."""
+
+from typing import Any
+
+import pytest
+
+from agiraph import messages as m
+from agiraph.core.ids import Address, AgentId, NodeId, QuestionId
+from agiraph.core.models import BUDGET, Event, ProposedAction
+from agiraph.core.money import BudgetState, Shortage
+from agiraph.core.turns import ModelRequest
+from agiraph.messages.authorization import RULES, is_name_of, refusal, shown_name
+
+AGENT, OTHER = AgentId("survey-1"), AgentId("other-2")
+LEAD, ADA, BOB = "survey-1/coordinator", "survey-1/ada-7f3c1a", "survey-1/bob-91c0aa"
+STRANGER, STRANGE_LEAD = "other-2/ada-7f3c1a", "other-2/coordinator"
+SERVICES = ("supervisor", "router", "recorder", "broker", "clock", "tracer", "human", "tools/web")
+SHORTAGE = Shortage(budget=BudgetState(scope="node", key="r/n/1", calls=1), unit="calls", needs=1)
+EVERYONE = (*SERVICES, "console/1", LEAD, ADA, BOB, STRANGER, STRANGE_LEAD)
+
+
+def senders(body: m.Body, to: str = "human") -> list[str]:
+    return [sender for sender in EVERYONE if refusal(sender, to, body) is None]
+
+
+def test_every_message_type_says_who_may_send_it() -> None:
+    assert set(RULES) == set(m.MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("body", "to", "believed"),
+    [
+        (m.Stop(), ADA, ["supervisor"]),
+        (m.Pause(), ADA, ["human"]),
+        (m.Resume(), ADA, ["human"]),
+        (m.BeginRun(goal="x"), LEAD, ["human"]),
+        (m.ModelDelta(call=b"x", text="y"), ADA, ["broker"]),
+        (m.ProxyCallFailed(kind="out_of_budget", message="all is spent"), ADA, ["broker"]),
+        (m.ProxyBudgetLow(shortage=SHORTAGE), ADA, ["broker"]),
+        (m.ToolProgress(call=b"x", text="y"), ADA, ["tools/web"]),
+        (m.QuestionAnswered(question_id=QuestionId("q"), answer="yes", by="me"), ADA, ["human"]),
+        (m.CancelNodeMessage(node_id=NodeId("n")), ADA, [LEAD]),
+        (m.FailNodeMessage(node_id=NodeId("n"), attempt=1, reason="x"), LEAD, [LEAD, ADA, BOB]),
+        (m.ReadContext(key="k"), ADA, []),
+        (m.ChildFailed(address=Address(ADA), incarnation=1, cause="x"), LEAD, ["supervisor"]),
+        (m.ChildReady(address=Address(ADA), incarnation=1, pid=7), "supervisor", [ADA]),
+        (m.WakeChild(address=Address(ADA)), "supervisor", ["router"]),
+        (m.StopChild(address=Address(ADA)), "supervisor", ["human", LEAD]),
+        (m.StopChild(address=Address("broker")), "supervisor", ["human"]),
+        (m.AttachConsole(), "supervisor", ["human"]),
+        (m.ListChildren(), "supervisor", ["human"]),
+        (m.AskUsage(), "broker", ["human"]),
+        (m.AskUsage(agent=AGENT), "broker", ["human", LEAD, ADA, BOB]),
+        (m.AskUsage(agent=AGENT, budgets_of=OTHER), "broker", ["human"]),
+        (m.AskBudgets(keys=()), "broker", ["human"]),
+        (m.SubscribeToStream(agent=AGENT), "broker", ["console/1"]),
+        (m.StreamDelta(entity=ADA, call=b"x", text="y"), "broker", ["broker", ADA]),
+        (m.StreamDelta(entity=ADA, call=b"x", text="y"), "console/1", ["broker"]),
+        (m.ListTriggers(agent=AGENT), "clock", ["human", LEAD, ADA, BOB]),
+        (m.TriggerFailed(agent=AGENT, trigger_id="t", reason="x"), "clock", [LEAD]),
+        (m.EventsGrew(agents=(AGENT,)), "clock", ["recorder"]),
+        (m.Ok(), ADA, []),
+    ],
+    ids=lambda value: value.TYPE if isinstance(value, m.Body) else None,
+)
+def test_only_those_whose_word_it_is_are_believed(
+    body: m.Body, to: str, believed: list[str]
+) -> None:
+    assert senders(body, to) == believed
+
+
+def test_an_entity_asks_and_spends_for_itself() -> None:
+    call = m.CallModel(request=ModelRequest(model="x", system="", turns=(), entity=ADA))
+    assert senders(call, "broker") == [ADA]
+    question: dict[str, Any] = {
+        "question_id": "q",
+        "agent": AGENT,
+        "from_name": "ada",
+        "question": "May I?",
+    }
+    assert senders(m.AskQuestion(**question)) == [LEAD, ADA, BOB]
+
+
+@pytest.mark.parametrize(
+    ("shortage", "is_its"),
+    [
+        ("agent:survey-1::usd:0", True),
+        ("trigger:survey-1/t-1:2026-01-01:tokens:0", True),
+        ("run:20260101-1:x", False),
+        ("run:20260101-1::usd:0", True),  # whose run it is, the gateway knows
+        ("agent:other-2::usd:0", False),
+        ("trigger:other-2/t-1::usd:0", False),
+        ("", False),
+    ],
+)
+def test_more_money_is_asked_for_by_those_who_lack_it(shortage: str, is_its: bool) -> None:
+    about = ProposedAction(tool=BUDGET, subject="usd", shortage=shortage)
+    body = m.AskQuestion(
+        question_id=QuestionId("q"),
+        agent=AGENT,
+        from_name="ada",
+        question="More?",
+        kind=BUDGET,
+        about=about,
+    )
+    assert (refusal(ADA, "human", body) is None) is is_its
+
+
+@pytest.mark.parametrize(
+    ("type_", "entity", "data", "agent", "believed"),
+    [
+        ("tool.called", "ada", {}, AGENT, [LEAD, ADA]),
+        ("tool.called", ADA, {}, AGENT, [LEAD, ADA]),
+        ("tool.called", "ada", {}, OTHER, [STRANGER, STRANGE_LEAD]),
+        ("tool.called", "coordinator", {}, AGENT, [LEAD]),
+        ("node.checked", "ada", {}, AGENT, [ADA]),
+        ("node.failed", "ada", {}, AGENT, [LEAD]),
+        ("agent.completed", "coordinator", {}, AGENT, [LEAD]),
+        ("message.sent", "ada", {"from": "ada"}, AGENT, [LEAD, ADA]),
+        ("message.sent", "ada", {"from": "human"}, AGENT, [LEAD]),
+        ("human.response", "human", {}, AGENT, []),
+        ("no.such.type", "ada", {}, AGENT, []),
+    ],
+)
+def test_an_entity_reports_what_is_its_to_report(
+    type_: str, entity: str, data: dict[str, str], agent: AgentId, believed: list[str]
+) -> None:
+    event = Event(type=type_, agent_id=agent, ts=1.0, entity=entity, data=data)
+    services = list(SERVICES)
+    assert senders(m.ReportEvents(events=(event,)), "recorder") == services + believed
+
+
+def test_a_coordinator_starts_its_own_workers_and_is_told_of_them_itself() -> None:
+    def spec(**changes: Any) -> m.StartChild:
+        values = {"address": ADA, "kind": "worker", "owner": LEAD, "args": {"agent": AGENT}}
+        return m.StartChild(spec=m.ChildSpec.model_validate(values | changes))
+
+    assert senders(spec(), "supervisor") == ["human", LEAD]
+    for changes in (
+        {"owner": STRANGE_LEAD},
+        {"kind": "coordinator"},
+        {"address": STRANGER},
+        {"address": LEAD},
+        {"args": {"agent": OTHER}},
+    ):
+        assert senders(spec(**changes), "supervisor") == ["human"]
+
+
+def test_text_comes_from_the_team_and_from_the_human_alone() -> None:
+    text = m.TextMessage(content="hello", from_name="ada")
+    assert senders(text, ADA) == ["human", "console/1", LEAD, ADA, BOB]
+    assert senders(text, "recorder") == []
+    assert set(senders(text, "human")) == {
+        "human",
+        "console/1",
+        LEAD,
+        ADA,
+        BOB,
+        STRANGER,
+        STRANGE_LEAD,
+    }
+
+
+def test_nobody_speaks_under_anothers_name() -> None:
+    assert shown_name(ADA, "human") == ADA
+    assert shown_name(ADA, "coordinator") == ADA
+    assert shown_name(ADA, "bob") == ADA
+    assert shown_name(ADA, "Ada") == "Ada"
+    assert shown_name("console/3", "root") == "human"
+    assert shown_name(LEAD, "human") == "coordinator"
+    assert shown_name("survey-1/ada-lovelace-7f3c1a", "ada") == "survey-1/ada-lovelace-7f3c1a"
+    assert is_name_of("survey-1/worker-7f3c1a", "\u674e"), "a name without Latin letters"

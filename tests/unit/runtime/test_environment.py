@@ -1,0 +1,36 @@
+"""Who is given which variable."""
+
+from actors.runtime.environment import environment_for
+
+ENVIRON = {
+    "PATH": "/bin",
+    "LC_ALL": "C",
+    "AGIRAPH_HOME": "/h",
+    "AGIRAPH_API_TOKEN": "t",
+    "ANTHROPIC_API_KEY": "k",
+    "GOOGLE_API_KEY": "g",
+    "OPENAI_BASE_URL": "http://x",
+    "BRAVE_API_KEY": "b",
+    "HTTPS_PROXY": "http://user:secret@proxy",
+    "https_proxy": "http://user:secret@proxy",
+    "AWS_SECRET_ACCESS_KEY": "s",
+    "DATABASE_PASSWORD": "p",
+    "LD_PRELOAD": "/x.so",
+}
+KEYS = {"ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENAI_BASE_URL"}
+PROXIES = {"HTTPS_PROXY", "https_proxy"}
+PLAIN = {"PATH", "LC_ALL", "AGIRAPH_HOME"}
+
+
+def test_only_the_broker_sees_keys_and_addresses_of_providers() -> None:
+    assert set(environment_for("broker", ENVIRON)) == PLAIN | KEYS | PROXIES
+    for kind in ("worker", "coordinator", "human", "router", "recorder", "spawner"):
+        assert set(environment_for(kind, ENVIRON)) == PLAIN
+
+
+def test_only_the_web_process_sees_keys_of_search_services_and_no_other() -> None:
+    assert set(environment_for("web", ENVIRON)) == PLAIN | PROXIES | {"BRAVE_API_KEY"}
+
+
+def test_values_are_handed_on_unchanged() -> None:
+    assert environment_for("worker", ENVIRON)["PATH"] == "/bin"

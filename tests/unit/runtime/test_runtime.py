@@ -1,0 +1,168 @@
+"""The shell round an actor: its exit codes, its inbox, its reports."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.runtime import runtime as runtime_module
+from actors.runtime.event_reporter import BATCH, EventReporter
+from actors.runtime.launch import ActorLaunch
+from actors.runtime.message_queue import PASSING_LIMIT, MessageQueue
+from actors.runtime.runtime import Runtime, run_actor
+from agiraph.core.config import load_config
+from agiraph.core.ids import AgentId
+from agiraph.core.models import Event
+from agiraph.logs.log import OURS, logger
+from agiraph.messages import EntityStatus, ReportEvents, Stop
+from transport.endpoint import Received
+from transport.envelope import Flag, Header
+from transport.errors import LinkDown
+
+
+@pytest.fixture(autouse=True)
+def _restore_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger(OURS).setLevel(logging.NOTSET)
+
+
+def launch(tmp_path: Path, **changes: Any) -> ActorLaunch:
+    values: dict[str, Any] = {
+        "address": "shop/ada",
+        "kind": "worker",
+        "incarnation": 1,
+        "ticket": b"t" * 32,
+        "router_url": f"ipc://{tmp_path}/none.sock",
+        "home": tmp_path,
+        "args": {},
+        "config": load_config().model_dump(mode="json"),
+    }
+    return ActorLaunch(**values | changes)
+
+
+async def never_called(_runtime: Runtime) -> None:
+    raise AssertionError("there was nothing to serve")
+
+
+def test_wrong_settings_are_no_reason_to_try_again(tmp_path: Path) -> None:
+    assert run_actor(launch(tmp_path, config={"nonsense": 1}), never_called) == 64
+
+
+def test_no_router_has_an_exit_code_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_module, "HELLO_SECONDS", 0.05)
+    assert run_actor(launch(tmp_path), never_called) == 76
+
+
+def received(name: str, is_durable: bool) -> Received:
+    flags = int(Flag.DURABLE) if is_durable else 0
+    header = Header(1, name.encode(), "event.status", "a", "b", 1, None, 0.0, flags, None)
+    return Received(header, EntityStatus(state=name))
+
+
+def test_the_inbox_keeps_order_and_every_durable_message() -> None:
+    async def scenario() -> list[bytes]:
+        inbox = MessageQueue()
+        for number in range(PASSING_LIMIT + 2):
+            inbox.put(received(f"p{number}", is_durable=False))
+            if number % 1000 == 0:
+                inbox.put(received(f"d{number}", is_durable=True))
+        assert inbox.dropped == 2
+        return [(await inbox.get()).header.id for _ in range(PASSING_LIMIT + 5)]
+
+    ids = asyncio.run(scenario())
+    assert ids[:3] == [b"d0", b"p2", b"p3"]
+    assert [one for one in ids if one.startswith(b"d")] == [
+        b"d0",
+        b"d1000",
+        b"d2000",
+        b"d3000",
+        b"d4000",
+    ]
+
+
+def test_the_inbox_waits_for_what_comes() -> None:
+    async def scenario() -> bytes:
+        inbox = MessageQueue()
+        getting = asyncio.create_task(inbox.get())
+        await asyncio.sleep(0)
+        inbox.put(received("x", is_durable=True))
+        return (await getting).header.id
+
+    assert asyncio.run(scenario()) == b"x"
+
+
+class FlakyEndpoint:
+    """Fails the first send, then keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[bytes, int]] = []
+        self.tries: list[bytes] = []
+
+    async def send(self, to: str, body: ReportEvents, *, id: bytes) -> bytes:
+        assert to == "recorder"
+        self.tries.append(id)
+        if len(self.tries) == 1:
+            raise LinkDown("just now")
+        self.sent.append((id, len(body.events)))
+        return id
+
+
+def test_reports_are_batched_in_order_and_sent_again_under_the_same_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("actors.runtime.event_reporter.RETRY_SECONDS", 0)
+
+    async def scenario() -> FlakyEndpoint:
+        endpoint: Any = FlakyEndpoint()
+        reporter = EventReporter(endpoint, logger())
+        running = asyncio.create_task(reporter.run())
+        await reporter.flush(1)
+        events = [Event(type="x", agent_id=AgentId("a"), ts=n) for n in range(BATCH + 1)]
+        reporter.report(*events)
+        await reporter.flush(5)
+        running.cancel()
+        return endpoint  # type: ignore[no-any-return]
+
+    endpoint = asyncio.run(scenario())
+    assert endpoint.tries[0] == endpoint.tries[1]
+    assert [count for _, count in endpoint.sent] == [BATCH, 1]
+
+
+@pytest.mark.parametrize(("sender", "is_obeyed"), [("shop/eve", False), ("supervisor", True)])
+def test_only_the_supervisor_may_order_a_stop(tmp_path: Path, sender: str, is_obeyed: bool) -> None:
+    class Bus:
+        def __init__(self) -> None:
+            self.messages = [_stop(sender)]
+            self.is_read = asyncio.Event()
+
+        async def receive(self) -> Received:
+            if not self.messages:
+                self.is_read.set()
+                await asyncio.Event().wait()
+            return self.messages.pop(0)
+
+        def done(self, _received: Received) -> None:
+            pass
+
+    async def scenario() -> bool:
+        bus: Any = Bus()
+        runtime = Runtime(launch(tmp_path), load_config(), bus)
+        pump = asyncio.create_task(runtime.pump())
+        await asyncio.wait_for(bus.is_read.wait(), 5)
+        pump.cancel()
+        return runtime.stopping.is_set()
+
+    assert asyncio.run(scenario()) is is_obeyed
+
+
+def _stop(sender: str) -> Received:
+    return Received(Header(1, b"i", Stop.TYPE, "shop/ada", sender, 1, None, 0.0, 0, None), Stop())

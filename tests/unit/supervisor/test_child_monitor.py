@@ -1,0 +1,146 @@
+"""A keeper and what may happen in an order that nobody expects."""
+
+import asyncio
+import errno
+from pathlib import Path
+
+import pytest
+
+from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.launcher import SpawnedProcess
+from actors.supervisor.restarts import ProcessExit, RestartPolicy
+from agiraph.core.ids import Address
+from agiraph.messages import ChildSpec, ExitCause
+
+ADDRESS = Address("shop/ada")
+NOBODY = 2**30
+
+
+class Busy:
+    """A household to whose children mail comes before they are ready.
+
+    If it is quick, they are ready before their launcher tells of them.
+    """
+
+    def __init__(self, home: Path, *, is_quick: bool = True) -> None:
+        self.home = home
+        self.is_quick = is_quick
+        self.lives = 0
+        self.parked = asyncio.Event()
+        self.ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
+        self.monitor = ChildMonitor(ChildSpec(address=ADDRESS, kind="worker"), self)
+
+    def policy(self, monitor: ChildMonitor) -> RestartPolicy:
+        return RestartPolicy(restart="transient", intensity=5, period_seconds=60)
+
+    def allot(self, address: str) -> int:
+        self.lives += 1
+        return self.lives
+
+    async def launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
+        await self.monitor.wake()  # mail has come while it starts
+        if self.is_quick:
+            self.monitor.ready(incarnation)
+        return SpawnedProcess(pid=NOBODY, ended=self.ended)
+
+    def ask_to_stop(self, address: str) -> bool:
+        return False
+
+    def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
+        if monitor.state == "parked":
+            self.parked.set()
+
+    def crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
+        pass
+
+    async def step_down(self, monitor: ChildMonitor) -> None:
+        pass
+
+    def broken(self, address: str, error: BaseException) -> None:
+        raise error
+
+
+def test_one_that_is_ready_before_its_launcher_has_told_of_it_is_ready(tmp_path: Path) -> None:
+    async def story() -> None:
+        house = Busy(tmp_path)
+        await house.monitor.start()
+        async with asyncio.timeout(5):
+            assert await house.monitor.wait_ready()
+            house.ended.set_result(ProcessExit(code=77))
+            await house.parked.wait()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_mail_that_came_while_it_started_does_not_start_it_again_when_it_parks(
+    tmp_path: Path, is_quick: bool
+) -> None:
+    async def story() -> None:
+        house = Busy(tmp_path, is_quick=is_quick)
+        await house.monitor.start()
+        house.monitor.ready(1)
+        house.ended.set_result(ProcessExit(code=77))
+        async with asyncio.timeout(5):
+            await house.parked.wait()
+        assert house.lives == 1
+
+    asyncio.run(story())
+
+
+def test_mail_that_comes_while_it_parks_starts_it_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        house = Busy(tmp_path)
+        await house.monitor.start()
+        await house.monitor.wake()
+        first, house.ended = house.ended, asyncio.get_running_loop().create_future()
+        house.ended.set_result(ProcessExit(code=77))
+        first.set_result(ProcessExit(code=77))
+        async with asyncio.timeout(5):
+            await house.parked.wait()
+        assert house.lives == 2
+
+    asyncio.run(story())
+
+
+def test_a_child_waits_until_its_incarnation_can_be_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.supervisor.child_monitor.LONGEST_WAIT_FOR_ROOM", 0.001)
+
+    class OnFullDisk(Busy):
+        full_for = 3
+
+        def __init__(self, home: Path) -> None:
+            super().__init__(home)
+            self.backs_off = asyncio.Event()
+
+        def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
+            if monitor.state == "backing_off":
+                self.backs_off.set()
+
+        def allot(self, address: str) -> int:
+            if self.full_for:
+                self.full_for -= 1
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().allot(address)
+
+    async def story() -> None:
+        house = OnFullDisk(tmp_path)
+        await house.monitor.start()
+        async with asyncio.timeout(5):
+            assert await house.monitor.wait_ready()
+        assert house.lives == 1
+        assert house.monitor.restarts == 0
+        house.ended.set_result(ProcessExit(code=77))
+
+        never = OnFullDisk(tmp_path)
+        never.full_for = 10**6
+        starting = asyncio.create_task(never.monitor.start())
+        await asyncio.wait_for(never.backs_off.wait(), 5)
+        assert "no space is left" in (never.monitor.cause or "")
+        await never.monitor.stop()
+        assert await starting is None
+        assert never.lives == 0
+
+    asyncio.run(story())

@@ -1,0 +1,148 @@
+"""Lock, folders and requests of a home."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.supervisor import paths
+from actors.supervisor.lock import HomeLock, HomeLocked
+from actors.supervisor.paths import make_folders, make_private, socket_folder, socket_url
+from actors.supervisor.requests import check_start
+from agiraph.core.errors import Refused
+from agiraph.core.ids import SUPERVISOR, Address
+from agiraph.messages import ChildSpec, StartChild
+from agiraph.messages.authorization import refusal
+from agiraph.storage.home import Home
+
+
+def test_a_home_is_held_once(tmp_path: Path) -> None:
+    first, second = (HomeLock(tmp_path, tmp_path / "lock") for _ in range(2))
+    first.take()
+    with pytest.raises(
+        HomeLocked, match=f"home {tmp_path} is held by supervisor pid {os.getpid()}"
+    ):
+        second.take()
+    first.release()
+    second.take()
+    second.release()
+    second.release()
+
+
+def test_folders_are_closed_to_others(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.system.path.mkdir(parents=True, mode=0o755)
+    make_folders(home)
+    assert stat.S_IMODE(home.system.path.stat().st_mode) == 0o700
+
+
+def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(Refused, match="not a folder of ours"):
+        make_private(tmp_path / "link")
+
+
+def test_the_socket_moves_to_a_short_folder_if_it_must(tmp_path: Path) -> None:
+    near = Home(Path("/tmp") / f"agiraph-test-{os.getpid()}")
+    try:
+        assert socket_url(near) == f"ipc://{near.path}/system/run/router.sock"
+    finally:
+        near.system.sockets.rmdir()
+        near.system.path.rmdir()
+        near.path.rmdir()
+    far = Home(tmp_path / ("x" * 120))
+    url = socket_url(far)
+    assert len(url) < 108
+    assert url == socket_url(far)
+    folder = Path(url.removeprefix("ipc://")).parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert folder == socket_folder(far, os.environ)
+    folder.rmdir()
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """Yield a folder with a short path."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="a-") as folder:
+        yield Path(folder).resolve()
+
+
+def test_the_socket_is_where_there_is_room_and_nobody_else_can_put_one(
+    tmp_path: Path, short: Path
+) -> None:
+    far = Home(tmp_path / ("x" * 120))
+    long = tmp_path / ("y" * 120)
+    long.mkdir()
+    runtime = short / "run"
+    runtime.mkdir(mode=0o700)
+    variables = {"XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(long)}
+    name = socket_folder(far, variables).name
+    assert socket_folder(far, variables) == runtime / name
+    assert socket_folder(far, {"TMPDIR": str(short)}) == short / name
+    assert socket_folder(far, {"TMPDIR": str(long)}) == Path("/tmp").resolve() / name
+    assert socket_folder(far, {"TMPDIR": str(short / "none")}) == Path("/tmp").resolve() / name
+    assert socket_folder(far, {"XDG_RUNTIME_DIR": "run"}) == Path("/tmp").resolve() / name
+    assert socket_folder(Home(tmp_path / ("z" * 120)), variables).name != name
+    runtime.chmod(0o755)
+    assert socket_folder(far, variables) == Path("/tmp").resolve() / name
+    short.chmod(0o777)
+    assert socket_folder(far, {"TMPDIR": str(short)}) == Path("/tmp").resolve() / name
+    short.chmod(0o700)
+    (short / name).mkdir(mode=0o755)
+    assert socket_folder(far, {"TMPDIR": str(short)}) == Path("/tmp").resolve() / name
+
+
+def test_a_home_without_a_folder_for_its_socket_is_refused_with_what_is_wrong_and_what_to_set(
+    tmp_path: Path, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = Home(tmp_path / ("x" * 120))
+    name = socket_folder(far, {}).name
+    monkeypatch.setattr(paths, "SHARED", short)
+    (short / name).symlink_to(tmp_path)
+    with pytest.raises(Refused) as refused:
+        socket_folder(far, {"TMPDIR": str(tmp_path / ("y" * 120))})
+    told = str(refused.value)
+    length = len(os.fsencode(far.system.sockets / "router.sock"))
+    assert f"{far.system.sockets}: {length} bytes with the socket's name, 100 are possible" in told
+    assert f"{short / name}: it is not a private folder of ours" in told
+    for what in ("--home", "AGIRAPH_HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
+        assert what in told
+
+
+class OneDesk:
+    """A desk that knows which kinds may be started, and nothing else."""
+
+    def startable(self) -> list[str]:
+        return ["coordinator", "worker"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "address", "is_allowed"),
+    [
+        ("human", "shop/coordinator", True),
+        ("human", "shop/ada", True),
+        ("shop/coordinator", "shop/ada", True),
+        ("shop/coordinator", "shop/coordinator", False),
+        ("shop/coordinator", "bank/ada", False),
+        ("shop/ada", "shop/bob", False),
+        ("console/1", "shop/ada", False),
+        ("broker", "shop/ada", False),
+        ("human", "console/1", False),
+        ("human", "human", False),
+    ],
+)
+def test_who_may_start_whom(sender: str, address: str, is_allowed: bool) -> None:
+    desk: Any = OneDesk()
+    spec = ChildSpec(address=Address(address), kind="worker", owner=Address(sender))
+    told = refusal(sender, SUPERVISOR, StartChild(spec=spec))
+    if is_allowed:
+        assert told is None
+        check_start(desk, spec)
+    elif told is None:
+        with pytest.raises(Refused):
+            check_start(desk, spec)

@@ -1,0 +1,206 @@
+"""Which rule decides, what a rule sees, and what "allow always" covers."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.core.config import configs_folder
+from agiraph.core.errors import InvalidInput
+from agiraph.core.models import ProposedAction
+from agiraph.tools.approvals.policy import (
+    SPEND,
+    STAGE,
+    ActingEntity,
+    ApprovalPolicy,
+    ApprovalRule,
+    names_outside,
+    remembers,
+    subject_of,
+)
+from agiraph.tools.approvals.policy_file import ApprovalPolicyFile, policy_file, read_policy
+from agiraph.tools.approvals.wording import parse_verdict
+
+TOOLS = ("bash", "write_file", "read_file")
+ADA = ActingEntity("ada", "coder", ("/home/run/nodes/a", "/data"))
+
+
+def bash(command: str) -> ProposedAction:
+    return ProposedAction(tool="bash", subject=command)
+
+
+def test_a_rule_can_be_about_commands_without_a_sandbox_alone() -> None:
+    rule = ApprovalRule(action="ask", tool=("bash",), sandboxed=False)
+    act = ProposedAction(tool="bash", subject="make")
+    assert ApprovalPolicy((rule,)).judge(act, ActingEntity("ada")).action == "ask"
+    assert (
+        ApprovalPolicy((rule,)).judge(act, ActingEntity("ada", is_sandboxed=True)).action == "allow"
+    )
+
+
+def test_the_first_rule_that_matches_decides() -> None:
+    policy = ApprovalPolicy(
+        (
+            ApprovalRule(action="allow", tool=("bash",), pattern="git status*"),
+            ApprovalRule(action="deny", tool=("bash",), pattern="git push --force*"),
+            ApprovalRule(action="ask", tool=("bash",), pattern="git *"),
+        )
+    )
+    actions = {
+        command: policy.judge(bash(command), ADA).action
+        for command in ("git status -s", "git push --force", "git push", "ls")
+    }
+    assert actions == {
+        "git status -s": "allow",
+        "git push --force": "deny",
+        "git push": "ask",
+        "ls": "allow",
+    }
+
+
+def test_a_rule_looks_at_who_acts_by_name_or_role() -> None:
+    policy = ApprovalPolicy((ApprovalRule(action="ask", worker=("intern*", "Coder")),))
+    assert policy.judge(bash("ls"), ADA).action == "ask"
+    assert policy.judge(bash("ls"), ActingEntity("interna")).action == "ask"
+    assert policy.judge(bash("ls"), ActingEntity("bob", "writer")).action == "allow"
+
+
+def test_stage_and_spend_have_to_be_named() -> None:
+    every = ApprovalPolicy((ApprovalRule(action="deny"),))
+    assert every.judge(ProposedAction(tool=STAGE, subject="Research"), ADA).action == "allow"
+    named = ApprovalPolicy((ApprovalRule(action="ask", tool=(SPEND,), over_usd=5.0),))
+    assert named.judge(ProposedAction(tool=SPEND), ADA, 5.0).action == "allow"
+    assert named.judge(ProposedAction(tool=SPEND), ADA, 5.01).action == "ask"
+    assert named.needs_spent([ProposedAction(tool=SPEND)])
+    assert not named.needs_spent([bash("ls")])
+
+
+def test_of_several_deeds_the_strictest_ruling_counts() -> None:
+    policy = ApprovalPolicy(
+        (
+            ApprovalRule(action="ask", tool=(STAGE,)),
+            ApprovalRule(action="deny", tool=("launch_roles",)),
+        )
+    )
+    deeds = [
+        ProposedAction(tool="launch_roles", subject="{}"),
+        ProposedAction(tool=STAGE, subject="Research"),
+    ]
+    assert policy.judge_all(deeds, ADA).action == "deny"
+    assert policy.judge_all(deeds[1:], ADA).action == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "is_outside"),
+    [
+        ("ls -la", False),
+        ("cat notes/a.md > b.md", False),
+        ("cat /data/table.csv 2>/dev/null", False),
+        ("cat /etc/passwd", True),
+        ("cat </etc/passwd", True),
+        ("cd .. && ls", True),
+        ("cat ../../secret", True),
+        ("cat ~/.ssh/id_rsa", True),
+        ("FILE=/etc/hosts sort", True),
+        ("cat /database", True),
+    ],
+)
+def test_a_command_that_names_a_path_outside_is_seen(command: str, is_outside: bool) -> None:
+    assert names_outside(command, ADA.folders) == is_outside
+
+
+def test_allow_always_covers_this_very_subject_unless_the_rule_says_more() -> None:
+    odd = bash("rm [a]*?.txt")
+    decision = ApprovalPolicy((ApprovalRule(action="ask", name="r"),)).judge(odd, ADA)
+    assert remembers(decision.about, odd)
+    assert not remembers(decision.about, bash("rm a1.txt"))
+    assert not remembers(decision.about, ProposedAction(tool="write_file", subject=odd.subject))
+    wider = ApprovalPolicy((ApprovalRule(action="ask", remember="rm *.txt"),)).judge(odd, ADA)
+    assert remembers(wider.about, bash("rm a1.txt"))
+
+
+def test_the_subject_of_a_call_is_what_it_is_about() -> None:
+    assert subject_of({"timeout": 3, "command": "ls"}) == "ls"
+    assert subject_of({"path": "a.md", "content": "x"}) == "a.md"
+    assert subject_of({"b": 1, "a": [2]}) == '{"a": [2], "b": 1}'
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Allow once", "allow once"),
+        ("yes", "allow once"),
+        ("ALWAYS", "allow always"),
+        ("deny: not on Fridays", "deny: not on Fridays"),
+        ("No, use main", "deny: use main"),
+        ("deny", "deny"),
+    ],
+)
+def test_the_humans_word_has_one_written_form(said: str, text: str) -> None:
+    assert parse_verdict(said).text == text
+    assert parse_verdict(text).text == text
+
+
+def test_what_is_no_word_on_an_action_is_refused_with_what_is_possible() -> None:
+    with pytest.raises(InvalidInput, match="allow once, allow always, deny"):
+        parse_verdict("maybe")
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def test_the_shipped_file_asks_for_nothing_and_a_persons_own_stands_in_its_place(
+    tmp_path: Path,
+) -> None:
+    assert read_policy(policy_file(tmp_path), TOOLS) == ApprovalPolicy()
+    (tmp_path / "approvals.yaml").write_text("rules:\n  - {tool: bash, action: ask}\n")
+    [rule] = read_policy(policy_file(tmp_path), TOOLS).rules
+    assert (rule.name, rule.tool, rule.action) == ("rule 1", ("bash",), "ask")
+
+
+def test_the_examples_of_the_shipped_file_can_be_used(tmp_path: Path) -> None:
+    text = (configs_folder() / "approvals.yaml").read_text("utf-8")
+    lines = [line[2:] for line in text.splitlines() if line.startswith("#   ")]
+    examples = "\n".join(lines[lines.index("  rules:") :])
+    (tmp_path / "approvals.yaml").write_text(examples)
+    policy = read_policy(tmp_path / "approvals.yaml", TOOLS)
+    assert len(policy.rules) == 8
+    assert policy.judge(bash("git push origin"), ADA).action == "ask"
+    assert policy.judge(bash("sudo ls"), ADA).action == "deny"
+    assert policy.judge(bash("cat /etc/passwd"), ADA).action == "ask"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("- a", ":1: expected `rules:`"),
+        ("rules:\n  - {tool: bash, actoin: ask}", ":2: rule 1: unknown key 'actoin', did you mean"),
+        ("rules:\n  - {tool: bash, action: maybe}", "'maybe' (possible: allow, ask, deny)"),
+        ("rules:\n  - {action: ask}\n  - {name: n, tool: bsh, action: ask}", ":3: rule 2 ('n'): "),
+        ("rules:\n  - {tool: bsh, action: ask}", "unknown tool 'bsh', did you mean 'bash'?"),
+        ("rules:\n  - {tool: spend, action: ask}", "needs `over_usd`"),
+        ("rules:\n  - {tool: bash, action: ask, over_usd: much}", "over_usd: Input should be"),
+        ("rules:\n  - [", "is not YAML"),
+        ("rules:\n  - bash", "expected keys and values"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "approvals.yaml"
+    file.write_text(text)
+    with pytest.raises(InvalidInput) as error:
+        read_policy(file, TOOLS)
+    assert str(error.value).startswith(str(file))
+    assert told in str(error.value)
+
+
+def test_a_file_that_is_changed_counts_at_once_and_one_that_is_spoilt_opens_no_door(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "approvals.yaml"
+    policies = ApprovalPolicyFile(tmp_path, TOOLS)
+    assert policies.current() == ApprovalPolicy()
+    file.write_text("rules:\n  - {tool: bash, action: deny}\n")
+    assert policies.current().judge(bash("ls"), ADA).action == "deny"
+    file.write_text("rules:\n  - {tool: bash, action: dney}\n\n")
+    assert policies.current().judge(bash("ls"), ADA).action == "deny"
+    fresh = ApprovalPolicyFile(tmp_path, TOOLS)
+    assert fresh.current().judge(bash("ls"), ADA).action == "ask"

@@ -1,0 +1,194 @@
+"""The words before a command: what is shown, in which order, and when a command is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agiraph.core.config import SandboxConfig, load_config
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.storage.home import plan_copy
+from agiraph.tools.sandbox.mounts import mounts_of
+from agiraph.tools.sandbox.probe import SandboxProbe
+from agiraph.tools.sandbox.sandbox import Sandbox
+from agiraph.tools.sandbox.toolchain import toolchain
+from tests.unit.tools.scopes.house import MINE, OTHER, House, build
+
+WORKS = SandboxProbe("/usr/bin/bwrap")
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return build(tmp_path.resolve())
+
+
+def settings(**values: Any) -> SandboxConfig:
+    return load_config().sandbox.model_copy(update=values)
+
+
+def shown(words: list[str], way: str) -> list[Path]:
+    return [Path(words[at + 1]) for at, word in enumerate(words) if word == way]
+
+
+def test_a_worker_is_shown_its_own_and_what_is_published(house: House) -> None:
+    mounts = mounts_of(house.worker())
+    me = house.run.worker("ada-111111")
+    writable = {mount.path for mount in mounts if mount.is_writable}
+    assert writable == {house.node.scratch, me.notebook, me.memory, me.identity}
+    readable = {mount.path for mount in mounts if not mount.is_writable}
+    assert readable == {
+        *(house.run.plan, house.run.messages),
+        *(house.run.node(MINE).path, house.run.node(OTHER).published, me.path),
+    }
+
+
+def test_of_the_runs_root_a_worker_is_shown_nothing_that_can_be_exchanged(house: House) -> None:
+    sources = {mount.path: mount.shown for mount in mounts_of(house.worker())}
+    assert sources[house.run.plan] == plan_copy(house.run.path)
+    in_root = {path for path in sources if path.parent == house.run.path}
+    assert in_root == {house.run.plan, house.run.messages}
+
+
+def test_a_coordinator_is_shown_its_run_and_its_memory(house: House) -> None:
+    mounts = mounts_of(house.coordinator())
+    writable = {mount.path for mount in mounts if mount.is_writable}
+    assert writable == {house.run.path, house.agent.memory_file, house.agent.memory}
+    readable = {mount.path for mount in mounts if not mount.is_writable}
+    covered = {house.run.nodes, house.run.workers, house.run.messages, house.run.journal}
+    assert readable == covered | {house.agent.soul, house.agent.goal}
+
+
+def test_a_link_is_never_shown_for_what_it_leads_to(house: House) -> None:
+    other = house.run.node("late-worker-cccccc")
+    other.path.mkdir()
+    other.published.symlink_to(house.run.node(OTHER).scratch)
+    assert other.published not in {mount.path for mount in mounts_of(house.worker())}
+
+
+def test_what_lies_below_comes_after_what_it_lies_in(house: House) -> None:
+    words = Sandbox(settings(), WORKS).around(["true"], house.worker())
+    assert words[0] == "/usr/bin/bwrap"
+    assert words[-2:] == ["--", "true"]
+    assert words.index(str(house.node.path)) < words.index(str(house.node.scratch))
+    assert words[-5:-2] == [
+        str(house.run.worker("ada-111111").notebook),
+        "--chdir",
+        str(house.node.scratch),
+    ]
+
+
+def test_a_home_inside_a_programs_folder_is_covered_and_a_link_does_not_lead_round(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    link = tmp_path_factory.mktemp("elsewhere") / "link"
+    link.symlink_to(house.root.parent)
+    words = Sandbox(settings(), WORKS).words_before(house.worker(), readable=[link])
+    at = words.index(str(house.root.parent))
+    assert at < words.index(str(house.root)) < words.index(str(house.node.scratch))
+    assert words[words.index(str(house.root)) - 1] == "--tmpfs"
+    assert str(link) not in words
+
+
+def test_a_program_behind_a_link_is_shown_at_both_places(
+    house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("pythons")
+    (folder / "3.12.1/lib").mkdir(parents=True)
+    (folder / "3.12").symlink_to("3.12.1")
+    named, real = folder / "3.12/lib", folder / "3.12.1/lib"
+    words = Sandbox(settings(), WORKS).words_before(house.worker(), readable=[named])
+    at = words.index(str(named))
+    assert words[at - 2 : at] == ["--ro-bind-try", str(real)]
+    words = Sandbox(settings(), WORKS).words_before(house.worker(), readable=[named, folder])
+    assert str(named) not in words, "the link itself is shown"
+
+
+def test_a_home_inside_the_input_is_covered(house: House) -> None:
+    scope = house.worker()
+    around = type(scope)(scope.rules, scope.cwd, house.root.parent, scope.home)
+    words = Sandbox(settings(input="write"), WORKS).around(["true"], around)
+    assert shown(words, "--bind-try")[0] == house.node.scratch, "nor may it be written"
+    cover = words.index("--tmpfs", words.index("--tmpfs") + 1)
+    assert words[cover + 1] == str(house.root)
+    assert words.index(str(house.root.parent)) < cover < words.index(str(house.node.path))
+
+
+def test_the_input_may_be_written_if_the_settings_say_so(house: House) -> None:
+    scope = house.worker()
+    assert house.input_dir in shown(
+        Sandbox(settings(), WORKS).around(["true"], scope), "--ro-bind-try"
+    )
+    words = Sandbox(settings(input="write"), WORKS).around(["true"], scope)
+    assert house.input_dir in shown(words, "--bind-try")
+
+
+def test_of_an_input_that_may_be_written_what_makes_git_run_programs_may_not(house: House) -> None:
+    git = house.input_dir / ".git"
+    (git / "hooks").mkdir(parents=True)
+    (git / "config").touch()
+    words = Sandbox(settings(input="write"), WORKS).around(["true"], house.worker())
+    assert {house.input_dir, git} <= set(shown(words, "--bind-try"))
+    assert {git / "config", git / "hooks"} <= set(shown(words, "--ro-bind-try"))
+    assert words.index(str(git)) < words.index(str(git / "config"))
+
+
+def test_the_network_is_taken_from_all_or_from_some(house: House) -> None:
+    def has_network(wall: Sandbox, **asked: Any) -> bool:
+        return "--unshare-net" not in wall.around(["true"], house.worker(), **asked)
+
+    assert has_network(Sandbox(settings(), WORKS))
+    assert not has_network(Sandbox(settings(), WORKS), has_network=False)
+    some = settings(no_network_for=("intern*", "Bob"))
+    assert not some.has_network("bob", "writer")
+    assert not some.has_network("eve", "intern-2")
+    assert some.has_network("ada", "writer")
+    assert not settings(network=False).has_network("ada")
+
+
+def test_without_a_wall_a_command_runs_as_it_is_or_is_refused(house: House) -> None:
+    down = SandboxProbe(why="bubblewrap is not installed", advice="apt install bubblewrap")
+    assert Sandbox(settings(), down).around(["true"], house.worker()) == ["true"]
+    assert Sandbox(settings(mode="none"), WORKS).around(["true"], house.worker()) == ["true"]
+    for strict in (settings(required=True), settings(mode="bwrap")):
+        with pytest.raises(Refused, match=r"not installed \(apt install bubblewrap\)"):
+            Sandbox(strict, down).around(["true"], house.worker())
+
+
+def test_no_network_is_refused_where_the_kernel_cannot_take_it(house: House) -> None:
+    wall = Sandbox(settings(), SandboxProbe("/usr/bin/bwrap", has_no_network=False))
+    with pytest.raises(Refused, match="network"):
+        wall.around(["true"], house.worker(), has_network=False)
+
+
+def test_required_and_none_contradict_each_other(tmp_path: Path) -> None:
+    own = tmp_path / "agiraph.yaml"
+    own.write_text("sandbox:\n  mode: none\n  required: true\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="mode cannot be none"):
+        load_config(own)
+
+
+def test_of_a_prefix_on_the_path_its_program_folders_alone_are_shown(tmp_path: Path) -> None:
+    prefix = tmp_path.resolve() / "cargo"
+    for name in ("bin", "lib"):
+        (prefix / name).mkdir(parents=True)
+    (prefix / "credentials.toml").write_text("secret", encoding="utf-8")
+    folders = toolchain(f"{prefix}/bin:relative:/nowhere:/usr/bin").readable
+    assert {prefix / "bin", prefix / "lib"} <= set(folders)
+    assert prefix not in folders
+
+
+def test_a_home_on_the_path_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    (tmp_path / "person").mkdir()
+    folders = toolchain(f"{tmp_path}/person:{tmp_path}:/etc").readable
+    assert not {tmp_path, tmp_path / "person", Path("/etc")} & set(folders)
+
+
+def test_a_virtual_environment_on_the_path_comes_with_its_python(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "base" / "bin").mkdir(parents=True)
+    (root / "venv" / "bin").mkdir(parents=True)
+    text = f"home = {root}/base/bin\nversion = 3.11\n"
+    (root / "venv" / "pyvenv.cfg").write_text(text, encoding="utf-8")
+    folders = toolchain(f"{root}/venv/bin").readable
+    assert {root / "venv" / "pyvenv.cfg", root / "base" / "bin"} <= set(folders)

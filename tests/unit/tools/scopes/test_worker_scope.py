@@ -1,0 +1,208 @@
+"""What a worker may touch, and what the paths it names mean."""
+
+from pathlib import Path
+
+import pytest
+
+from agiraph.core.errors import OutOfScope
+from agiraph.core.ids import WorkerId
+from agiraph.tools.scopes.scope import Scope
+from tests.unit.tools.scopes.house import MINE, OTHER, House, build
+
+RUN = "agents/demo/runs/r1"
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return build(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
+        ("./scratch/draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
+        ("scratch/../scratch/draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
+        ("_spec.md", f"{RUN}/nodes/{MINE}/_spec.md"),
+        ("published/sub/result.md", f"{RUN}/nodes/{MINE}/published/sub/result.md"),
+        (f"nodes/{OTHER}/published/sub/result.md", f"{RUN}/nodes/{OTHER}/published/sub/result.md"),
+        ("nodes/other/published/sub/result.md", f"{RUN}/nodes/{OTHER}/published/sub/result.md"),
+        ("nodes/bbbbbb/published/sub/result.md", f"{RUN}/nodes/{OTHER}/published/sub/result.md"),
+        (f"nodes/{MINE}/scratch/draft.md", f"{RUN}/nodes/{MINE}/scratch/draft.md"),
+        ("notebook.md", f"{RUN}/workers/ada-111111/notebook.md"),
+        ("workers/ada-111111/memory.md", f"{RUN}/workers/ada-111111/memory.md"),
+        ("identity.md", f"{RUN}/workers/ada-111111/identity.md"),
+        ("_plan.md", f"{RUN}/_plan.md"),
+        ("_output.md", f"{RUN}/_output.md"),
+        ("_messages/0001_a_to_b.md", f"{RUN}/_messages/0001_a_to_b.md"),
+        ("input/table.csv", "files/table.csv"),
+    ],
+)
+def test_what_a_worker_reads(house: House, path: str, place: str) -> None:
+    assert house.worker().to_read(path).read_text() == place
+
+
+def test_an_absolute_path_serves_inside_the_input_folder(house: House) -> None:
+    scope = house.worker()
+    assert scope.to_read(str(house.input_dir / "table.csv")).read_text() == "files/table.csv"
+    with pytest.raises(OutOfScope, match=r"absolute paths serve only .* write 'scratch/draft.md'"):
+        scope.to_read(str(house.node.scratch / "draft.md"))
+    with pytest.raises(OutOfScope, match="absolute paths serve only inside the input folder"):
+        scope.to_read("/etc/passwd")
+    with pytest.raises(OutOfScope, match="may not be written"):
+        scope.to_write(str(house.input_dir / "table.csv"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"nodes/{OTHER}/scratch/draft.md",
+        f"nodes/{OTHER}/_spec.md",
+        f"nodes/{OTHER}/log.jsonl",
+        f"nodes/{OTHER}/published/../scratch/draft.md",
+        "workers/ben-222222/notebook.md",
+        "workers/ada-111111/../ben-222222/memory.md",
+        "journal.jsonl",
+        "_plan.md/../journal.jsonl",
+        "../../SOUL.md",
+        "../../MEMORY.md",
+        "../../memory/index.md",
+        "../../conversation.jsonl",
+        "../r0/_plan.md",
+        "scratch/../../../../../../../system/token",
+        "input/../system/token",
+        "~/x/../../../../../../../../system/token",
+    ],
+)
+def test_what_a_worker_cannot_read(house: House, path: str) -> None:
+    with pytest.raises(OutOfScope):
+        house.worker().to_read(path)
+
+
+def test_a_name_that_stands_nowhere_is_read_from_scratch(house: House) -> None:
+    assert house.worker().to_read("JOURNAL2.jsonl") == house.node.scratch.resolve() / (
+        "JOURNAL2.jsonl"
+    )
+
+
+@pytest.mark.parametrize("path", ["", " ", "a\0b", "x" * 5000, "\ud800"])
+def test_odd_paths_are_refused(house: House, path: str) -> None:
+    scope = house.worker()
+    with pytest.raises(OutOfScope):
+        scope.to_read(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("report.md", "scratch/report.md"),
+        ("a/b/report.md", "scratch/a/b/report.md"),
+        ("scratch/report.md", "scratch/report.md"),
+        ("log.jsonl", "scratch/log.jsonl"),
+        (f"nodes/{MINE}/scratch/report.md", "scratch/report.md"),
+    ],
+)
+def test_what_a_worker_writes_lands_in_scratch(house: House, path: str, place: str) -> None:
+    assert house.worker().to_write(path) == house.node.path.resolve() / place
+
+
+def test_a_worker_writes_its_own_notes(house: House) -> None:
+    home = house.run.worker("ada-111111").path.resolve()
+    for name in ("notebook.md", "memory.md", "identity.md"):
+        assert house.worker().to_write(name) == home / name
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "published/report.md",
+        "_spec.md",
+        "_refs.json",
+        "_status.md",
+        "_plan.md",
+        "_messages/0002_x.md",
+        "scratch",
+        "scratch/..",
+        "scratch/../_spec.md",
+        "workers/ada-111111/conversation.jsonl",
+        "workers/ben-222222/notebook.md",
+        f"nodes/{OTHER}/scratch/x.md",
+        f"nodes/{OTHER}/published/x.md",
+        "input/new.csv",
+        "../../MEMORY.md",
+    ],
+)
+def test_what_a_worker_cannot_write(house: House, path: str) -> None:
+    with pytest.raises(OutOfScope, match=r"may not be written \(possible: scratch/"):
+        house.worker().to_write(path)
+
+
+def test_links_count_as_what_they_lead_to(house: House) -> None:
+    scratch = house.node.scratch
+    (scratch / "out").symlink_to(house.root / "system")
+    (scratch / "new").symlink_to(house.root / "system" / "made")
+    (scratch / "plan").symlink_to(house.run.plan)
+    (scratch / "loop").symlink_to(scratch / "loop")
+    scope = house.worker()
+    for path in ("out/token", "scratch/out/token", "new", "loop/x"):
+        with pytest.raises(OutOfScope):
+            scope.to_read(path)
+    for path in ("out/token", "new", "plan"):
+        with pytest.raises(OutOfScope):
+            scope.to_write(path)
+    assert scope.to_read("plan") == house.run.plan.resolve()
+
+
+def test_a_link_in_anothers_published_folder_leads_nowhere(house: House) -> None:
+    leak = house.run.node(OTHER).published / "leak.md"
+    leak.symlink_to(house.run.node(OTHER).scratch / "draft.md")
+    with pytest.raises(OutOfScope):
+        house.worker().to_read(f"nodes/{OTHER}/published/leak.md")
+
+
+def test_folders_can_be_listed_and_their_private_parts_told_apart(house: House) -> None:
+    scope = house.worker()
+    assert scope.to_list(".") == scope.to_list("") == scope.cwd
+    assert scope.to_list("input") == house.input_dir.resolve()
+    assert scope.to_list("nodes") == house.run.nodes.resolve()
+    assert scope.to_list(f"nodes/{OTHER}/published").is_dir()
+    assert not scope.may_read(house.run.node(OTHER).scratch.resolve())
+    assert scope.to_list("..") == house.node.path.resolve()
+    for path in ("workers", "workers/ben-222222", f"nodes/{OTHER}", "../../../.."):
+        with pytest.raises(OutOfScope):
+            scope.to_list(path)
+
+
+def test_places_are_shown_as_the_worker_writes_them(house: House) -> None:
+    scope = house.worker()
+    assert scope.shown(house.node.scratch / "a" / "b.md") == "scratch/a/b.md"
+    assert scope.shown(house.run.plan) == "_plan.md"
+    assert scope.shown(house.input_dir / "table.csv") == "input/table.csv"
+    assert scope.shown(house.input_dir) == "input"
+    assert scope.shown(house.run.worker("ada-111111").notebook) == "notebook.md"
+    assert scope.shown(house.run.node(OTHER).published) == f"nodes/{OTHER}/published"
+
+
+def test_an_idle_worker_has_its_notes_and_no_scratch(house: House) -> None:
+    scope = Scope.for_worker(house.agent, house.run, WorkerId("ada-111111"), None, None)
+    assert scope.to_read("_plan.md").exists()
+    assert scope.to_write("notebook.md").exists()
+    for path in ("x.md", "scratch/x.md"):
+        with pytest.raises(OutOfScope):
+            scope.to_write(path)
+    with pytest.raises(OutOfScope, match="has no input folder"):
+        scope.to_read("input/x")
+
+
+def test_a_name_that_fits_two_nodes_is_not_guessed(house: House) -> None:
+    for folder in ("plan-a-b-cccccc", "plan-b-dddddd"):
+        (house.run.nodes / folder / "published").mkdir(parents=True)
+    found = house.worker().to_read("nodes/plan/published")
+    assert found == house.run.nodes.resolve() / "plan" / "published"
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl.snapshot", "journal.jsonl.good-20260101T000000Z"])
+def test_what_belongs_to_the_run_journal_is_not_read(house: House, name: str) -> None:
+    (house.run.path / name).write_text("{}")
+    with pytest.raises(OutOfScope):
+        house.worker().to_read(name)

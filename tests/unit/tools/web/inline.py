@@ -1,0 +1,21 @@
+"""A reader in this process: what the reader's process would answer, without it."""
+
+from typing import Any
+
+from agiraph.core.errors import Refused
+from agiraph.tools.web.reader import answer
+
+
+class InlineReader:
+    """Answers at once; `asked` counts what was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def ask(self, request: dict[str, Any], within_seconds: float) -> dict[str, Any]:
+        """Answer as `agiraph.tools.web.reader` does."""
+        self.asked.append(request["do"])
+        told = answer(dict(request))
+        if not told.pop("ok"):
+            raise Refused(str(told["reason"]))
+        return told

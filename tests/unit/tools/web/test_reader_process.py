@@ -1,0 +1,160 @@
+"""The reader's process: asked over pipes, killed when it is slow, begun again when it is gone."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from actors.tools.web.reader_process import ReaderProcess, own_code
+from agiraph.core.config import load_config
+from agiraph.core.errors import Refused
+from agiraph.tools.sandbox.probe import probe
+from agiraph.tools.sandbox.sandbox import Sandbox
+
+PAGE = {
+    "do": "page",
+    "body": b"<html><title>T</title><body><p>some words</p></body></html>",
+    "charset": "",
+    "url": "https://x.example/",
+}
+
+
+FOUND = probe()
+BEHIND = pytest.mark.skipif(not FOUND.works, reason=f"no sandbox here: {FOUND.why}")
+LOOK = """
+import os, socket, sys
+secret, port, home = sys.argv[1:]
+def seen(what):
+    try:
+        what()
+    except OSError:
+        return False
+    return True
+print(seen(lambda: open(secret)), seen(lambda: os.listdir(home)),
+      seen(lambda: socket.create_connection(("127.0.0.1", int(port)), 5)),
+      len([name for name in os.listdir("/proc") if name.isdigit()]) < 4)
+"""
+
+
+def play(
+    scene: Callable[[ReaderProcess], Awaitable[None]], wall: Sandbox | None = None, **environ: str
+) -> None:
+    async def go() -> None:
+        aside = ReaderProcess({"PATH": os.environ["PATH"], **environ}, wall, memory_mb=1024)
+        try:
+            async with asyncio.timeout(60):
+                await scene(aside)
+        finally:
+            await aside.close()
+
+    asyncio.run(go())
+
+
+def test_a_page_is_read_in_a_process_that_sees_no_key() -> None:
+    async def scene(aside: ReaderProcess) -> None:
+        assert aside.pid is None
+        told = await aside.ask(PAGE, 30)
+        assert (told["title"], told["markdown"]) == ("T", "some words")
+        assert aside.pid not in (None, os.getpid())
+        with open(f"/proc/{aside.pid}/environ", "rb") as file:
+            assert b"secret" not in file.read()
+
+    play(scene, BRAVE_API_KEY="secret")
+
+
+@BEHIND
+def test_behind_the_sandbox_pages_are_read_without_a_network(tmp_path: Path) -> None:
+    async def scene(aside: ReaderProcess) -> None:
+        assert (await aside.ask(PAGE, 30))["title"] == "T"
+        assert aside.pid is not None
+        reader = psutil.Process(aside.pid).children(recursive=True)[-1]
+        for name in ("net", "pid", "mnt"):
+            assert os.readlink(f"/proc/{reader.pid}/ns/{name}") != os.readlink(
+                f"/proc/self/ns/{name}"
+            )
+        await aside.close()
+        psutil.wait_procs([reader], timeout=30)
+        assert not reader.is_running()
+        assert (await aside.ask(PAGE, 30))["markdown"] == "some words"
+
+    play(scene, Sandbox(load_config().sandbox, FOUND))
+
+
+@BEHIND
+def test_a_reader_that_was_taken_over_sees_no_file_and_reaches_nobody(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("a key")
+    wall = Sandbox(load_config().sandbox, FOUND)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        words = [str(secret), str(server.getsockname()[1]), str(tmp_path)]
+        argv = [sys.executable, "-c", LOOK, *words]
+        done = [
+            subprocess.run(one, capture_output=True, text=True, timeout=60, check=True).stdout
+            for one in (
+                argv,
+                wall.around_helper(argv, readable=own_code(), home=tmp_path, has_network=False),
+            )
+        ]
+    assert done[0].split()[:3] == ["True"] * 3
+    assert done[1].split() == ["False"] * 3 + ["True"]
+
+
+def test_questions_wait_for_each_other_and_one_process_answers_them() -> None:
+    async def scene(aside: ReaderProcess) -> None:
+        first = await asyncio.gather(*(aside.ask(dict(PAGE), 30) for _ in range(5)))
+        assert len(first) == 5
+        pid = aside.pid
+        await aside.ask(PAGE, 30)
+        assert aside.pid == pid
+
+    play(scene)
+
+
+def test_a_question_that_takes_too_long_costs_the_process_and_nothing_else() -> None:
+    async def scene(aside: ReaderProcess) -> None:
+        await aside.ask(PAGE, 30)
+        pid = aside.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(Refused, match=r"longer than 0\.05 s"):
+            await aside.ask(PAGE, 0.05)
+        assert not os.path.exists(f"/proc/{pid}")
+        assert (await aside.ask(PAGE, 30))["title"] == "T"
+
+    play(scene)
+
+
+def test_a_reader_that_dies_over_a_page_is_begun_again() -> None:
+    async def scene(aside: ReaderProcess) -> None:
+        await aside.ask(PAGE, 30)
+        pid = aside.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        asking = asyncio.ensure_future(aside.ask(PAGE, 30))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(Refused, match="broke down"):
+            await asking
+        assert (await aside.ask(PAGE, 30))["title"] == "T"
+
+    play(scene)
+
+
+def test_whoever_loses_interest_leaves_no_answer_for_the_next_one() -> None:
+    async def scene(aside: ReaderProcess) -> None:
+        await aside.ask(PAGE, 30)
+        asking = asyncio.ensure_future(aside.ask({**PAGE, "body": b"<p>other</p>"}, 30))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert (await aside.ask(PAGE, 30))["markdown"] == "some words"
+
+    play(scene)

@@ -1,0 +1,160 @@
+"""Each search service's wire format, against a server that speaks all of them."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from agiraph.core.config import load_config
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.tools.web.hits import SearchHit
+from agiraph.tools.web.key_names import KEY_NAMES
+from agiraph.tools.web.searching import WebSearch
+from agiraph.tools.web.services import NAMES, SERVICES, advice, chosen, service_named, why_unusable
+from tests.fakes.site import FakeSite, Seen
+from tests.unit.tools.web.inline import InlineReader
+
+KEYS = {"BRAVE_API_KEY": "bk", "SERPER_API_KEY": "sk", "TAVILY_API_KEY": "tk"}
+
+
+def search(
+    site: FakeSite,
+    name: str,
+    query: str = " chips 2026 ",
+    environ: Mapping[str, str] = KEYS,
+    at: str = "",
+) -> list[SearchHit]:
+    path = {"searxng": "", "duckduckgo": "/duckduckgo/"}.get(name, f"/{at or name}")
+    values = {"search": name, "search_url": f"{site.url}{path}", "results": 3}
+
+    async def go() -> list[SearchHit]:
+        config = load_config().web.model_copy(update=values)
+        asking = WebSearch(config, environ, InlineReader(), pause_seconds=0)
+        try:
+            return await asking.hits(query)
+        finally:
+            await asking.close()
+
+    return asyncio.run(go())
+
+
+def asked(site: FakeSite) -> Seen:
+    [seen] = site.requests
+    return seen
+
+
+@pytest.mark.parametrize("name", ["brave", "serper", "tavily", "searxng"])
+def test_every_service_finds_the_same(site: FakeSite, name: str) -> None:
+    assert search(site, name) == [
+        SearchHit(f"Result {n}", f"https://example.com/{n}", f"About {n}.") for n in (1, 2, 3)
+    ]
+
+
+def test_brave_is_asked_as_it_wants(site: FakeSite) -> None:
+    search(site, "brave")
+    seen = asked(site)
+    assert (seen.method, seen.path) == ("GET", "/brave")
+    assert seen.headers["X-Subscription-Token"] == "bk"
+    assert seen.query == {"q": ["chips 2026"], "count": ["3"], "text_decorations": ["false"]}
+
+
+def test_serper_is_asked_as_it_wants(site: FakeSite) -> None:
+    search(site, "serper")
+    seen = asked(site)
+    assert (seen.method, seen.headers["X-API-KEY"]) == ("POST", "sk")
+    assert json.loads(seen.body) == {"q": "chips 2026", "num": 3}
+
+
+def test_tavily_is_asked_as_it_wants(site: FakeSite) -> None:
+    search(site, "tavily")
+    seen = asked(site)
+    assert (seen.method, seen.headers["Authorization"]) == ("POST", "Bearer tk")
+    assert json.loads(seen.body) == {"query": "chips 2026", "max_results": 3}
+
+
+def test_searxng_is_asked_as_it_wants(site: FakeSite) -> None:
+    search(site, "searxng", environ={})
+    seen = asked(site)
+    assert (seen.method, seen.path) == ("GET", "/search")
+    assert seen.query == {"q": ["chips 2026"], "format": ["json"]}
+
+
+def test_duckduckgo_is_asked_by_its_library(site: FakeSite) -> None:
+    pytest.importorskip("ddgs")
+    hits = search(site, "duckduckgo", environ={})
+    assert [hit.url for hit in hits] == [f"https://example.com/{n}" for n in (1, 2, 3)]
+    assert (asked(site).method, asked(site).path) == ("POST", "/duckduckgo/")
+
+
+def test_a_busy_service_is_asked_again(site: FakeSite) -> None:
+    site.troubles = [429, 503]
+    assert len(search(site, "brave")) == 3
+    assert len(site.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("troubles", "told", "times"),
+    [
+        ([429] * 3, "brave has been asked too often", 3),
+        ([401], "brave refuses the key in BRAVE_API_KEY", 1),
+        ([422], r"brave answered 422: \{\"error\": \"no\"\}", 1),
+    ],
+)
+def test_what_a_service_refuses_is_told(
+    site: FakeSite, troubles: list[int], told: str, times: int
+) -> None:
+    site.troubles = troubles
+    with pytest.raises(Refused, match=told):
+        search(site, "brave")
+    assert len(site.requests) == times
+
+
+def test_an_answer_of_another_service_is_told(site: FakeSite) -> None:
+    with pytest.raises(Refused, match="tavily answered what cannot be read"):
+        search(site, "tavily", at="brave")
+
+
+def test_a_service_that_is_not_there_is_told(site: FakeSite) -> None:
+    site.close()
+    with pytest.raises(Refused, match="serper cannot be reached"):
+        search(site, "serper")
+    site.__post_init__()
+
+
+def test_an_empty_query_and_a_missing_key_are_told(site: FakeSite) -> None:
+    with pytest.raises(InvalidInput, match="query is empty"):
+        search(site, "brave", query="  ")
+    with pytest.raises(Refused, match=r"BRAVE_API_KEY is not set \(export BRAVE_API_KEY=..."):
+        search(site, "brave", environ={})
+    assert not site.requests
+
+
+@pytest.mark.parametrize(
+    ("search", "url", "environ", "name"),
+    [
+        ("auto", "", {}, "duckduckgo"),
+        ("auto", "http://searx", {}, "searxng"),
+        ("auto", "", {"TAVILY_API_KEY": "t", "SERPER_API_KEY": "s"}, "serper"),
+        ("auto", "http://x", {"TAVILY_API_KEY": "t"}, "tavily"),
+        ("tavily", "", {"BRAVE_API_KEY": "b"}, "tavily"),
+    ],
+)
+def test_the_service_follows_from_settings_and_keys(
+    search: str, url: str, environ: dict[str, str], name: str
+) -> None:
+    assert chosen(search, url, environ) == name
+
+
+def test_what_a_service_lacks_comes_with_advice() -> None:
+    for name in NAMES:
+        reason = why_unusable(name, "", {}, has_ddgs=False)
+        assert reason
+        assert advice(name)
+        assert why_unusable(name, "http://x", KEYS, has_ddgs=True) is None
+    with pytest.raises(InvalidInput, match=r"unknown search service 'bing' \(known: brave"):
+        service_named("bing")
+
+
+def test_the_names_of_keys_are_those_of_the_table() -> None:
+    assert {service.key_env for service in SERVICES if service.key_env} == KEY_NAMES

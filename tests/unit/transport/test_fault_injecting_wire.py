@@ -1,0 +1,101 @@
+"""A noisy wire repeats, holds back and cuts; it never reorders, and what it loses is announced."""
+
+import asyncio
+import random
+
+from transport.testing.fault_injecting_wire import FaultInjectingWire
+from transport.wire import WireEvents
+
+
+class Quiet:
+    """A wire that keeps what it is given, and can be made to deliver."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.events: WireEvents
+
+    def open(self, events: WireEvents) -> None:
+        self.events = events
+
+    def send(self, blob: bytes) -> bool:
+        self.sent.append(blob)
+        return True
+
+    def look(self) -> None: ...
+
+    def close(self, linger_seconds: float) -> None: ...
+
+
+class Listener:
+    """Who hears the noisy wire."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.ups = 0
+        self.downs = 0
+
+    def connected(self) -> None:
+        self.ups += 1
+
+    def disconnected(self) -> None:
+        self.downs += 1
+
+    def frame(self, blob: bytes) -> None:
+        self.frames.append(blob)
+
+    def writable(self) -> None: ...
+
+
+class Dice(random.Random):
+    """Rolls what it is told to, then never a fault again."""
+
+    def __init__(self, *rolls: float) -> None:
+        super().__init__()
+        self.rolls = list(rolls)
+
+    def random(self) -> float:
+        return self.rolls.pop(0) if self.rolls else 1.0
+
+
+FAULT, CUT, REPEAT, HOLD = 0.0, 0.1, 0.5, 0.9
+
+
+def scene(dice: Dice, frames: int = 3) -> tuple[Quiet, Listener]:
+    """Send some frames over a noisy wire and let it come to rest."""
+
+    async def play() -> tuple[Quiet, Listener]:
+        quiet, listener = Quiet(), Listener()
+        wire = FaultInjectingWire(quiet, 0.01, dice)
+        wire.open(listener)
+        for number in range(frames):
+            wire.send(bytes([number]))
+        async with asyncio.timeout(5):
+            while listener.ups < listener.downs or wire.is_holding:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        wire.send(b"last")
+        return quiet, listener
+
+    return asyncio.run(play())
+
+
+def test_without_a_fault_every_frame_passes_once() -> None:
+    quiet, listener = scene(Dice())
+    assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
+    assert listener.downs == 0
+
+
+def test_a_frame_may_come_twice() -> None:
+    quiet, _ = scene(Dice(FAULT, REPEAT))
+    assert quiet.sent == [b"\0", b"\0", b"\1", b"\2", b"last"]
+
+
+def test_frames_that_are_held_back_keep_their_order() -> None:
+    quiet, listener = scene(Dice(FAULT, HOLD))
+    assert quiet.sent == [b"\0", b"\1", b"\2", b"last"]
+    assert listener.downs == 0
+
+
+def test_what_is_lost_goes_with_its_connection_which_then_stands_again() -> None:
+    quiet, listener = scene(Dice(1.0, FAULT, CUT))
+    assert quiet.sent == [b"\0", b"last"]
+    assert (listener.downs, listener.ups) == (1, 1)

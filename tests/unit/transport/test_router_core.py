@@ -1,0 +1,291 @@
+"""The switch's rules that the contract suite cannot see from outside."""
+
+import secrets
+from typing import Any
+
+from transport import protocol, tickets
+from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
+from transport.mailboxes import MemoryMailboxes
+from transport.protocol import link_frame
+from transport.router_core import MAX_HELD, WINDOW, RouterCore
+
+KEY = b"k" * 32
+
+
+class CountingMailboxes(MemoryMailboxes):
+    """Mailboxes that know how often they were committed."""
+
+    commits = 0
+
+    def commit(self) -> None:
+        self.commits += 1
+
+
+class Hall:
+    """A switch and the frames that left it."""
+
+    def __init__(self, mailboxes: MemoryMailboxes | None = None, tap: str | None = None) -> None:
+        self.mailboxes = mailboxes or CountingMailboxes()
+        self.switch = RouterCore(KEY, self.mailboxes, b"epoch", tap)
+
+    def hello(self, address: str, incarnation: int = 1, rid: bytes | None = None) -> None:
+        body = {
+            "address": address,
+            "incarnation": incarnation,
+            "ticket": tickets.make_ticket(KEY, address, incarnation),
+            "pid": 1,
+            "version": protocol.PROTOCOL_VERSION,
+        }
+        frame = link_frame(protocol.HELLO, body, sender=address, incarnation=incarnation)
+        self.switch.receive(rid or f"{address}#{incarnation}".encode(), frame)
+
+    def announce(self, *known: str) -> None:
+        self.hello("supervisor")
+        self.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": list(known)})
+        self.settle()
+
+    def say(self, sender: str, to: str, body: dict[str, Any] | None = None, **fields: Any) -> bytes:
+        values: dict[str, Any] = {
+            "version": 1,
+            "id": secrets.token_bytes(16),
+            "type": "text",
+            "incarnation": 1,
+            "reply_to": None,
+            "sent_at": 1.0,
+            "flags": 0,
+            "trace": None,
+        }
+        header = Header(to=to, sender=sender, **values | fields)
+        self.switch.receive(f"{sender}#1".encode(), pack(header, pack_map(body or {})))
+        return header.id
+
+    def done(self, address: str, ids: list[bytes]) -> None:
+        body = {"ids": ids, "stage": protocol.DONE}
+        frame = link_frame(protocol.ACK, body, sender=address, incarnation=1)
+        self.switch.receive(f"{address}#1".encode(), frame)
+
+    def settle(self) -> list[tuple[str, Header, dict[str, Any]]]:
+        return [
+            (rid.decode(), read_header(blob), read_map(body_of(blob)))
+            for rid, blob, _ in self.switch.settle()
+        ]
+
+
+def kinds(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[tuple[str, str]]:
+    """Return (to whom, type) of frames."""
+    return [(rid, header.type) for rid, header, _ in frames]
+
+
+def test_a_batch_is_committed_once_and_acknowledged_in_one_frame() -> None:
+    mailboxes = CountingMailboxes()
+    hall = Hall(mailboxes)
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.settle()
+    ids = [hall.say("ada", "bob", flags=int(Flag.DURABLE)) for _ in range(3)]
+    assert mailboxes.commits == 0
+    frames = hall.settle()
+    assert mailboxes.commits == 1
+    assert frames[0][2] == {"ids": ids, "stage": "accepted"}
+    assert [header.id for _, header, _ in frames[1:]] == ids
+    hall.say("ada", "bob")
+    hall.settle()
+    assert mailboxes.commits == 1
+
+
+def test_only_a_window_of_durable_messages_is_on_its_way() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.settle()
+    ids = [hall.say("ada", "bob", flags=int(Flag.DURABLE)) for _ in range(2 * WINDOW)]
+    sent = [header.id for rid, header, _ in hall.settle() if header.type == "text"]
+    assert sent == ids[:WINDOW]
+    hall.done("bob", ids[: WINDOW // 2])
+    sent += [header.id for rid, header, _ in hall.settle() if header.type == "text"]
+    assert sent == ids[: WINDOW + WINDOW // 2]
+    hall.done("bob", ids[WINDOW // 2 : WINDOW + WINDOW // 2])
+    sent += [header.id for rid, header, _ in hall.settle() if header.type == "text"]
+    assert sent == ids
+    hall.done("bob", ids)
+    assert hall.mailboxes.depths() == {}
+
+
+def test_a_greeting_again_delivers_again_what_is_not_done() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.hello("bob")
+    ids = [hall.say("ada", "bob", flags=int(Flag.DURABLE)) for _ in range(3)]
+    hall.done("bob", ids[:1])
+    hall.settle()
+    hall.hello("bob")
+    frames = hall.settle()
+    assert kinds(frames)[:2] == [("bob#1", protocol.WELCOME), ("ada#1", protocol.DOWN)]
+    assert [header.id for _, header, _ in frames[2:]] == ids[1:]
+
+
+def test_the_others_hear_that_a_peer_was_cut_off_and_is_back() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.settle()
+    hall.hello("bob")
+    (body,) = [body for rid, _, body in hall.settle() if rid == "ada#1"]
+    assert body == {"address": "bob", "incarnation": 1, "is_back": True}
+
+
+def test_an_unknown_connection_is_asked_once_a_batch() -> None:
+    hall = Hall()
+    for _ in range(3):
+        hall.say("eve", "broker")
+    assert kinds(hall.settle()) == [("eve#1", protocol.WHO)]
+
+
+def test_a_newer_incarnation_fences_the_older_and_the_others_hear_of_it() -> None:
+    hall = Hall()
+    for address in ("ada", "bob"):
+        hall.hello(address)
+    hall.settle()
+    hall.hello("bob", 2)
+    frames = hall.settle()
+    assert ("bob#1", protocol.NACK) in kinds(frames)
+    assert ("ada#1", protocol.DOWN) in kinds(frames)
+    assert ("bob#2", protocol.WELCOME) in kinds(frames)
+    assert hall.switch.present == {"ada": 1, "bob": 2}
+    hall.hello("bob", 1)
+    assert hall.settle()[0][2]["reason"] == "stale_incarnation"
+
+
+def test_a_connection_cannot_greet_as_somebody_else() -> None:
+    hall = Hall()
+    hall.hello("ada", rid=b"one")
+    hall.settle()
+    hall.hello("bob", rid=b"one")
+    assert hall.settle()[0][2]["reason"] == "not_allowed"
+
+
+def test_what_is_held_back_is_bounded_and_goes_with_its_connection() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.settle()
+    for _ in range(MAX_HELD + 1):
+        hall.say("ada", "nobody", flags=int(Flag.DURABLE))
+    assert [body["reason"] for _, _, body in hall.settle()] == ["mailbox_full"]
+    hall.switch.gone(b"ada#1")
+    hall.announce("nobody")
+    assert hall.mailboxes.depths() == {}
+
+
+def test_an_address_that_is_taken_from_the_list_is_unknown_unless_it_is_there() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.announce("ada")
+    hall.say("ada", "bob", flags=int(Flag.DURABLE))
+    assert ("bob#1", "text") in kinds(hall.settle())
+    hall.switch.gone(b"bob#1")
+    hall.say("ada", "bob", flags=int(Flag.DURABLE))
+    assert hall.settle()[-1][2]["reason"] == "unknown_recipient"
+
+
+def test_a_full_record_does_not_stop_the_work() -> None:
+    hall = Hall(MemoryMailboxes(max_messages=1), tap="recorder")
+    hall.hello("ada")
+    for to in ("bob", "eve"):
+        hall.hello(to)
+        hall.settle()
+        hall.say("ada", to, flags=int(Flag.DURABLE))
+        assert kinds(hall.settle()) == [("ada#1", protocol.ACK), (f"{to}#1", "text")]
+    assert hall.switch.counts["tap_dropped"] == 1
+
+
+def test_answers_and_questions_are_not_expendable() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.hello("bob")
+    hall.settle()
+    hall.say("ada", "bob")
+    hall.say("ada", "bob", flags=int(Flag.ASK))
+    hall.say("ada", "bob", reply_to=bytes(16))
+    assert [is_expendable for _, _, is_expendable in hall.switch.settle()] == [True, False, False]
+
+
+def test_odd_link_frames_are_counted_and_nothing_more() -> None:
+    hall = Hall()
+    hall.hello("ada")
+    hall.settle()
+    for type_, body in (
+        ("link.unheard", {}),
+        (protocol.ACK, {"ids": 3, "stage": "done"}),
+        (protocol.ACK, {"ids": [1, None, "x", []], "stage": "done"}),
+        (protocol.ACK, {"ids": [], "stage": "accepted"}),
+        (protocol.WELCOME, {"epoch": b""}),
+        (protocol.NACK, {}),
+    ):
+        hall.say("ada", "router", type=type_, body=body)
+    assert hall.settle() == []
+    assert hall.switch.counts["malformed"] == 5
+
+
+def test_a_list_of_addresses_must_be_one() -> None:
+    hall = Hall()
+    hall.hello("supervisor")
+    hall.settle()
+    for known in (None, "ada", [1]):
+        hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": known})
+        assert hall.settle()[0][2]["reason"] == "malformed"
+    hall.say("supervisor", "router", type="control.unheard")
+    assert hall.settle()[0][2]["reason"] == "unknown_recipient"
+
+
+def called(frames: list[tuple[str, Header, dict[str, Any]]]) -> list[str]:
+    """Return whom the supervisor is told to wake."""
+    return [
+        body["address"]
+        for rid, header, body in frames
+        if (rid, header.type) == ("supervisor#1", protocol.WAKE)
+    ]
+
+
+def test_mail_for_somebody_absent_calls_it_once_until_it_comes() -> None:
+    hall = Hall()
+    hall.announce("ada", "ben")
+    hall.hello("ada")
+    for _ in range(3):
+        hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    assert called(hall.settle()) == ["ben"]
+    hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    assert called(hall.settle()) == []
+    hall.hello("ben")
+    hall.settle()
+    hall.say("ben", "router", type=protocol.BYE)
+    assert called(hall.settle()) == ["ben"]
+
+
+def test_a_question_to_somebody_absent_calls_it_too() -> None:
+    hall = Hall()
+    hall.announce("ada", "ben")
+    hall.hello("ada")
+    hall.say("ada", "ben", flags=int(Flag.ASK))
+    assert called(hall.settle()) == ["ben"]
+    hall.say("ada", "ben")
+    assert called(hall.settle()) == []
+
+
+def test_one_who_leaves_with_nothing_to_read_is_not_called() -> None:
+    hall = Hall()
+    hall.announce("ada")
+    hall.hello("ada")
+    hall.settle()
+    hall.say("ada", "router", type=protocol.BYE)
+    assert called(hall.settle()) == []
+
+
+def test_a_new_list_of_addresses_calls_everybody_again_who_has_mail() -> None:
+    hall = Hall()
+    hall.announce("ada", "ben")
+    hall.hello("ada")
+    hall.say("ada", "ben", flags=int(Flag.DURABLE))
+    assert called(hall.settle()) == ["ben"]
+    hall.say("supervisor", "router", type=protocol.ADDRESSES, body={"known": ["ada", "ben"]})
+    assert called(hall.settle()) == ["ben"]

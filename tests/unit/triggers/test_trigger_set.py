@@ -1,0 +1,255 @@
+"""A book of triggers: when they fire, when not, and that none of them wakes itself."""
+
+import pytest
+
+from agiraph.core.errors import Corrupt, IllegalTransition, InvalidInput
+from agiraph.triggers.trigger_set import TriggerSet
+from tests.unit.triggers.asked import AGENT, BOUNDS, START, Life
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def life() -> Life:
+    return Life()
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+
+def test_a_delayed_trigger_fires_once_and_is_done(life: Life) -> None:
+    trigger = life.add("delayed", delay_seconds=60)
+    assert life.passes(59) == []
+    [firing] = life.passes(1)
+    assert (firing.trigger_id, firing.due, firing.missed) == (trigger.id, START + 60, 0)
+    assert life.now_is(trigger).status == "done"
+    assert life.passes(1e6) == []
+
+
+def test_an_alarm_that_was_missed_rings_late_unless_it_is_to_be_skipped(life: Life) -> None:
+    late = life.add("at_time", at="2025-06-15T16:00:00Z")
+    skipped = life.add("at_time", at="2025-06-15T16:00:00Z", missed="skip")
+    [firing] = life.passes(24 * HOUR)
+    assert firing.trigger_id == late.id
+    assert life.now_is(skipped).status == "done"
+    assert life.now_is(skipped).reason == "its time was missed"
+
+
+def test_a_cron_job_fires_at_each_due_time(life: Life) -> None:
+    life.add("scheduled", cron="0 * * * *")
+    for _ in range(5):
+        [firing] = life.passes(HOUR)
+        assert firing.due % HOUR == 0
+        life.thinks_about(firing)
+
+
+def test_a_job_whose_last_firing_nobody_has_heard_yet_does_not_pile_up(life: Life) -> None:
+    trigger = life.add("scheduled", cron="* * * * *")
+    [firing] = life.passes(60)
+    assert life.passes(60) == []
+    assert life.now_is(trigger).skipped == 1
+    life.hears(firing)
+    assert len(life.passes(60)) == 1
+
+
+def test_all_missed_times_fire_if_it_is_so_wished(life: Life) -> None:
+    life.add("scheduled", cron="0 * * * *", missed="all")
+    assert len(life.passes(5 * HOUR)) == 5
+
+
+def test_once_stands_for_those_that_were_missed(life: Life) -> None:
+    life.add("scheduled", cron="0 * * * *")
+    [firing] = life.passes(5 * HOUR)
+    assert firing.missed == 4
+
+
+# --- heartbeats ----------------------------------------------------------------------------------
+
+
+def test_a_heartbeat_is_silent_when_nothing_happened(life: Life) -> None:
+    beat = life.add("heartbeat", interval_seconds="30m")
+    for _ in range(480):
+        assert life.passes(1800) == []
+    assert life.now_is(beat).skipped == 480
+
+
+def test_a_heartbeat_fires_once_for_what_happened(life: Life) -> None:
+    life.add("heartbeat", interval_seconds=60)
+    life.happens("human.nudge", entity="human")
+    [firing] = life.passes(60)
+    life.thinks_about(firing)
+    assert [life.passes(60) for _ in range(10)] == [[]] * 10
+
+
+def test_what_a_heartbeat_has_set_off_does_not_count_for_it_also_much_later(life: Life) -> None:
+    life.add("heartbeat", interval_seconds=60)
+    life.happens("human.nudge", entity="human")
+    [firing] = life.passes(60)
+    life.hears(firing)
+    life.happens("model.answered", calls=["create_work_node"])
+    life.happens("node.created", node="n1")
+    life.happens("model.answered", calls=[])
+    assert life.passes(60) == []
+    life.happens("node.started", node="n1")
+    life.happens("tool.called", entity="bob", node="n1", tool="create_work_node")
+    life.happens("node.created", node="n2", parent_node="n1")
+    life.happens("tool.called", entity="eve", node="n2", tool="bash")
+    life.happens("node.completed", node="n1")
+    life.happens("worker.idle", worker="bob")
+    life.answers("read_file")
+    life.happens("model.answered", calls=[])
+    assert life.passes(60) == []
+    life.happens("message.received", **{"from": "human"})
+    assert len(life.passes(60)) == 1
+
+
+def test_two_heartbeats_do_not_keep_each_other_awake(life: Life) -> None:
+    life.add("heartbeat", interval_seconds=60)
+    life.add("heartbeat", interval_seconds=60)
+    life.happens("human.nudge", entity="human")
+    count = 0
+    for _ in range(50):
+        for firing in life.passes(60):
+            count += 1
+            life.thinks_about(firing)
+    assert count <= 4
+
+
+# --- events --------------------------------------------------------------------------------------
+
+
+def test_an_event_fires_what_waits_for_it_and_nothing_else(life: Life) -> None:
+    wanted = life.add("on_event", event_pattern="node.completed", filter={"node_id": "alpha"})
+    life.add("on_event", event_pattern="node.failed")
+    life.happens("node.completed", node="n2", name="beta")
+    assert life.fired() == []
+    life.happens("node.completed", node="n1", name="alpha")
+    [firing] = life.fired()
+    assert firing.trigger_id == wanted.id
+    assert "node.completed" in firing.about
+
+
+def test_an_event_that_was_taken_in_before_does_not_fire_again(life: Life) -> None:
+    life.add("on_event", event_pattern="*")
+    event = life.happens("node.completed", node="n1")
+    assert len(life.fired()) == 1
+    life.book.take([event], life.now)
+    assert life.fired() == []
+
+
+def test_a_trigger_does_not_fire_on_what_its_own_firing_has_caused(life: Life) -> None:
+    life.add("on_event", event_pattern="*")
+    life.happens("human.nudge", entity="human")
+    [firing] = life.fired()
+    life.thinks_about(firing)
+    assert life.fired() == []
+    life.happens("human.nudge", entity="human")
+    assert len(life.fired()) == 1
+
+
+def test_two_triggers_do_not_set_each_other_off_for_ever(life: Life) -> None:
+    life.add("on_event", event_pattern="tool.*")
+    life.add("on_event", event_pattern="tool.*")
+    life.happens("tool.called", entity="bob", node="n0", tool="bash")
+    waiting, count = life.fired(), 0
+    while waiting:
+        count += 1
+        assert count < 20
+        life.thinks_about(waiting.pop(0))
+        waiting += life.fired()
+
+
+def test_events_over_the_rate_are_counted_and_not_done(life: Life) -> None:
+    trigger = life.add("on_event", event_pattern="node.completed")
+    for number in range(25):
+        life.happens("node.completed", node=f"n{number}")
+    assert len(life.fired()) == BOUNDS.per_minute
+    assert life.now_is(trigger).skipped == 15
+    life.passes(61)
+    life.happens("node.completed", node="later")
+    assert len(life.fired()) == 1
+
+
+# --- silence -------------------------------------------------------------------------------------
+
+
+def test_silence_fires_once_and_again_only_after_something_else_happened(life: Life) -> None:
+    life.add("on_idle", idle_seconds="1h")
+    life.passes(1800)
+    life.happens("tool.called", entity="bob", node="n1")
+    assert life.passes(1801) == []
+    [firing] = life.passes(1800)
+    life.thinks_about(firing)
+    assert [life.passes(HOUR) for _ in range(100)] == [[]] * 100
+    life.happens("human.nudge", entity="human")
+    assert len(life.passes(HOUR)) == 1
+
+
+# --- acts ----------------------------------------------------------------------------------------
+
+
+def test_a_paused_trigger_is_silent_and_goes_on_from_its_resumption(life: Life) -> None:
+    trigger = life.add("scheduled", cron="0 * * * *", missed="all")
+    life.book.act(trigger.id, "pause", life.now, cause="m1")
+    assert life.passes(10 * HOUR) == []
+    life.book.act(trigger.id, "resume", life.now, cause="m2")
+    assert len(life.passes(HOUR)) == 1
+
+
+def test_firing_by_hand_is_done_once_for_each_asking(life: Life) -> None:
+    trigger = life.add("scheduled", cron="0 0 1 1 *")
+    life.book.act(trigger.id, "fire", life.now, cause="m1")
+    life.book.act(trigger.id, "fire", life.now, cause="m1")
+    assert len(life.fired()) == 1
+    assert life.now_is(trigger).status == "active"
+
+
+def test_what_has_ended_stays_ended(life: Life) -> None:
+    trigger = life.add("heartbeat", interval_seconds=60)
+    life.book.act(trigger.id, "cancel", life.now, cause="m1")
+    life.book.act(trigger.id, "cancel", life.now, cause="m2")
+    with pytest.raises(IllegalTransition, match="is cancelled already"):
+        life.book.act(trigger.id, "resume", life.now, cause="m3")
+    life.happens("human.nudge", entity="human")
+    assert life.passes(HOUR) == []
+
+
+def test_a_trigger_goes_by_its_name_too(life: Life) -> None:
+    trigger = life.add("heartbeat", interval_seconds=60, name="pulse")
+    assert life.book.find("pulse") == trigger
+    with pytest.raises(InvalidInput, match=r"known: t-1 \(pulse\)"):
+        life.book.find("other")
+
+
+def test_ended_triggers_are_forgotten_after_a_while(life: Life) -> None:
+    for _ in range(50):
+        life.add("delayed", delay_seconds=1)
+        life.passes(2)
+    assert len(life.book.triggers) <= 21
+
+
+# --- on disk -------------------------------------------------------------------------------------
+
+
+def test_a_book_reads_what_it_wrote(life: Life) -> None:
+    for type_, config in (
+        ("scheduled", {"cron": "0 9 * * *"}),
+        ("on_event", {"event_pattern": "node.*", "filter": {"name": ["a", "b"]}}),
+        ("on_idle", {"idle_seconds": 60}),
+        ("delayed", {"delay_seconds": 1}),
+    ):
+        life.add(type_, **config)
+    life.happens("node.created", node="n1")
+    life.now += 2
+    life.book.tick(life.now)
+    assert life.book.outbox
+    assert TriggerSet.read(AGENT, life.book.write(), BOUNDS) == life.book
+
+
+def test_an_older_homes_list_is_an_empty_book() -> None:
+    assert TriggerSet.read(AGENT, "[]\n", BOUNDS).triggers == {}
+
+
+def test_a_damaged_book_is_told() -> None:
+    with pytest.raises(Corrupt, match="the triggers of agent 'ada-1' cannot be read"):
+        TriggerSet.read(AGENT, '{"triggers": 7}', BOUNDS)

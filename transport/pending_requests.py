@@ -1,0 +1,124 @@
+"""PendingRequests: the questions of one endpoint that wait for their answers, and answers that came
+too early.
+
+A passing question fails when it may have been lost: the one asked, its connection or the router
+went. A durable one goes on waiting, as it will be delivered again. A durable answer to a question
+that nobody asks (its asker died meanwhile) is kept for the asker's next incarnation, which will.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from transport.bus import Received
+from transport.errors import PeerLost, TransportError
+from transport.link import PeerDown
+
+MAX_UNCLAIMED = 64
+
+
+@dataclass(slots=True)
+class PendingRequest:
+    """A question that waits for its answer. `was_sent`: over a link that stood at the time."""
+
+    to: str
+    answer: asyncio.Future[Received]
+    is_passing: bool
+    was_sent: bool
+
+    def fail(self, error: TransportError) -> None:
+        """End the wait, unless it is over."""
+        fail(self.answer, error)
+
+
+class PendingRequests:
+    """All open questions by id. `put_away` is called with a durable answer nobody will ask for."""
+
+    def __init__(self, put_away: Callable[[Received], None]) -> None:
+        self.unwanted = 0
+        self._put_away = put_away
+        self._open: dict[bytes, PendingRequest] = {}
+        self._unclaimed: OrderedDict[bytes, Received] = OrderedDict()
+
+    def claim(self, id: bytes, to: str) -> Received | None:
+        """Return the answer to a question that came before the question did."""
+        early = self._unclaimed.get(id)
+        if early is None or early.header.sender != to:
+            return None
+        return self._unclaimed.pop(id)
+
+    def open(self, id: bytes, ask: PendingRequest) -> None:
+        """Begin to wait. Raises ValueError if this question is being asked already."""
+        if id in self._open:
+            raise ValueError("this question is being asked already")
+        self._open[id] = ask
+
+    def close(self, id: bytes) -> None:
+        """Wait no longer."""
+        answer = self._open.pop(id).answer
+        if answer.done() and not answer.cancelled():
+            answer.exception()  # looked at, even if nobody waited any more
+
+    def answered(self, received: Received) -> None:
+        """Give an answer to its question; keep a durable one for a question asked again."""
+        asked = received.header.reply_to
+        assert asked is not None
+        ask = self._open.get(asked)
+        if ask is not None and ask.to == received.header.sender and not ask.answer.done():
+            ask.answer.set_result(received)
+            return
+        if not received.header.is_durable:
+            self.unwanted += 1
+            return
+        self._unclaimed[asked] = received
+        if len(self._unclaimed) > MAX_UNCLAIMED:
+            # They fill the window of what the router sends us; the oldest will not be asked for.
+            self._put_away_oldest()
+
+    def put_away_unclaimed(self) -> None:
+        """Put every answer away that came before its question: it will not be asked any more."""
+        while self._unclaimed:
+            self._put_away_oldest()
+
+    def welcomed(self, *, was_lossy: bool) -> None:
+        """Hear that the router lets us in again: what was asked before may be lost."""
+        for ask in self._open.values():
+            if was_lossy and ask.is_passing and ask.was_sent:
+                ask.fail(PeerLost("the router was away; the question may be lost"))
+            ask.was_sent = True
+
+    def peer_down(self, event: PeerDown) -> None:
+        """Hear that somebody is not there (any more), or was cut off for a moment."""
+        if event.ask is not None:
+            ask = self._open.get(event.ask)
+            if ask is not None and ask.is_passing:
+                ask.fail(PeerLost(f"{event.address} is not there"))
+            return
+        how = "was cut off; the question may be lost" if event.is_back else "is not there any more"
+        for ask in self._open.values():
+            if ask.to == event.address and ask.is_passing:
+                ask.fail(PeerLost(f"{event.address} {how}"))
+
+    def refused(self, id: bytes, by: str, error: TransportError) -> None:
+        """Hear that a question was refused, by the router or by the one asked."""
+        ask = self._open.get(id)
+        if ask is not None and by in ("router", ask.to):
+            ask.fail(error)
+
+    def fail_all(self, error: TransportError) -> None:
+        """End every wait."""
+        for ask in self._open.values():
+            ask.fail(error)
+
+    def _put_away_oldest(self) -> None:
+        _, oldest = self._unclaimed.popitem(last=False)
+        self.unwanted += 1
+        self._put_away(oldest)
+
+
+def fail(future: asyncio.Future[Received] | asyncio.Future[None], error: TransportError) -> None:
+    """Give a future an error, unless it is over."""
+    if not future.done():
+        future.set_exception(error)
+        future.exception()  # looked at: its waiter may have been cancelled

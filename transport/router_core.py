@@ -1,0 +1,461 @@
+"""The router core: the router's whole judgement, with no socket in it. Frames in, frames out.
+
+`receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
+anything was accepted, and only then lets the acknowledgements and deliveries out. `rest` commits
+what receivers have done, which nobody waits for: lost, it is done again. Rules:
+
+- A connection (routing id) is nobody until it has said hello with a valid ticket; its frames are
+  answered with `link.who` and dropped, so a peer that greets first keeps its order.
+- The highest incarnation of an address stands. A lower one is refused (`stale_incarnation`).
+- A peer speaks only as what it said hello as.
+- A durable message goes into the mailbox of its address if that is known (it said hello, or the
+  supervisor announced it), whether anybody is connected or not. At most WINDOW of them are on their
+  way to one peer; the rest follows as it says done. Nothing is ever redelivered on a timer: only
+  to a peer that says hello (again).
+- Until the supervisor has announced the addresses, a durable message to an unknown one is held back
+  unacknowledged: after a restart of the router everybody is unknown for a moment.
+- A passing message to an absent peer is dropped; if it asks something, its sender is told. So is
+  everybody when a peer greets again: passing messages to it and from it may have been lost.
+- When mail (or somebody who asks) waits for an absent address, the supervisor is told, once until
+  that address comes: it wakes those that have parked.
+- An address that the supervisor does not announce (any more) and that is not there loses its mail;
+  addresses of consoles and of the system keep it. The supervisor's list is whole each time, the
+  first one after a restart too (an empty one, which is none, takes nobody's mail).
+- If the mailboxes cannot be written, every message of the batch is refused (`not_stored`), and none
+  is delivered.
+- Bodies are opaque, but for those of `link.` and of what is addressed to the router itself.
+"""
+
+from collections import Counter
+
+from transport import protocol, tickets
+from transport.envelope import (
+    MAX_BLOB,
+    Fields,
+    Flag,
+    body_of,
+    read_fields,
+    read_map,
+)
+from transport.errors import MalformedFrame, NotStored
+from transport.mailboxes import FULL, Mailboxes
+from transport.peers import Peer, read_hello
+from transport.protocol import link_frame
+
+WINDOW = 256
+MAX_HELD = 10_000
+MAX_HELD_BYTES = 64 * 1024 * 1024
+DURABLE = int(Flag.DURABLE)
+ASK = int(Flag.ASK)
+
+
+# A frame for the socket: routing id, blob, and whether it is expendable (under pressure it may be
+# dropped). A plain tuple: a NamedTuple costs as much as the rest of a decision.
+Outgoing = tuple[bytes, bytes, bool]
+
+
+class RouterCore:
+    """Decide for each frame what goes where. `epoch` names this life of the router."""
+
+    def __init__(
+        self,
+        key: bytes,
+        mailboxes: Mailboxes,
+        epoch: bytes,
+        tap: str | None = protocol.RECORDER,
+    ) -> None:
+        self._key = key
+        self._mailboxes = mailboxes
+        self._epoch = epoch
+        self._tap = tap
+        self._peers: dict[bytes, Peer] = {}
+        self._present: dict[str, Peer] = {}
+        self._incarnations: dict[str, int] = {}
+        self._announced: frozenset[str] | None = None
+        self._held: list[tuple[Peer, Fields, bytes]] = []
+        self._held_bytes = 0
+        self._out: list[Outgoing] = []
+        self._accepted: dict[bytes, list[bytes]] = {}
+        self._asked_who: set[bytes] = set()
+        self._called: set[str] = set()
+        self._is_dirty = False
+        self.has_leftovers = False
+        self.is_stopping = False
+        self.is_full = False
+        """Whether what was to be written last could not be."""
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def present(self) -> dict[str, int]:
+        """The addresses that are connected, with their incarnations."""
+        return {address: peer.incarnation for address, peer in self._present.items()}
+
+    def receive(self, rid: bytes, blob: bytes) -> None:
+        """Take one frame from the connection `rid`."""
+        try:
+            fields = read_fields(blob)
+        except MalformedFrame:
+            self.counts["malformed"] += 1
+            return
+        peer = self._peers.get(rid)
+        type_ = fields[2]
+        if peer is None:
+            if type_ == protocol.HELLO:
+                self._hello(rid, fields, blob)
+            else:
+                self._who(rid)
+            return
+        if fields[4] != peer.address or fields[5] != peer.incarnation:
+            self._nack(peer.rid, fields, "not_allowed", f"you are not {fields[4]}#{fields[5]}")
+        elif len(blob) > MAX_BLOB:
+            self._nack(peer.rid, fields, "too_large", f"{len(blob)} bytes, at most {MAX_BLOB}")
+        elif type_.startswith(protocol.LINK_PREFIX):
+            self._link(peer, fields, blob)
+        elif fields[3] == protocol.ROUTER:
+            self._control(peer, fields, blob)
+        elif fields[8] & DURABLE:
+            self._durable(peer, fields, blob)
+        else:
+            self._passing(peer, fields, blob)
+
+    def settle(self) -> list[Outgoing]:
+        """End the batch: commit, then return every frame to send, in order."""
+        if self._is_dirty:
+            self._commit()
+        frames: list[Outgoing] = []
+        if self._accepted:
+            for rid, ids in self._accepted.items():
+                body = {"ids": ids, "stage": protocol.ACCEPTED}
+                frames.append((rid, link_frame(protocol.ACK, body), False))
+            self._accepted = {}
+        if self._asked_who:
+            self._asked_who.clear()
+        frames += self._out
+        self._out = []
+        return frames
+
+    def rest(self) -> None:
+        """Commit what was left over: there is nothing else to do."""
+        if self.has_leftovers:
+            self._commit()
+
+    def _commit(self) -> None:
+        had_leftovers, self._is_dirty, self.has_leftovers = self.has_leftovers, False, False
+        try:
+            self._mailboxes.commit()
+            self.is_full = False
+        except NotStored as error:
+            self.is_full, self.has_leftovers = True, had_leftovers
+            self._take_back(error.taken_back)
+
+    def _take_back(self, keys: frozenset[tuple[str, bytes]]) -> None:
+        """Undo what this batch promised: no acknowledgement, no delivery, but a refusal."""
+        ids = {id_ for _, id_ in keys}
+        for rid, accepted in self._accepted.items():
+            self._out += [
+                (rid, _nack_frame(id_, "not_stored", "the router's disk is full"), False)
+                for id_ in accepted
+                if id_ in ids
+            ]
+            accepted[:] = [id_ for id_ in accepted if id_ not in ids]
+        self._accepted = {rid: accepted for rid, accepted in self._accepted.items() if accepted}
+        self.counts["not_stored"] += len(ids)
+        self._out = [frame for frame in self._out if not self._is_of(frame, keys)]
+        for address, id_ in keys:
+            peer = self._present.get(address)
+            if peer is not None:
+                peer.in_flight.discard(id_)
+        for peer in list(self._present.values()):
+            if peer.is_behind:
+                self._deliver(peer)
+
+    def _is_of(self, frame: Outgoing, keys: frozenset[tuple[str, bytes]]) -> bool:
+        """Say whether a frame delivers one of these messages."""
+        peer = self._peers.get(frame[0])
+        if peer is None:
+            return False
+        fields = read_fields(frame[1])
+        return bool(fields[8] & DURABLE) and (peer.address, fields[1]) in keys
+
+    def who(self, rid: bytes) -> str:
+        """Return who said hello on a connection, '' if nobody did."""
+        peer = self._peers.get(rid)
+        return f"{peer.address}#{peer.incarnation}" if peer is not None else ""
+
+    def gone(self, rid: bytes) -> None:
+        """Hear from the socket that this connection does not exist any more."""
+        peer = self._peers.get(rid)
+        if peer is not None:
+            self._leave(peer)
+
+    # --- who is there ---------------------------------------------------------------------------
+
+    def _hello(self, rid: bytes, fields: Fields, blob: bytes) -> None:
+        try:
+            body = read_map(body_of(blob))
+            address, incarnation, ticket, pid = read_hello(body)
+        except MalformedFrame as error:
+            self.counts["malformed"] += 1
+            self._nack(rid, fields, "malformed", str(error))
+            return
+        if address == protocol.ROUTER or not tickets.is_valid(
+            ticket, self._key, address, incarnation
+        ):
+            self._nack(rid, fields, "not_allowed", f"no valid ticket for {address}#{incarnation}")
+            return
+        current = self._incarnations.get(address, 0)
+        if incarnation < current:
+            detail = f"{address}#{incarnation} was followed by #{current}"
+            self._nack(rid, fields, "stale_incarnation", detail)
+            return
+        self._welcome(rid, address, incarnation, pid)
+
+    def _welcome(self, rid: bytes, address: str, incarnation: int, pid: int) -> None:
+        old = self._present.get(address)
+        if old is not None:
+            self._forget(old)
+            if old.incarnation < incarnation:
+                if old.rid != rid:
+                    detail = f"{address}#{old.incarnation} was followed by #{incarnation}"
+                    nack = _nack_frame(None, "stale_incarnation", detail)
+                    self._out.append((old.rid, nack, False))
+                self._announce_down(old)
+        self._called.discard(address)
+        peer = Peer(rid, address, incarnation, pid)
+        self._peers[rid] = self._present[address] = peer
+        self._incarnations[address] = incarnation
+        welcome = link_frame(protocol.WELCOME, {"epoch": self._epoch})
+        self._out.append((rid, welcome, False))
+        if old is not None and old.incarnation == incarnation:
+            self._announce_down(peer, is_back=True)
+        self._deliver(peer)
+        self._release(None)
+
+    def _who(self, rid: bytes) -> None:
+        self.counts["unknown_connection"] += 1
+        if rid not in self._asked_who:
+            self._asked_who.add(rid)
+            self._out.append((rid, link_frame(protocol.WHO, {}), True))
+
+    def _forget(self, peer: Peer) -> None:
+        self._peers.pop(peer.rid, None)
+        if self._present.get(peer.address) is peer:
+            del self._present[peer.address]
+
+    def _leave(self, peer: Peer) -> None:
+        self._forget(peer)
+        self._announce_down(peer)
+        if self._mailboxes.undone(peer.address, 1):
+            self._call(peer.address)
+
+    def _call(self, address: str) -> None:
+        """Tell the supervisor, once until it comes, that mail waits for somebody who is absent."""
+        supervisor = self._present.get(protocol.SUPERVISOR)
+        if supervisor is None or address in self._called:
+            return
+        self._called.add(address)
+        body = {"address": address}
+        frame = link_frame(protocol.WAKE, body, to=protocol.SUPERVISOR)
+        self._out.append((supervisor.rid, frame, False))
+
+    def _call_all(self) -> None:
+        """Call everybody again who is absent and has mail: the supervisor may have forgotten."""
+        self._called.clear()
+        for address in self._mailboxes.depths():
+            if address not in self._present:
+                self._call(address)
+
+    def _announce_down(self, gone: Peer, *, is_back: bool = False) -> None:
+        body = {"address": gone.address, "incarnation": gone.incarnation, "is_back": is_back}
+        frame = link_frame(protocol.DOWN, body)
+        self._out += [(rid, frame, False) for rid in self._peers if rid != gone.rid]
+
+    # --- the link's own frames ------------------------------------------------------------------
+
+    def _link(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        type_ = fields[2]
+        if type_ == protocol.HELLO:
+            self._hello(peer.rid, fields, blob)
+        elif type_ == protocol.ACK:
+            self._done(peer, blob)
+        elif type_ == protocol.HEARTBEAT:
+            self._out.append((peer.rid, link_frame(protocol.ALIVE, {}), True))
+        elif type_ == protocol.BYE:
+            self._out.append((peer.rid, link_frame(protocol.BYE, {}), False))
+            self._leave(peer)
+        elif type_ == protocol.NACK and fields[3] != protocol.ROUTER:
+            self._passing(peer, fields, blob)
+        else:
+            self.counts["malformed"] += 1
+
+    def _done(self, peer: Peer, blob: bytes) -> None:
+        try:
+            body = read_map(body_of(blob))
+        except MalformedFrame:
+            self.counts["malformed"] += 1
+            return
+        ids = body.get("ids")
+        if body.get("stage") != protocol.DONE or type(ids) is not list:
+            self.counts["malformed"] += 1
+            return
+        for id_ in ids:
+            if type(id_) is bytes and self._mailboxes.done(peer.address, id_):
+                self.has_leftovers = True
+                peer.in_flight.discard(id_)
+        if peer.is_behind and len(peer.in_flight) <= WINDOW // 2:
+            self._deliver(peer)
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def _durable(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        to = fields[3]
+        if not self._is_known(to):
+            self._hold_or_refuse(peer, fields, blob)
+            return
+        id_ = fields[1]
+        position = self._mailboxes.accept(to, id_, blob)
+        if position == FULL:
+            self._nack(peer.rid, fields, "mailbox_full", f"the mailbox of {to} is full")
+            return
+        self._is_dirty = True
+        self._accepted.setdefault(peer.rid, []).append(id_)
+        if position > 0:
+            self._offer(to, id_, position, blob)
+            if self._tap is not None:
+                self._copy_to_tap(fields, blob)
+
+    def _offer(self, to: str, id_: bytes, position: int, blob: bytes) -> None:
+        """Deliver a message that was just accepted, if its receiver is there and has room."""
+        target = self._present.get(to)
+        if target is None:
+            self._call(to)
+            return
+        if target.is_behind:
+            return
+        if len(target.in_flight) >= WINDOW:
+            target.is_behind = True
+            return
+        target.in_flight.add(id_)
+        target.cursor = position
+        self._out.append((target.rid, blob, False))
+
+    def _deliver(self, peer: Peer) -> None:
+        """Fill the window of a peer that is behind with the next messages of its mailbox."""
+        room = WINDOW - len(peer.in_flight)
+        following = self._mailboxes.undone(peer.address, room, peer.cursor)
+        for position, id_, blob in following:
+            peer.in_flight.add(id_)
+            peer.cursor = position
+            self._out.append((peer.rid, blob, False))
+        peer.is_behind = len(following) == room
+
+    def _copy_to_tap(self, fields: Fields, blob: bytes) -> None:
+        tap = self._tap
+        if tap is None or tap in (fields[3], fields[4]) or fields[2] == protocol.REPORT:
+            return
+        position = self._mailboxes.accept(tap, fields[1], blob)
+        if position > 0:
+            self._offer(tap, fields[1], position, blob)
+        elif position == FULL:
+            # The copy is for the record; work does not stop because the recorder is away.
+            self.counts["tap_dropped"] += 1
+
+    def _passing(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        target = self._present.get(fields[3])
+        flags = fields[8]
+        if target is not None:
+            is_expendable = fields[6] is None and not flags & ASK
+            self._out.append((target.rid, blob, is_expendable))
+            return
+        self.counts["dropped"] += 1
+        if not flags & ASK:
+            return
+        to = fields[3]
+        if self._announced is not None and not self._is_known(to):
+            self._nack(peer.rid, fields, "unknown_recipient", f"there is no {to}")
+            return
+        self._call(to)
+        body = {"address": to, "incarnation": self._incarnations.get(to, 0), "id": fields[1]}
+        self._out.append((peer.rid, link_frame(protocol.DOWN, body), False))
+
+    # --- which addresses exist ------------------------------------------------------------------
+
+    def _is_known(self, address: str) -> bool:
+        return (
+            address in self._present
+            or address in protocol.SYSTEM_ADDRESSES
+            or (self._announced is not None and address in self._announced)
+            or (self._announced is None and address in self._incarnations)
+        )
+
+    def _hold_or_refuse(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        if self._announced is not None:
+            self._nack(peer.rid, fields, "unknown_recipient", f"there is no {fields[3]}")
+        elif len(self._held) >= MAX_HELD or self._held_bytes + len(blob) > MAX_HELD_BYTES:
+            self._nack(peer.rid, fields, "mailbox_full", "too much waits for addresses")
+        else:
+            self._held.append((peer, fields, blob))
+            self._held_bytes += len(blob)
+
+    def _release(self, announced: frozenset[str] | None) -> None:
+        """Look again at what was held back, now that more addresses are known."""
+        if announced is not None:
+            self._announced = announced
+        held, self._held, self._held_bytes = self._held, [], 0
+        for peer, fields, blob in held:
+            # A peer that has greeted again meanwhile has also sent its message again.
+            if self._peers.get(peer.rid) is peer:
+                self._durable(peer, fields, blob)
+
+    # --- what is said to the router itself ------------------------------------------------------
+
+    def _control(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        type_ = fields[2]
+        if type_ == protocol.ASK_DEPTHS:
+            self.rest()  # what is told shall be true also after a crash
+            depths = {to: list(depth) for to, depth in self._mailboxes.depths().items()}
+            answer = link_frame(
+                protocol.DEPTHS,
+                {"depths": depths},
+                to=peer.address,
+                id=fields[1],
+                reply_to=fields[1],
+                sent_at=fields[7],
+            )
+            self._out.append((peer.rid, answer, False))
+        elif type_ not in (protocol.STOP, protocol.ADDRESSES):
+            self._nack(peer.rid, fields, "unknown_recipient", f"the router knows no {type_}")
+        elif peer.address != protocol.SUPERVISOR:
+            self._nack(peer.rid, fields, "not_allowed", f"{type_} is the supervisor's")
+        elif type_ == protocol.STOP:
+            self.is_stopping = True
+        else:
+            self._addresses(peer, fields, blob)
+
+    def _addresses(self, peer: Peer, fields: Fields, blob: bytes) -> None:
+        try:
+            known = read_map(body_of(blob)).get("known")
+        except MalformedFrame:
+            known = None
+        if type(known) is not list or not all(type(address) is str for address in known):
+            self._nack(peer.rid, fields, "malformed", "known must be a list of addresses")
+            return
+        self._release(frozenset(known))
+        if known:
+            self._discard_unknown()
+        self._call_all()
+
+    def _discard_unknown(self) -> None:
+        """Throw away the mail of addresses that the supervisor has forgotten."""
+        for address in self._mailboxes.depths():
+            if not self._is_known(address) and not address.startswith(protocol.CONSOLE_PREFIX):
+                self.counts["discarded"] += self._mailboxes.discard(address)
+                self.has_leftovers = True
+
+    def _nack(self, rid: bytes, fields: Fields, reason: str, detail: str) -> None:
+        self.counts[reason] += 1
+        self._out.append((rid, _nack_frame(fields[1], reason, detail), False))
+
+
+def _nack_frame(id_: bytes | None, reason: str, detail: str) -> bytes:
+    return link_frame(protocol.NACK, {"id": id_, "reason": reason, "detail": detail})

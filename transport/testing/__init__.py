@@ -1,0 +1,1 @@
+"""Doubles of the bus for tests and experiments: a router in the same loop, a wire with faults."""

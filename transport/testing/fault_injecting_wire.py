@@ -1,0 +1,153 @@
+"""FaultInjectingWire: a wire that misbehaves on purpose, so that chaos can show that nothing comes
+of it.
+
+ZeroMQ never loses or repeats a frame of a standing connection; connections break, and with them
+goes whatever was on its way. So a share of the frames, either way, is repeated, held back for a
+moment (order is kept), or lost together with the connection, which then stands again.
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable
+
+from transport.wire import Wire, WireEvents
+
+HOLD_SECONDS = 0.02
+CUT_SECONDS = 0.05
+CUTS = 0.2
+REPEATS = 0.6
+
+Pass = Callable[[bytes], object]
+
+
+class FaultInjectingWire:
+    """A wire round a wire; `share` of the frames meets a fault."""
+
+    def __init__(self, wire: Wire, share: float, dice: random.Random) -> None:
+        """Disturb `wire`; `dice` decides, so a seed repeats the same faults."""
+        self._wire = wire
+        self._share = share
+        self._dice = dice
+        self._is_cut = False
+        self._out = WireDirection(wire.send)
+        self._in = WireDirection(self._hand_in)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether frames are held back now."""
+        return self._out.is_holding or self._in.is_holding
+
+    # --- Wire ---
+
+    def open(self, events: WireEvents) -> None:
+        """Begin to connect."""
+        self._events = events
+        self._loop = asyncio.get_running_loop()
+        self._wire.open(self)
+
+    def send(self, blob: bytes) -> bool:
+        """Hand a frame over, or lose it, without a sign of that."""
+        self._pass(self._out, blob)
+        return True
+
+    def look(self) -> None:
+        """Look for events that a lost wake-up may have hidden."""
+        self._wire.look()
+
+    def close(self, linger_seconds: float) -> None:
+        """Let go; what is held back goes out first."""
+        self._out.release()
+        self._in.drop()
+        self._wire.close(linger_seconds)
+
+    # --- WireEvents ---
+
+    def connected(self) -> None:
+        """Pass on that a connection stands."""
+        if not self._is_cut:
+            self._events.connected()
+
+    def disconnected(self) -> None:
+        """Pass on that the connection is gone."""
+        if not self._is_cut:
+            self._events.disconnected()
+
+    def frame(self, blob: bytes) -> None:
+        """Pass a frame on, or lose it."""
+        self._pass(self._in, blob)
+
+    def writable(self) -> None:
+        """Pass on that there is room again."""
+        self._events.writable()
+
+    # --- faults ---
+
+    def _pass(self, lane: "WireDirection", blob: bytes) -> None:
+        if self._is_cut:
+            return
+        if self._dice.random() >= self._share:
+            lane.put(blob)
+            return
+        kind = self._dice.random()
+        if kind < CUTS:
+            self._cut()
+        elif kind < REPEATS:
+            lane.put(blob)
+            lane.put(blob)
+        else:
+            lane.hold()
+            lane.put(blob)
+            self._loop.call_later(HOLD_SECONDS, lane.release)
+
+    def _hand_in(self, blob: bytes) -> None:
+        self._events.frame(blob)
+
+    def _cut(self) -> None:
+        """Lose the connection and all that is on its way, for a moment."""
+        self._is_cut = True
+        self._out.drop()
+        self._in.drop()
+        self._events.disconnected()
+        self._loop.call_later(CUT_SECONDS, self._mend)
+
+    def _mend(self) -> None:
+        self._is_cut = False
+        self._events.connected()
+
+
+class WireDirection:
+    """One direction: passes frames on, or holds them back in order."""
+
+    def __init__(self, pass_on: Pass) -> None:
+        """Pass frames to `pass_on`."""
+        self._pass_on = pass_on
+        self._held: deque[bytes] = deque()
+        self._holds = 0
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether frames are held back now."""
+        return bool(self._held)
+
+    def put(self, blob: bytes) -> None:
+        """Take a frame."""
+        if self._holds or self._held:
+            self._held.append(blob)
+        else:
+            self._pass_on(blob)
+
+    def hold(self) -> None:
+        """Hold everything back until `release` was called as often."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """Let what was held back go, unless somebody else still holds it."""
+        self._holds = max(0, self._holds - 1)
+        while self._held and not self._holds:
+            self._pass_on(self._held.popleft())
+
+    def drop(self) -> None:
+        """Lose what is held back."""
+        self._held.clear()
+        self._holds = 0

@@ -1,0 +1,231 @@
+"""The loopback: a router and its wires within one process and one event loop, for tests.
+
+The same switch, link and endpoint as on the real bus, so only the carrier differs; and faults that
+ZeroMQ shows once in a while can be had on order: frames lost, repeated, held up, connections cut,
+the router restarted.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from transport import protocol, tickets
+from transport.codec import Codec
+from transport.endpoint import Endpoint
+from transport.mailboxes import Mailboxes, MemoryMailboxes
+from transport.router import EPOCH_BYTES
+from transport.router_core import RouterCore
+from transport.wire import WireEvents
+
+URL = "loopback://"
+Side = Literal["up", "down"]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One direction of a wire and the faults it has been told to show."""
+
+    frames: deque[bytes] = field(default_factory=deque)
+    to_drop: int = 0
+    to_repeat: int = 0
+    is_held: bool = False
+
+    def put(self, blob: bytes) -> None:
+        """Let a frame in, or lose it, or let it in twice."""
+        if self.to_drop:
+            self.to_drop -= 1
+            return
+        self.frames.append(blob)
+        if self.to_repeat:
+            self.to_repeat -= 1
+            self.frames.append(blob)
+
+    def take(self) -> list[bytes]:
+        """Return what may pass on now."""
+        if self.is_held:
+            return []
+        frames = list(self.frames)
+        self.frames.clear()
+        return frames
+
+
+class LoopbackRouter:
+    """A router that lives in the caller's event loop. Everything happens in later turns of it."""
+
+    def __init__(
+        self,
+        mailboxes: Mailboxes | None = None,
+        *,
+        key: bytes | None = None,
+        tap: str | None = protocol.RECORDER,
+    ) -> None:
+        self.key = key or secrets.token_bytes(tickets.KEY_BYTES)
+        self._tap = tap
+        self._wires: dict[bytes, LoopbackWire] = {}
+        self._is_scheduled = False
+        self._begin(mailboxes)
+
+    def endpoint(self, address: str, incarnation: int = 1, *, codec: Codec) -> Endpoint:
+        """Return an endpoint on this bus, not yet started."""
+        ticket = tickets.make_ticket(self.key, address, incarnation)
+        return Endpoint(
+            url=URL,
+            address=address,
+            incarnation=incarnation,
+            ticket=ticket,
+            codec=codec,
+            wire=LoopbackWire(self, address, tickets.routing_id(ticket)),
+        )
+
+    # --- faults ---------------------------------------------------------------------------------
+
+    def drop_next(self, address: str, side: Side, count: int = 1) -> None:
+        """Lose the next frames from (`up`) or to (`down`) an address."""
+        self._wire(address).lane(side).to_drop += count
+
+    def repeat_next(self, address: str, side: Side, count: int = 1) -> None:
+        """Let the next frames from or to an address arrive twice."""
+        self._wire(address).lane(side).to_repeat += count
+
+    def hold(self, address: str, side: Side) -> None:
+        """Keep frames from or to an address on the way until `release`."""
+        self._wire(address).lane(side).is_held = True
+
+    def release(self, address: str, side: Side) -> None:
+        """Let the held frames pass, in order."""
+        self._wire(address).lane(side).is_held = False
+        self.schedule()
+
+    def cut(self, address: str) -> None:
+        """Break the connection of an address; what is on the way is lost. `mend` makes it again."""
+        self._wire(address).cut()
+
+    def mend(self, address: str) -> None:
+        """Let an address connect again."""
+        self._wire(address).mend()
+
+    def vanish(self, address: str) -> None:
+        """Break the connection and let the router know, as when a process was killed."""
+        wire = self._wire(address)
+        wire.cut()
+        self.detach(wire)
+
+    def restart(self, mailboxes: Mailboxes | None = None) -> None:
+        """Kill the router and start another one, with these mailboxes (or new empty ones)."""
+        wires = list(self._wires.values())
+        for wire in wires:
+            wire.cut()
+        self._begin(mailboxes)
+        for wire in wires:
+            wire.mend()
+
+    # --- what the wires call --------------------------------------------------------------------
+
+    def attach(self, wire: "LoopbackWire") -> None:
+        """Let a wire in."""
+        self._wires[wire.routing_id] = wire
+
+    def detach(self, wire: "LoopbackWire") -> None:
+        """Forget a wire that was closed."""
+        if self._wires.get(wire.routing_id) is wire:
+            del self._wires[wire.routing_id]
+            self.switch.gone(wire.routing_id)
+            self.schedule()
+
+    def schedule(self) -> None:
+        """Move frames at the next turn of the loop."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _begin(self, mailboxes: Mailboxes | None) -> None:
+        self.mailboxes = mailboxes if mailboxes is not None else MemoryMailboxes()
+        epoch = secrets.token_bytes(EPOCH_BYTES)
+        self.switch = RouterCore(self.key, self.mailboxes, epoch, self._tap)
+
+    def _wire(self, address: str) -> "LoopbackWire":
+        found = [wire for wire in self._wires.values() if wire.address == address]
+        if not found:
+            raise LookupError(f"{address} is not on this loopback")
+        return found[-1]
+
+    def _turn(self) -> None:
+        self._is_scheduled = False
+        for rid, wire in list(self._wires.items()):
+            for blob in wire.up.take():
+                self.switch.receive(rid, blob)
+        while frames := self.switch.settle():
+            for rid, blob, _ in frames:
+                target = self._wires.get(rid)
+                if target is None:
+                    self.switch.gone(rid)
+                elif target.is_connected:
+                    target.down.put(blob)
+        self.switch.rest()
+        for wire in list(self._wires.values()):
+            wire.deliver()
+
+
+class LoopbackWire:
+    """One endpoint's connection to a LoopbackRouter."""
+
+    def __init__(self, router: LoopbackRouter, address: str, routing_id: bytes) -> None:
+        self._router = router
+        self._events: WireEvents | None = None
+        self.address = address
+        self.routing_id = routing_id
+        self.up = _Lane()
+        self.down = _Lane()
+        self.is_connected = False
+
+    def lane(self, side: Side) -> _Lane:
+        """Return one direction."""
+        return self.up if side == "up" else self.down
+
+    def open(self, events: WireEvents) -> None:
+        """Connect at the next turn of the loop."""
+        self._events = events
+        self._router.attach(self)
+        asyncio.get_running_loop().call_soon(self.mend)
+
+    def send(self, blob: bytes) -> bool:
+        """Put a frame on its way; False while the connection is cut."""
+        if not self.is_connected:
+            return False
+        self.up.put(blob)
+        self._router.schedule()
+        return True
+
+    def look(self) -> None:
+        """Nothing is ever hidden here."""
+
+    def close(self, linger_seconds: float) -> None:
+        """Leave the router."""
+        self._events = None
+        self.is_connected = False
+        self._router.detach(self)
+
+    def cut(self) -> None:
+        """Lose the connection and all that is on the way."""
+        self.up.frames.clear()
+        self.down.frames.clear()
+        if self.is_connected:
+            self.is_connected = False
+            if self._events is not None:
+                self._events.disconnected()
+
+    def mend(self) -> None:
+        """Connect, if open and not connected."""
+        if self._events is not None and not self.is_connected:
+            self._router.attach(self)
+            self.is_connected = True
+            self._events.connected()
+            self._router.schedule()
+
+    def deliver(self) -> None:
+        """Hand over what came down; the listener may close this wire at any frame."""
+        for blob in self.down.take():
+            if self._events is not None and self.is_connected:
+                self._events.frame(blob)

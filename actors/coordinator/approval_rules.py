@@ -5,7 +5,7 @@ from typing import Protocol
 
 from actors.coordinator.board_service import BoardService
 from actors.coordinator.coordinator_tools import CoordinatorToolsContext
-from actors.entity.approval_gate import ApprovalGate, tool_names
+from actors.entity.approval_gate import ApprovalGate
 from actors.entity.args import CoordinatorArgs
 from actors.entity.messenger import Messenger
 from agiraph.agent.loop import PauseSwitch
@@ -15,6 +15,7 @@ from agiraph.core.models import ProposedAction
 from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.table import tool_names
 
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
 

@@ -3,7 +3,6 @@
 import os
 
 from actors.coordinator.board_service import BoardService
-from actors.entity.approval_gate import tool_names
 from actors.entity.mcp_tools import require_tools
 from actors.runtime.ask_again import ask_until_answered
 from actors.runtime.runtime import Runtime
@@ -18,6 +17,7 @@ from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.ports import NewStage
 from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.table import tool_names
 from agiraph.tools.toolbox import Toolbox
 
 
@@ -71,8 +71,8 @@ async def launch_roles(
     warnings = [
         f"{role.name}: {text}"
         for role in stage.roles
-        for text in warnings_of(runtime, role.name, role.name, role.agent_command)
         if role.type == "autonomous"
+        for text in warnings_of(runtime, role.name, role.name, role.agent_command)
     ]
     return launched | ({"warnings": warnings} if warnings else {})
 

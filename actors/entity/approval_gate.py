@@ -28,7 +28,6 @@ from agiraph.tools.approvals.policy import (
 )
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.approvals.wording import OPTIONS, denied_by_rule, question_in_words, refusal_of
-from agiraph.tools.table import TOOLS
 
 Further = Callable[[OpenCall], Sequence[ProposedAction]]
 Waiting = Callable[[], AbstractContextManager[None]]
@@ -195,8 +194,3 @@ class GatedAction:
 
 def _shown(decision: PolicyDecision) -> str:
     return f"may I {decision.act.tool}: {decision.act.subject[:60]}"
-
-
-def tool_names() -> tuple[str, ...]:
-    """Return the names that a rule may be about."""
-    return tuple(tool.name for tool in TOOLS)

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from typing import Protocol
 
-from actors.entity.approval_gate import ApprovalGate, tool_names
+from actors.entity.approval_gate import ApprovalGate
 from actors.entity.args import WorkerArgs
 from actors.entity.messenger import EntityContext, Messenger
 from agiraph.agent.loop import PauseSwitch
@@ -12,6 +12,7 @@ from agiraph.storage.home import NodeHome, RunHome
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.table import tool_names
 
 
 class WorkerApprovalContext(EntityContext, Protocol):

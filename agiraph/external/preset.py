@@ -183,6 +183,14 @@ def meant_by(
     return ExternalAgent(COMMAND, preset, program)
 
 
+def known_agents(home: Path, environ: Mapping[str, str]) -> list[ExternalAgent]:
+    """Return every known outside agent, installed or not. Raises InvalidInput as `load_agents`."""
+    return [
+        ExternalAgent(name, preset, find_program(preset, environ))
+        for name, preset in load_agents(home).items()
+    ]
+
+
 def find_program(
     preset: AgentPreset, environ: Mapping[str, str], packages: Sequence[str] | None = None
 ) -> str | None:

@@ -37,3 +37,8 @@ TOOLS: tuple[Tool[Any], ...] = (
     END_CYCLE,
     READ_SKILL,
 )
+
+
+def tool_names() -> tuple[str, ...]:
+    """Return the names of all tools: what a rule of approvals.yaml may be about."""
+    return tuple(tool.name for tool in TOOLS)

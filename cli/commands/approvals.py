@@ -7,7 +7,7 @@ import click
 from agiraph.core.ids import abbreviated
 from agiraph.tools.approvals.policy import ApprovalRule
 from agiraph.tools.approvals.policy_file import policy_file, read_policy
-from agiraph.tools.table import TOOLS
+from agiraph.tools.table import tool_names
 from cli.listing import Column, JsonObject, clock_time, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
 
@@ -54,7 +54,7 @@ def approvals(
     """
     if rules:
         file = policy_file(home)
-        policy = read_policy(file, [tool.name for tool in TOOLS])
+        policy = read_policy(file, tool_names())
         listed = [_row(number, rule) for number, rule in enumerate(policy.rules, start=1)]
         empty = f"no rule in {file}: everything is allowed"
         print_listing(listed, RULES, as_json=as_json, empty=empty)

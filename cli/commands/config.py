@@ -9,7 +9,7 @@ from agiraph.core.channel_settings import without_secrets
 from agiraph.core.config import Config, load_config
 from agiraph.storage.home import Home
 from agiraph.tools.approvals.policy_file import policy_file, read_policy
-from agiraph.tools.table import TOOLS
+from agiraph.tools.table import tool_names
 from cli.listing import print_json
 from cli.options import examples, home_option
 
@@ -43,7 +43,7 @@ def show(home: Path, file: Path | None, as_json: bool) -> None:
     settings["channels"] = without_secrets(settings["channels"])
     servers = mcp_settings.without_secrets(settings["mcp"]["servers"])
     settings["mcp"] = settings["mcp"] | {"servers": servers}
-    read_policy(policy_file(home), [tool.name for tool in TOOLS])  # which says what is wrong in it
+    read_policy(policy_file(home), tool_names())  # which says what is wrong in it
     if as_json:
         print_json(settings)
         return

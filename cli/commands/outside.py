@@ -44,19 +44,17 @@ def outside(home: Path, as_json: bool) -> None:
     keys and settings.
     """
     from agiraph.core.config import load_config
-    from agiraph.external.preset import AgentPreset, ExternalAgent, find_program, load_agents
+    from agiraph.external.preset import ExternalAgent, known_agents
     from agiraph.external.trial import why_not_shut_in
     from agiraph.tools.sandbox.sandbox import standing_wall
 
     own = Home(home).config
     wall = standing_wall(load_config(*([own] if own.is_file() else [])).sandbox)
 
-    def row(item: tuple[str, AgentPreset]) -> JsonObject:
-        name, preset = item
-        program = find_program(preset, os.environ)
-        agent = ExternalAgent(name, preset, program)
+    def row(agent: ExternalAgent) -> JsonObject:
+        preset, program = agent.preset, agent.program
         return {
-            "name": name,
+            "name": agent.name,
             "about": preset.about,
             "installed": program is not None,
             "version": _version(program, preset.version) if program else None,
@@ -69,7 +67,7 @@ def outside(home: Path, as_json: bool) -> None:
         }
 
     with ThreadPoolExecutor() as pool:
-        rows = list(pool.map(row, load_agents(home).items()))
+        rows = list(pool.map(row, known_agents(home, os.environ)))
     if not as_json:
         rows = [one | {"where": one["problem"] or one["program"] or one["install"]} for one in rows]
     print_listing(rows, COLUMNS, as_json=as_json, empty="no outside agent is known")

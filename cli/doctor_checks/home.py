@@ -159,11 +159,11 @@ def check_settings(context: DoctorContext) -> DoctorCheck:
 def check_approvals(context: DoctorContext) -> DoctorCheck:
     """The rules on what needs the human's word can be read."""
     from agiraph.tools.approvals.policy_file import FILE, policy_file, read_policy
-    from agiraph.tools.table import TOOLS
+    from agiraph.tools.table import tool_names
 
     file = policy_file(context.home.path)
     try:
-        rules = read_policy(file, [tool.name for tool in TOOLS]).rules
+        rules = read_policy(file, tool_names()).rules
     except InvalidInput as error:
         return DoctorCheck(
             "approvals", "fail", str(error), f"mend {FILE}; until then all is asked for"

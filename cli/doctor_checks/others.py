@@ -37,33 +37,27 @@ def _mending(wall: Sandbox) -> str:
 def check_agents(context: DoctorContext) -> DoctorCheck:
     """Which outside agents can be given work; none is needed."""
     from agiraph.external.holding import rules_not_held
-    from agiraph.external.preset import ExternalAgent, find_program, load_agents
+    from agiraph.external.preset import known_agents
     from agiraph.external.trial import why_not_shut_in
 
     try:
-        presets = load_agents(context.home.path)
+        agents = known_agents(context.home.path, context.environ)
     except InvalidInput as error:
         return DoctorCheck("outside agents", "fail", str(error), "mend the line of agents.yaml")
-    agents = [
-        ExternalAgent(name, preset, find_program(preset, context.environ))
-        for name, preset in presets.items()
-    ]
     there = [agent for agent in agents if agent.program]
     missing = ", ".join(agent.name for agent in agents if not agent.program)
     detail = f"installed: {_names(there) or 'none'}"
     detail += f"; not installed: {missing} (`agiraph outside` tells how)" if missing else ""
     if own := [agent for agent in there if agent.preset.account == "own"]:
         detail += f"; with your own login, keys and settings: {_names(own)}"
-    advice, wall, policy = (
-        list[str](),
-        standing_wall(context.settings().sandbox),
-        _policy_of(context),
-    )
+    advice: list[str] = []
+    policy = _policy_of(context)
     if free := [agent for agent in there if rules_not_held(agent, policy)]:
         detail += f"; your approvals.yaml does not hold: {_names(free)}"
         advice.append(
             "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
         )
+    wall = standing_wall(context.settings().sandbox)
     problems = {agent.name: why_not_shut_in(agent, wall, context.environ) for agent in there}
     if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
         detail = "; ".join([detail, *told])
@@ -81,10 +75,10 @@ def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
     """Return the rules in force, none if they cannot be read: another check tells of that."""
     from agiraph.tools.approvals.policy import ApprovalPolicy
     from agiraph.tools.approvals.policy_file import policy_file, read_policy
-    from agiraph.tools.table import TOOLS
+    from agiraph.tools.table import tool_names
 
     try:
-        return read_policy(policy_file(context.home.path), [tool.name for tool in TOOLS])
+        return read_policy(policy_file(context.home.path), tool_names())
     except InvalidInput:
         return ApprovalPolicy()
 

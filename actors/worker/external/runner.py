@@ -10,7 +10,6 @@ import os
 import shlex
 from pathlib import Path
 
-from actors.entity.approval_gate import tool_names
 from actors.entity.messenger import Messenger
 from actors.worker.evidence import outside_key
 from actors.worker.external.context import ExternalAgentContext
@@ -71,6 +70,7 @@ from agiraph.storage.files import (
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
 from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.table import tool_names
 
 PAUSE_SECONDS = 0.5
 DIED_WITH_US = "your worker's process was ended"

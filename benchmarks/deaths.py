@@ -130,7 +130,7 @@ def run(kills: int = KILLS, seed: int = 1) -> Result:
 
 async def _storm(path: Path, kills: int, dice: random.Random) -> Result:
     mailboxes = _open(path)
-    router = LoopbackRouter(mailboxes, tap=None)
+    router = LoopbackRouter(mailboxes)
     receiver, sender = Receiver(router, dice), Sender(router)
     struck: Counter[str] = Counter()
     for _ in range(kills):

@@ -14,6 +14,7 @@ from multiprocessing.synchronize import Event
 
 import zmq
 
+from actors.router.topology import TOPOLOGY
 from transport import protocol, sockets, tickets
 from transport.envelope import read_header
 from transport.mailboxes import MemoryMailboxes
@@ -37,7 +38,7 @@ class Waits:
 
 
 def _route(folder: str) -> None:
-    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes())
+    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), topology=TOPOLOGY)
     router.bind()
     router.run()
 

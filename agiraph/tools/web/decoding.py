@@ -21,7 +21,7 @@ BROADER = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk":
 
 
 def decoded(body: bytes, charset: str = "", *, is_markup: bool = False) -> str:
-    """Return a body as text: by its byte order mark, the header's charset, its meta tag, or guessed.
+    """Return a body as text: by its byte order mark, header, meta tag, or guessed.
 
     Bytes that do not fit are replaced.
     """

@@ -97,8 +97,8 @@ def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
 
     try:
         for command in plan_commands(parse_plan(text)):
-            if isinstance(command, SpawnWorker) and command.type == "autonomous":
-                check_agent_command(command.agent_command, home, config, os.environ)
+            if isinstance(command, SpawnWorker) and command.spec.type == "autonomous":
+                check_agent_command(command.spec.agent_command, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 

@@ -155,7 +155,7 @@ class BoardService:
             hired = command.stage.roles
         for worker in hired:
             if worker.type == "autonomous" and (worker.agent_command or "").strip():
-                from agiraph.external.trial import check_agent_command  # few teams need it
+                from agiraph.external.preflight import check_agent_command  # few teams need it
 
                 home, config = self._runtime.home.path, self._runtime.config.sandbox
                 check_agent_command(worker.agent_command, home, config, os.environ)

@@ -42,7 +42,7 @@ def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | Non
     """
     if not agent_command:
         return []
-    from agiraph.external.holding import warnings_about  # few teams need it
+    from agiraph.external.preflight import warnings_about  # few teams need it
     from agiraph.external.preset import load_agents, meant_by
 
     home = runtime.home.path

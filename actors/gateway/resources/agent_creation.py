@@ -93,7 +93,7 @@ def check_orders(request: RunRequest, home: Path, config: SandboxConfig) -> None
 
 
 def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
-    from agiraph.external.trial import check_agent_command  # few plans need it
+    from agiraph.external.preflight import check_agent_command  # few plans need it
 
     try:
         for command in plan_commands(parse_plan(text)):

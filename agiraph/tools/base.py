@@ -4,11 +4,12 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from agiraph.core.prompt_folder import read
+from agiraph.core.record import Record
 from agiraph.core.turns import JsonObject, ToolSchema
 from agiraph.tools.ports import EntityKind, ToolContext
 
@@ -17,7 +18,7 @@ WORKERS: frozenset[EntityKind] = frozenset({"worker"})
 COORDINATORS: frozenset[EntityKind] = frozenset({"coordinator"})
 
 
-class ToolParams(BaseModel):
+class ToolParams(Record):
     """Base of the parameters of all tools; a parameter that does not exist is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -113,17 +114,3 @@ def _plain(value: Any) -> Any:
 def as_json(value: Any) -> str:
     """Return a structured result as the one JSON object that a model reads."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _as_names(value: object) -> object:
-    """Take `"a"` and `'["a", "b"]'`, which models write too, for lists of names."""
-    if not isinstance(value, str):
-        return () if value is None else value
-    try:
-        read = json.loads(value)
-    except ValueError:
-        read = value
-    return tuple(read) if isinstance(read, list) else (value,) if value.strip() else ()
-
-
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]

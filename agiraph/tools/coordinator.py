@@ -1,44 +1,14 @@
 """Leading tools: what only the coordinator does with its team and the run."""
 
-import json
-from typing import Any
+from pydantic import Field
 
-from pydantic import Field, field_validator
-
-from agiraph.core.models import WorkerType, WorkMode
-from agiraph.tools.base import COORDINATORS, Names, Tool, ToolParams, as_json
-from agiraph.tools.ports import NewWorker, ToolContext
+from agiraph.core.specs import WorkerSpec
+from agiraph.tools.base import COORDINATORS, Tool, ToolParams, as_json
+from agiraph.tools.ports import ToolContext
 
 
-class SpawnWorkerParams(ToolParams):
+class SpawnWorkerParams(WorkerSpec, ToolParams):
     """Parameters of `spawn_worker`."""
-
-    name: str = Field(min_length=1, description="a short name, unique in the team")
-    type: WorkerType = Field(
-        default="harnessed", description="harnessed: a model that we drive; autonomous: a command"
-    )
-    mode: WorkMode = Field(
-        default="multi_turn",
-        description="multi_turn: a loop with tools; single_inference: one model call, no tools",
-    )
-    model: str | None = Field(default=None, description="provider/model; else the run's own")
-    agent_command: str | None = Field(default=None, description="the command of an autonomous one")
-    role: str | None = Field(default=None, description="what it is: researcher, writer ...")
-    tools: Names | None = Field(default=None, description="the tools it may use; else all")
-    memory: str = Field(default="", description="what it should know before it starts")
-
-    @field_validator("memory", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        """Take as text the object that `memory` may be, too."""
-        if isinstance(value, dict | list):
-            return json.dumps(value, ensure_ascii=False, indent=2)
-        return "" if value is None else value
-
-    @field_validator("tools", mode="wrap")
-    @classmethod
-    def _none_is_all(cls, value: Any, handler: Any) -> Any:
-        return None if value is None else handler(value)
 
 
 class AssignWorkerParams(ToolParams):
@@ -68,17 +38,7 @@ class FinishParams(ToolParams):
 
 async def spawn_worker(context: ToolContext, params: SpawnWorkerParams) -> str:
     """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an outside agent."""
-    worker = NewWorker(
-        name=params.name,
-        type=params.type,
-        model=params.model,
-        agent_command=params.agent_command,
-        role=params.role,
-        tools=params.tools,
-        memory=params.memory,
-        mode=params.mode,
-    )
-    return as_json(await context.team.spawn_worker(context.call_id, worker))
+    return as_json(await context.team.spawn_worker(context.call_id, params))
 
 
 async def assign_worker(context: ToolContext, params: AssignWorkerParams) -> str:

@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from agiraph.core.models import DeliveryMode
-from agiraph.tools.base import Names, NoParams, Tool, ToolParams
+from agiraph.core.specs import Names
+from agiraph.tools.base import NoParams, Tool, ToolParams
 from agiraph.tools.ports import NewQuestion, ToolContext
 from agiraph.triggers.parsing import seconds_of
 

@@ -1,6 +1,6 @@
 """Shared context tools: a key-value store for the whole team of a run."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -50,7 +50,9 @@ async def list_context(context: ToolContext, params: NoParams) -> str:
     return text
 
 
-async def _change(context: ToolContext, way: str, key: str, value: Any) -> str:
+async def _change(
+    context: ToolContext, way: Literal["write", "append"], key: str, value: Any
+) -> str:
     receipt = await context.team.change_context(context.call_id, way, key, value)
     return as_json({name: told for name, told in receipt.items() if told is not None})
 

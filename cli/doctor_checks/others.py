@@ -84,8 +84,7 @@ def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
 
 def check_servers(context: DoctorContext) -> DoctorCheck:
     """The servers of tools can be started."""
-    from agiraph.mcp.checking import why_unusable
-    from agiraph.mcp.secrets import read_secrets
+    from agiraph.mcp.secrets import read_secrets, why_unusable
 
     servers = context.settings().mcp.servers
     if not servers:

@@ -16,8 +16,7 @@ from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RECORDER, AgentId, RunId, derived_message_id
 from agiraph.core.models import Event
-from agiraph.memory.insights import FILE, Insight, keep
-from agiraph.memory.memory_files import MemoryFiles
+from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
 from agiraph.messages import OfferInsight, ReportEvents
 from transport.endpoint import Received
 
@@ -62,7 +61,7 @@ class InsightReview:
     def _accept(self, received: Received, insight: Insight) -> None:
         shelf = MemoryFiles.of_agent(self._home, self._runtime.config.memory)
         try:
-            keep(shelf, insight, self._home.path)
+            store_insight(shelf, insight, self._home.path)
         except Refused as error:
             self._ask(received, insight, f" It could not be kept as it is: {error}.")
             return
@@ -93,7 +92,9 @@ class InsightReview:
             ts=insight.offered_at,
             entity=insight.worker,
             run_id=self._run,
-            data=data | {"policy": policy} | ({"path": FILE} if policy == "accept" else {}),
+            data=data
+            | {"policy": policy}
+            | ({"path": INSIGHTS_FILE} if policy == "accept" else {}),
         )
         id = derived_message_id(self._runtime.address, f"insight.{received.header.id.hex()}")
         await self._runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)

@@ -12,10 +12,8 @@ from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import NodeHome
-from agiraph.tools.worktrees.git import GitFailed
-from agiraph.tools.worktrees.message import commit_message
-from agiraph.tools.worktrees.names import FOLDER
-from agiraph.tools.worktrees.worktree import Worktree, told_of_conflict
+from agiraph.tools.worktrees.git import FOLDER, GitFailed
+from agiraph.tools.worktrees.worktree import Worktree, commit_message, told_of_conflict
 
 
 class CheckoutContext(Protocol):

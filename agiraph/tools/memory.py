@@ -10,6 +10,7 @@ from pydantic import Field
 from agiraph.core.errors import InvalidInput
 from agiraph.memory.memory_files import MemoryFiles
 from agiraph.memory.search import search, shown
+from agiraph.memory.skills import read_skill
 from agiraph.storage.home import AgentHome, WorkerHome
 from agiraph.tools.base import Tool, ToolParams
 from agiraph.tools.ports import ToolContext
@@ -100,5 +101,27 @@ MEMORY_SEARCH = Tool(
     description="Search your long-term memory: the notes that fit, the best first.",
     params=MemorySearchParams,
     run=memory_search,
+    idempotent=True,
+)
+
+
+class ReadSkillParams(ToolParams):
+    """Parameters of `read_skill`."""
+
+    name: str = Field(description="its name, as your prompt lists it")
+    path: str = Field(default="", description="a file beside it; left out: the skill itself")
+
+
+async def read(context: ToolContext, params: ReadSkillParams) -> str:
+    """Return a skill, or one of the files that belong to it."""
+    limit = context.config.files.read_limit
+    return await asyncio.to_thread(read_skill, context.skills, params.name, params.path, limit)
+
+
+READ_SKILL = Tool(
+    name="read_skill",
+    description="Read a skill or guide of the home or the input folder.",
+    params=ReadSkillParams,
+    run=read,
     idempotent=True,
 )

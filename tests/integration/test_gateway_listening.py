@@ -135,14 +135,6 @@ def test_with_tls_a_cookie_goes_over_tls_alone(world: World) -> None:
 
 
 @needs_openssl
-def test_who_never_shakes_hands_is_hung_up_on(world: World) -> None:
-    with world.client() as client, Raw(client.url) as raw:
-        raw.socket.sendall(b"\x16\x03\x01")
-        assert raw.rest() == b""
-        assert client.health().pid
-
-
-@needs_openssl
 def test_keys_and_audit_outlive_a_gateway_that_is_killed_by_a_call(
     tmp_path: Path, files: tuple[Path, Path]
 ) -> None:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.errors import Refused
-from agiraph.tools.web.charset import decoded
-from agiraph.tools.web.decompress import Decompressor
+from agiraph.tools.web.decoding import Decompressor, decoded
 
 CHARSETS = st.sampled_from(
     ["", "utf-8", "iso-8859-1", "utf-16", "shift_jis", "x-none", "base64", "rot13", "idna", "\x00"]
@@ -34,7 +33,7 @@ def test_inflating_in_pieces_gives_the_beginning_of_the_body(
 ) -> None:
     raw = gzip.compress(body) if is_gzip else zlib.compress(body)
     inflater = Decompressor("gzip" if is_gzip else "deflate", limit)
-    plain = b"".join(inflater.take(raw[at : at + size]) for at in range(0, len(raw), size))
+    plain = b"".join(inflater.feed(raw[at : at + size]) for at in range(0, len(raw), size))
     assert plain == body[:limit]
     assert inflater.is_full == (len(body) > limit)
 
@@ -43,6 +42,6 @@ def test_inflating_in_pieces_gives_the_beginning_of_the_body(
 def test_any_bytes_are_inflated_or_refused(raw: bytes, limit: int) -> None:
     inflater = Decompressor("deflate", limit)
     try:
-        assert len(inflater.take(raw)) <= limit
+        assert len(inflater.feed(raw)) <= limit
     except Refused:
         pass

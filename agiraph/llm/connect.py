@@ -76,4 +76,3 @@ def place_of(
         names = " or ".join(preset.key_names) or "its key_env"
         raise ProviderError("bad_key", f"no key for {name}: set {names}")
     return url, key
-

@@ -48,6 +48,11 @@ class AnswerBrokenOff(ProviderError):
         return False
 
 
+def format_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the agent's headers that are forwarded: those about the format itself, no others."""
+    return {name: value for name, value in headers.items() if name.startswith("anthropic-")}
+
+
 class ForwardingProvider:
     """A Provider for one request: forwards the agent's own body, and the answer back.
 
@@ -69,8 +74,7 @@ class ForwardingProvider:
         self._body = body
         self._sink = sink
         self._max_tokens = max_tokens
-        # What the agent says about the format itself goes along, nothing else of its headers does.
-        self._headers = {n: value for n, value in headers.items() if n.startswith("anthropic-")}
+        self._headers = format_headers(headers)
         self._query = query
         self._has_begun = False
 

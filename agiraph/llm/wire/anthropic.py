@@ -4,8 +4,7 @@ import json
 import secrets
 from typing import Any
 
-from agiraph.core.turns import JsonObject, ModelResponse, StopReason, ToolCall, Usage
-from agiraph.core.turns import ModelRequest
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, StopReason, ToolCall, Usage
 from agiraph.llm.base import FailureKind, PartialUsage
 from agiraph.llm.failures import ServiceError
 from agiraph.llm.registry import ModelTraits

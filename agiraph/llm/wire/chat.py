@@ -134,11 +134,13 @@ class ChatFormat(OpenAIFormat):
         # A stream must say what it used, whether or not the agent asks for that.
         sent = {**body, "model": model}
         if max_tokens is not None:
-            field = next((name for name in MAX_TOKENS_FIELDS if body.get(name)), MAX_TOKENS_FIELDS[0])
+            field = next(
+                (name for name in MAX_TOKENS_FIELDS if body.get(name)), MAX_TOKENS_FIELDS[0]
+            )
             sent[field] = max_tokens
         if body.get("stream") is True:
-            given = body.get("stream_options")
-            options = given if isinstance(given, dict) else {}
+            asked = body.get("stream_options")
+            options = asked if isinstance(asked, dict) else {}
             sent["stream_options"] = {**options, "include_usage": True}
         return sent
 

@@ -188,12 +188,12 @@ def _turns(contents: Any) -> list[Turn]:
         raise InvalidInput("contents: expected a list of contents")
     conversation = _Conversation()
     for number, content in enumerate(listed):
-        role, parts = _content(content, number)
+        role, parts = _role_and_parts(content, number)
         conversation.add(role, parts)
     return conversation.turns
 
 
-def _content(content: Any, number: int) -> tuple[str, list[JsonObject]]:
+def _role_and_parts(content: Any, number: int) -> tuple[str, list[JsonObject]]:
     role = content.get("role") or "user" if isinstance(content, dict) else None
     if role not in ("user", "model", "function"):
         raise InvalidInput(f"contents[{number}].role: expected user or model")

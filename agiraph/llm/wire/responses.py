@@ -269,6 +269,7 @@ def _encode_call(call: ToolCall, forms: ToolForms) -> JsonObject:
     form = forms.get(call.name) or ResponsesToolForm("function", "", call.name)
     id = secrets.token_hex(16)
     common = {"call_id": call.id, "status": "completed"}
+    item: JsonObject
     if form.type == "custom":
         given = call.arguments.get("input", "") if call.malformed is None else call.malformed
         text = given if isinstance(given, str) else json.dumps(given)

@@ -103,4 +103,3 @@ def unique_calls(calls: list[ToolCall], request: ModelRequest) -> tuple[ToolCall
         taken.add(call.id)
         unique.append(call)
     return tuple(unique)
-

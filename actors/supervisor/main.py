@@ -11,7 +11,6 @@ import setproctitle
 from actors.runtime.child import title_of
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
-from actors.supervisor.interpreters import WaitingInterpreter
 from actors.supervisor.options import SupervisorOptions
 from actors.supervisor.supervisor import Supervisor
 from agiraph.core.config import Config, load_config
@@ -40,12 +39,9 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
-def main(kinds: Mapping[str, str] = KINDS, broker: WaitingInterpreter | None = None) -> None:
-    """Run the command; `kinds` says which function runs each kind of process.
-
-    `broker` is the interpreter of one that was started already.
-    """
-    command(obj=(kinds, broker))
+def main(kinds: Mapping[str, str] = KINDS) -> None:
+    """Run the command; `kinds` says which function runs each kind of process."""
+    command(obj=kinds)
 
 
 @click.command(name="agiraph-supervisor")
@@ -62,7 +58,7 @@ def main(kinds: Mapping[str, str] = KINDS, broker: WaitingInterpreter | None = N
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
-    given: tuple[Mapping[str, str], WaitingInterpreter | None],
+    kinds: Mapping[str, str],
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
@@ -86,8 +82,7 @@ def command(
         sys.exit(EXIT_USAGE)
     if daemon:
         sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
-    kinds, broker = given
-    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ), broker)))
+    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ))))
 
 
 def options_again(

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from agiraph.core.errors import Unavailable
 
@@ -36,10 +36,11 @@ class OwnSupervisor:
         self.home = home
         self._command = command or supervisor_command(home)
         self._process: subprocess.Popen[bytes] | None = None
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self._stderr: IO[bytes] | None = None
 
     def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
         """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -65,7 +66,9 @@ class OwnSupervisor:
         return self._process is not None and self._process.poll() is not None
 
     def last_lines(self) -> str:
-        """Return the last lines of its stderr."""
+        """Return the last lines of its stderr, '' after `stop`."""
+        if self._stderr is None:
+            return ""
         self._stderr.seek(0)
         lines = self._stderr.read().decode("utf-8", "replace").strip().splitlines()
         return "\n".join(lines[-SHOWN_LINES:])
@@ -88,10 +91,11 @@ class OwnSupervisor:
     def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL; its descendants end with it."""
         process, self._process = self._process, None
-        if process is None:
+        stderr, self._stderr = self._stderr, None
+        if process is None or stderr is None:
             return
         family = _descendants(process.pid)
-        with process:  # closes its pipes, and waits
+        with stderr, process:  # closes its pipes, and waits
             assert process.stdin is not None
             process.stdin.close()
             if not _has_ended_within(process, within_seconds):

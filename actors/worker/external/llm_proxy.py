@@ -2,7 +2,7 @@
 
 from actors.entity.args import billing
 from actors.runtime.ask_again import ask_until_answered
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
 from agiraph.agent.node_limits import at_door
 from agiraph.core.errors import Refused
 from agiraph.core.ids import BROKER, derived_message_id
@@ -11,7 +11,7 @@ from agiraph.external.launching import ProxyEndpoint
 from agiraph.messages import CloseProxy, OpenProxy, ProxyCostsSettled, ProxyOpened, SettleProxyCosts
 
 
-async def open_door(worker: ExternalAgentContext, assignment: Assignment) -> ProxyEndpoint:
+async def open_door(worker: WorkerContext, assignment: Assignment) -> ProxyEndpoint:
     """Return the door for this node; asked for again it is the same. Raises Refused."""
     node = assignment.node
     body = OpenProxy(
@@ -28,7 +28,7 @@ async def open_door(worker: ExternalAgentContext, assignment: Assignment) -> Pro
     return ProxyEndpoint(received.body.url, received.body.token)
 
 
-async def settle_door(worker: ExternalAgentContext, door: ProxyEndpoint) -> ProxyCostsSettled:
+async def settle_door(worker: WorkerContext, door: ProxyEndpoint) -> ProxyCostsSettled:
     """Let nobody in by this door any more; return what was metered at it."""
     received = await ask_until_answered(worker.runtime, BROKER, SettleProxyCosts(token=door.token))
     if not isinstance(received.body, ProxyCostsSettled):
@@ -36,7 +36,7 @@ async def settle_door(worker: ExternalAgentContext, door: ProxyEndpoint) -> Prox
     return received.body
 
 
-async def close_door(worker: ExternalAgentContext, door: ProxyEndpoint) -> None:
+async def close_door(worker: WorkerContext, door: ProxyEndpoint) -> None:
     """Let nobody in by this door any more."""
     message = derived_message_id(worker.runtime.address, f"door.{door.token}")
     await worker.runtime.send(BROKER, CloseProxy(token=door.token), id=message)

@@ -4,9 +4,11 @@ action."""
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 
 from actors.entity.questions import approval_id, withdraw
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
+from agiraph.agent.loop import PendingApproval
 from agiraph.agent.records import ExternalPermissionAsked, ExternalPermissionDecided
 from agiraph.agent.transcript import OpenCall
 from agiraph.core.errors import Refused
@@ -26,9 +28,15 @@ class TooManyPermissionRequests(Refused):
 class PermissionRequests:
     """The rules, for one node. A question to the human outlives neither its start nor its node."""
 
-    def __init__(self, worker: ExternalAgentContext, key: str) -> None:
+    def __init__(
+        self,
+        worker: WorkerContext,
+        approval_for: Callable[[OpenCall], PendingApproval | None],
+        key: str,
+    ) -> None:
         """Judge for `worker`; `key` names the node and its attempt."""
         self._worker = worker
+        self._approval_for = approval_for
         self._key = key
         self._one_at_a_time = asyncio.Lock()
         self._asked = Counter[str]()
@@ -43,7 +51,7 @@ class PermissionRequests:
         key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{asked.request}"
         call = ToolCall(id=key, name=asked.tool, arguments=asked.arguments)
         async with self._one_at_a_time:
-            asking = worker.approval_gate(OpenCall(call, key))
+            asking = self._approval_for(OpenCall(call, key))
             if asking is None:
                 return ""
             now = worker.runtime.clock.now

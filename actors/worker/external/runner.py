@@ -10,15 +10,15 @@ import os
 import shlex
 from pathlib import Path
 
-from actors.entity.messenger import Messenger
+from actors.entity.entity import Entity
+from actors.worker.context import NodeLimitReached, WorkerContext
 from actors.worker.evidence import outside_key
-from actors.worker.external.context import ExternalAgentContext
 from actors.worker.external.llm_proxy import close_door, open_door, settle_door
 from actors.worker.external.permission_requests import PermissionRequests
 from actors.worker.external.process import until_gone
 from actors.worker.external.session import AgentSession, AgentSessionResult
 from actors.worker.external.team_bridge import TeamBridge
-from actors.worker.node_limit import NodeLimitReached
+from actors.worker.limits import WorkerLimits
 from actors.worker.reflection import known_before
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.external_agent import ExternalAgentState
@@ -85,20 +85,24 @@ class ExternalAgentRunner:
     """One node in the hands of an outside agent."""
 
     def __init__(
-        self, worker: ExternalAgentContext, messenger: Messenger, worker_tools: WorkerTools
+        self,
+        worker: WorkerContext,
+        entity: Entity,
+        worker_tools: WorkerTools,
+        limits: WorkerLimits,
     ) -> None:
         """Work for `worker` on the node that it holds."""
-        assert worker.transcript.assignment is not None
         self._worker = worker
-        self._messenger = messenger
+        self._messenger = messenger = entity.messenger
+        self._budget_approval = entity.budget_approval
+        self._limits = limits
         self._tools = worker_tools
-        self._assignment: Assignment = worker.transcript.assignment
+        self._assignment: Assignment = worker.assignment
         self._home = worker.node_home(self._assignment.node)
         self._exchange = ExchangeFolder(self._home.scratch)
         self._bridge = TeamBridge(worker, messenger, worker_tools, self._exchange, self._assignment)
-        self._permissions = PermissionRequests(
-            worker, f"{self._assignment.node.id}.{self._assignment.attempt}"
-        )
+        key = f"{self._assignment.node.id}.{self._assignment.attempt}"
+        self._permissions = PermissionRequests(worker, entity.approval_for, key)
         self._agent = self._known_agent()
         worker.unpublished = (*LAID_BESIDE, *self._agent.preset.leaves)
         self._wall = standing_wall(worker.runtime.config.sandbox)
@@ -150,7 +154,7 @@ class ExternalAgentRunner:
         else:
             if outside.problem:
                 await asyncio.sleep(PAUSE_SECONDS * outside.failures)
-            await self._worker.gate.passed()
+            await self._worker.pause_switch.until_resumed()
             await self._start()
 
     # --- one start -------------------------------------------------------------------------------
@@ -175,7 +179,13 @@ class ExternalAgentRunner:
         environment = environment_of(job, environ, mark)
         self._worker.shortage = self._worker.low = None
         sitting = AgentSession(
-            self._worker, job, driver, self._exchange, self._bridge, self._permissions
+            self._worker,
+            self._limits,
+            job,
+            driver,
+            self._exchange,
+            self._bridge,
+            self._permissions,
         )
         try:
             ending = await sitting.run(command, environment, self._worker.files.home.warden)
@@ -204,7 +214,7 @@ class ExternalAgentRunner:
         A worker that is killed meanwhile starts its agent again, which is refused as before and
         costs nothing, and asks the same question: it finds the answer.
         """
-        if not await self._worker.budget_approval.has_raised(shortage):
+        if not await self._budget_approval.has_raised(shortage):
             raise ModelFailure("out_of_budget", shortage.told())
 
     async def _job(self) -> AgentLaunch:
@@ -250,7 +260,7 @@ class ExternalAgentRunner:
         path = os.environ.get("PATH", os.defpath)
         return self._wall.around(
             command,
-            self._worker.reach.of(self._assignment.node),
+            self._worker.scope,
             path=path,
             writable=writable_of(job),
             readable=shown_of(job.agent, path),

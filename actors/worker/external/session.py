@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.runtime.background_tasks import BackgroundTasks, first_to_end
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
 from actors.worker.external.permission_requests import PermissionRequests, TooManyPermissionRequests
 from actors.worker.external.process import ExternalAgentProcess
 from actors.worker.external.team_bridge import TeamBridge
+from actors.worker.limits import WorkerLimits
 from agiraph.agent.activity import step_of
 from agiraph.agent.event_replay import answered
 from agiraph.agent.inbox import IncomingMessage
@@ -72,7 +73,8 @@ class AgentSession:
 
     def __init__(
         self,
-        worker: ExternalAgentContext,
+        worker: WorkerContext,
+        limits: WorkerLimits,
         job: AgentLaunch,
         driver: Driver,
         exchange: ExchangeFolder,
@@ -81,6 +83,7 @@ class AgentSession:
     ) -> None:
         """Sit for `worker`; nothing is started yet."""
         self._worker = worker
+        self._limits = limits
         self._job = job
         self._driver = driver
         self._exchange = exchange
@@ -282,7 +285,7 @@ class AgentSession:
                 continue
             self._hand_in(self._bridge.take_in())
             was_refused = await self._bridge.carry_out()
-            if self._worker.limits.tell_of_deadline(TIME_NEAR):
+            if self._limits.warn_of_deadline(TIME_NEAR):
                 self._bridge.show_inbox()
                 was_refused = True
             was_refused |= self._warn_if_low()
@@ -320,7 +323,7 @@ class AgentSession:
 
     def _stands_still(self) -> bool:
         """Hold it, and whatever it has started, for as long as it is paused."""
-        is_shut = self._worker.gate.is_shut
+        is_shut = self._worker.pause_switch.is_paused
         if is_shut:
             self._process.pause()  # each time: what it started meanwhile stands still, too
             self._alive_at = self._clock.monotonic()

@@ -8,11 +8,10 @@ between the two sends it again as the same message.
 from contextlib import suppress
 
 from actors.entity.messenger import Messenger
-from actors.worker.external.context import ExternalAgentContext
+from actors.worker.context import WorkerContext
 from actors.worker.worker_tools import WorkerTools
 from agiraph.agent.inbox import IncomingMessage
-from agiraph.agent.records import ExternalMessageSent, InputReceived
-from agiraph.agent.transcript import RUNTIME_NAME
+from agiraph.agent.records import ExternalMessageSent
 from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_id
 from agiraph.core.models import Assignment
@@ -29,7 +28,7 @@ class TeamBridge:
 
     def __init__(
         self,
-        worker: ExternalAgentContext,
+        worker: WorkerContext,
         messenger: Messenger,
         worker_tools: WorkerTools,
         exchange: ExchangeFolder,
@@ -45,29 +44,14 @@ class TeamBridge:
 
     def take_in(self, *, with_followups: bool = False) -> list[IncomingMessage]:
         """Record what has arrived, show it in `_inbox.md`, and return it."""
-        worker, heard, taken = self._worker, list[InputReceived](), list[IncomingMessage]()
-        now = worker.runtime.clock.now()
-        for incoming in worker.inbox.take(with_followups=with_followups):
-            if worker.transcript.has_seen(incoming.id):
-                incoming.done()
-                continue
-            worker.conversation.when_recorded(incoming.done)
-            taken.append(incoming)
-            heard.append(
-                InputReceived(
-                    content=incoming.shown,
-                    from_name=incoming.from_name,
-                    ts=now,
-                    message=incoming.id,
-                    answers=incoming.answers or None,
-                )
-            )
-        if heard:
-            worker.conversation.append(*heard)
+        worker = self._worker
+        taken = worker.inbox.take_into(worker.conversation, with_followups=with_followups)
+        if taken:
+            now = worker.now()
+            worker.conversation.append(*(incoming.record(now) for incoming in taken))
             self.show_inbox()
         for incoming in taken:
-            facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
-            worker.report("message.received", facts, incoming.id)
+            worker.report(*incoming.event)
         return taken
 
     def show_inbox(self) -> None:
@@ -135,10 +119,7 @@ class TeamBridge:
         self._worker.conversation.append(record)
 
     def _tell(self, text: str) -> None:
-        now = self._worker.runtime.clock.now()
-        self._worker.conversation.append(
-            InputReceived(content=text, from_name=RUNTIME_NAME, ts=now)
-        )
+        self._worker.add_notice(text)
         self.show_inbox()
 
     def _is_settled(self, name: str, stamp: tuple[int, int]) -> bool:

@@ -1,13 +1,14 @@
-"""TriggerClient: the triggers of an agent as its entities' tools see them, by asking the clock."""
+"""EntityTools: what the tools of coordinators and workers do alike: messages and triggers."""
 
 from typing import Any
 
 from pydantic import BaseModel
 
-from actors.entity.messenger import EntityContext
+from actors.entity.context import EntityContext
+from actors.entity.messenger import Messenger
 from actors.runtime.ask_again import ask_until_answered
 from agiraph.core.clock import iso
-from agiraph.core.ids import CLOCK, COORDINATOR_NAME, derived_message_id
+from agiraph.core.ids import CLOCK, COORDINATOR_NAME
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
     ChangeTrigger,
@@ -21,12 +22,15 @@ GOING_ON = ("active", "paused")
 TIMES = ("next_due", "last_fired_at")
 
 
-class TriggerClient:
-    """What one entity may ask of the clock."""
+class EntityTools:
+    """The team and the triggers of an agent as one entity's tools see them."""
 
-    def __init__(self, entity_context: EntityContext) -> None:
-        """Ask for this entity."""
-        self._entity = entity_context
+    def __init__(self, context: EntityContext, messenger: Messenger) -> None:
+        self.context = context
+        self.messenger = messenger
+        self.send_message = messenger.send_message
+        self.check_messages = messenger.check_messages
+        self.ask_human = messenger.ask_human
 
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any
@@ -35,44 +39,44 @@ class TriggerClient:
 
         Raises Refused.
         """
-        name = self._entity.name
+        name = self.context.name
         if isinstance(action, str) and name != COORDINATOR_NAME and not action.startswith("{"):
             action = {"type": "send_message", "payload": {"to": name, "content": action}}
-        agent = self._entity.agent
+        agent = self.context.agent
         body = CreateTrigger(agent=agent, type=type_, config=config, action=action, created_by=name)
-        return _short(await self._ask_clock(call_id, body))
+        return _summary(await self._ask_scheduler(call_id, body))
 
     async def list_triggers(self) -> list[JsonObject]:
         """Return the triggers that go on."""
-        body = ListTriggers(agent=self._entity.agent)
-        received = await ask_until_answered(self._entity.runtime, CLOCK, body)
+        body = ListTriggers(agent=self.context.agent)
+        received = await ask_until_answered(self.context.runtime, CLOCK, body)
         assert isinstance(received.body, TriggerTable)
-        return [_whole(row) for row in received.body.triggers if row["status"] in GOING_ON]
+        return [_row(row) for row in received.body.triggers if row["status"] in GOING_ON]
 
     async def cancel_trigger(self, call_id: str, named: str) -> JsonObject:
         """Cancel a trigger. Raises Refused."""
-        body = ChangeTrigger(agent=self._entity.agent, trigger_id=named, act="cancel")
-        state = await self._ask_clock(call_id, body)
+        body = ChangeTrigger(agent=self.context.agent, trigger_id=named, act="cancel")
+        state = await self._ask_scheduler(call_id, body)
         return {"trigger_id": state["id"], "status": state["status"]}
 
-    async def _ask_clock(self, call_id: str, body: BaseModel) -> JsonObject:
+    async def _ask_scheduler(self, call_id: str, body: BaseModel) -> JsonObject:
         """Ask durably; the reply is done with when the call's result is recorded."""
-        runtime = self._entity.runtime
-        id = derived_message_id(runtime.address, call_id)
-        received = await ask_until_answered(runtime, CLOCK, body, id=id)
-        self._entity.conversation.when_recorded(lambda: runtime.done(received))
+        runtime = self.context.runtime
+        message = self.context.message_id(call_id)
+        received = await ask_until_answered(runtime, CLOCK, body, id=message)
+        self.context.conversation.when_recorded(lambda: runtime.done(received))
         assert isinstance(received.body, TriggerState)
         return received.body.trigger
 
 
-def _short(row: JsonObject) -> JsonObject:
-    shown = _whole(row)
+def _summary(row: JsonObject) -> JsonObject:
+    shown = _row(row)
     return {"trigger_id": row["id"], **{k: shown[k] for k in ("name", "type", "status")}} | {
         "next_due": shown["next_due"]
     }
 
 
-def _whole(row: JsonObject) -> JsonObject:
+def _row(row: JsonObject) -> JsonObject:
     """Return a trigger as a model reads it: times as text, and what it needs to know only."""
     keys = ("id", "name", "type", "config", "action", "status", "reason", "fired", *TIMES)
     return {key: _shown(key, row[key]) for key in keys if row[key] != ""}

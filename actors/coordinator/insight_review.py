@@ -14,8 +14,7 @@ from actors.coordinator.context import CoordinatorContext
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RECORDER
 from agiraph.core.models import Event
-from agiraph.memory.insights import FILE, Insight, keep
-from agiraph.memory.memory_files import MemoryFiles
+from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
 from agiraph.messages import OfferInsight, ReportEvents
 from transport.endpoint import Received
 
@@ -55,7 +54,7 @@ class InsightReview:
     def _accept(self, received: Received, insight: Insight) -> None:
         memory = MemoryFiles.of_agent(self._home, self._runtime.config.memory)
         try:
-            keep(memory, insight, self._home.path)
+            store_insight(memory, insight, self._home.path)
         except Refused as error:
             self._ask(received, insight, f" It could not be kept as it is: {error}.")
             return
@@ -78,7 +77,9 @@ class InsightReview:
             ts=insight.offered_at,
             entity=insight.worker,
             run_id=self._context.run,
-            data=data | {"policy": policy} | ({"path": FILE} if policy == "accept" else {}),
+            data=data
+            | {"policy": policy}
+            | ({"path": INSIGHTS_FILE} if policy == "accept" else {}),
         )
         id = self._context.message_id(f"insight.{received.header.id.hex()}")
         await self._runtime.send(RECORDER, ReportEvents(events=(event,)), id=id)

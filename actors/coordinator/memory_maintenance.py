@@ -9,7 +9,7 @@ from actors.runtime.runtime import Runtime
 from agiraph.agent.prompts import render
 from agiraph.core.ids import COORDINATOR_NAME, AgentId, RunId
 from agiraph.core.models import Event
-from agiraph.memory.maintenance import old_logs, upkeep_reasons
+from agiraph.memory.loading import maintenance_reasons, old_logs
 from agiraph.storage.home import AgentHome
 
 LOGS_NAMED = 40
@@ -20,7 +20,7 @@ def upkeep_turn(
 ) -> str:
     """Return what the mind is told if the memory needs it, and report that; "" if it does not."""
     bounds = runtime.config.memory
-    reasons = upkeep_reasons(home, bounds)
+    reasons = maintenance_reasons(home, bounds)
     if not reasons:
         return ""
     runtime.report(
@@ -34,5 +34,5 @@ def upkeep_turn(
             key=f"{runtime.address}:memory.upkeep:{run}.{cycle}",
         )
     )
-    logs = old_logs(home, bounds)[:LOGS_NAMED]
+    logs = old_logs(home)[:LOGS_NAMED]
     return render("upkeep", reasons=reasons, logs=logs, turns=bounds.upkeep_turns)

@@ -15,13 +15,11 @@ from agiraph.core.ids import COORDINATOR_NAME, RunId
 from agiraph.core.models import Agent, Event, Worker, WorkNode, WorktreeOrder
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import AgentHome
-from agiraph.tools.worktrees.git import GitFailed
+from agiraph.tools.worktrees.git import GitFailed, node_branch
 from agiraph.tools.worktrees.merging import MergeConflict
-from agiraph.tools.worktrees.message import merge_message, unfinished_message
-from agiraph.tools.worktrees.names import node_branch
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import RepositoryNotUsable, SourceRepository, looks_like_one
-from agiraph.tools.worktrees.worktree import Worktree
+from agiraph.tools.worktrees.worktree import Worktree, merge_message, unfinished_message
 
 
 class RunWorktrees:
@@ -148,11 +146,11 @@ class RunWorktrees:
         if refused := await self._hand_over():
             take = f"git -C {about.source} fetch {repository.path} {result}"
             return [
-                f"The team's changes ({commits}) stand on the branch {result} of "
+                f"The team's changes ({commits}) are on the branch {result} of "
                 f"{repository.path}; they were not copied into {about.source}: {refused}. "
                 f"To take them: {take}"
             ]
-        told = f"The team's changes ({commits}) stand on the branch {result} in {about.source}."
+        told = f"The team's changes ({commits}) are on the branch {result} in {about.source}."
         take = f"To take them: git -C {about.source} merge {result}"
         if self._settings.merge == "branch":
             return [f"{told} {take}"]

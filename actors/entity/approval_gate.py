@@ -17,13 +17,13 @@ from agiraph.agent.transcript import OpenCall
 from agiraph.core.ids import BROKER, QuestionId, derived_id
 from agiraph.core.models import ProposedAction
 from agiraph.messages import AskQuestion, AskUsage, UsageTable
-from agiraph.tools.approvals.commands import commands_in
 from agiraph.tools.approvals.policy import (
     SPEND,
     STAGE,
     ActingEntity,
     ApprovalPolicy,
     PolicyDecision,
+    commands_in,
     subject_of,
 )
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile

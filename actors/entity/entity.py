@@ -21,7 +21,7 @@ from agiraph.agent.context_window import answer_tokens
 from agiraph.agent.loop import AgentLoop, Role
 from agiraph.core.turns import ModelRequest
 from agiraph.tools.approvals.policy import ActingEntity
-from agiraph.tools.ports import CoordinatorPort, EntityKind, ToolContext, WorkerPort
+from agiraph.tools.ports import EntityKind, Team, ToolContext
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 
@@ -85,9 +85,7 @@ class Entity:
             **billing(context.run, context.terms, node.trigger if node else transcript.woken_by),
         )
 
-    def tool_context(
-        self, key: str, kind: EntityKind, scope: Scope, team: WorkerPort | CoordinatorPort
-    ) -> ToolContext:
+    def tool_context(self, key: str, kind: EntityKind, scope: Scope, team: Team) -> ToolContext:
         """Return what a tool is handed when it runs as step `key`."""
         context = self.context
         return ToolContext(

@@ -9,6 +9,7 @@ from actors.entity.messenger import Messenger
 from actors.runtime.ask_again import ask_until_answered
 from agiraph.core.clock import iso
 from agiraph.core.ids import CLOCK, COORDINATOR_NAME
+from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
     ChangeTrigger,
@@ -17,20 +18,30 @@ from agiraph.messages import (
     TriggerState,
     TriggerTable,
 )
+from agiraph.tools.ports import NewQuestion, Team
 
 GOING_ON = ("active", "paused")
 TIMES = ("next_due", "last_fired_at")
 
 
-class EntityTools:
+class EntityTools(Team):
     """The team and the triggers of an agent as one entity's tools see them."""
 
     def __init__(self, context: EntityContext, messenger: Messenger) -> None:
         self.context = context
         self.messenger = messenger
-        self.send_message = messenger.send_message
-        self.check_messages = messenger.check_messages
-        self.ask_human = messenger.ask_human
+
+    async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
+        """Send text to a worker, `coordinator`, `human` or `*`."""
+        await self.messenger.send_message(call_id, to, content, mode)
+
+    async def check_messages(self, call_id: str) -> list[str]:
+        """Return the messages that have arrived."""
+        return self.messenger.check_messages()
+
+    async def ask_human(self, call_id: str, question: NewQuestion) -> str:
+        """Ask the human; wait for the answer unless the question need not wait."""
+        return await self.messenger.ask_human(call_id, question)
 
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any

@@ -106,8 +106,8 @@ class Messenger:
             await asyncio.sleep(TRY_AGAIN_SECONDS)
             waited += TRY_AGAIN_SECONDS
 
-    async def check_messages(self, call_id: str) -> list[str]:
-        """Return what has arrived; it counts as seen once this call's result is recorded."""
+    def check_messages(self) -> list[str]:
+        """Return what has arrived; it counts as seen once the next record stands."""
         context = self._context
         taken = context.inbox.take_into(context.conversation, with_followups=False)
         self._shown.extend(taken)

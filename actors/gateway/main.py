@@ -12,8 +12,9 @@ from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend
 from actors.gateway.gateway import Gateway, open_gateway
 from actors.gateway.http.app import build_app
-from actors.gateway.http.server import bind, serving, tls_of, url_of
+from actors.gateway.http.server import bind, server_of, tls_of, url_of
 from actors.gateway.resources.archive import sweep
+from actors.runtime.http_server import HttpServer
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime, run_actor
 from agiraph.core.config import HttpConfig, is_loopback
@@ -55,23 +56,25 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
     keys = CredentialStore(runtime.home, runtime.clock, runtime.log)
     audit = AuditFile(runtime.home.human.audit, http.audit_bytes, http.audit_files)
     ledger = AuditLog(audit, keys, runtime.clock, runtime.log)
-    listener = bind(http.host, http.port, _last_port(address))
+    listener = bind(http, _last_port(address))
     scheme = "https" if tls else "http"
     gateway.dispatcher.links.base = runtime.config.gateway.public_url or url_of(listener, scheme)
-    async with serving(build_app(gateway, keys, ledger), listener, http, tls) as server:
-        try:
-            replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
-            await runtime.ready()
-            async with asyncio.TaskGroup() as group:
-                group.create_task(attend(gateway))
-                group.create_task(outlasting(gateway.answer_delivery.run))
-                group.create_task(outlasting(gateway.deadlines.run))
-                group.create_task(outlasting(gateway.orphans.run))
-                group.create_task(outlasting(lambda: gateway.dispatcher.run(gateway)))
-                group.create_task(_watch(server))
-        finally:
-            gateway.bells.close()
-            audit.close()
+    server = server_of(build_app(gateway, keys, ledger), listener, http, tls)
+    server.start()
+    try:
+        replace_file(address, json.dumps(_address(url_of(listener, scheme), http)))
+        await runtime.ready()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(attend(gateway))
+            group.create_task(outlasting(gateway.answer_delivery.run))
+            group.create_task(outlasting(gateway.deadlines.run))
+            group.create_task(outlasting(gateway.orphans.run))
+            group.create_task(outlasting(lambda: gateway.dispatcher.run(gateway)))
+            group.create_task(_watch(server))
+    finally:
+        gateway.bells.close()
+        audit.close()
+        await server.stop()
 
 
 def _address(url: str, http: HttpConfig) -> dict[str, Any]:
@@ -80,10 +83,11 @@ def _address(url: str, http: HttpConfig) -> dict[str, Any]:
     return known | {"cert": os.path.abspath(http.tls_cert)} if http.tls_cert else known
 
 
-async def _watch(server: "asyncio.Task[None]") -> None:
-    """Turn an end of the HTTP server, which nobody asked for, into this process's."""
-    await asyncio.wait([server])
-    server.result()
+async def _watch(server: HttpServer) -> None:
+    """Turn an unexpected end of the HTTP server into one of this process."""
+    assert server.task is not None
+    await asyncio.wait([server.task])
+    server.task.result()
     raise RuntimeError("the HTTP server ended by itself")
 
 

@@ -41,8 +41,7 @@ from agiraph.messages.authorization import is_person, is_worker, shown_name
 from agiraph.storage.files import entries, is_about_place, is_folder, read_bytes, remove_file
 from agiraph.storage.home import AgentHome, Home
 from agiraph.storage.journal import read_tail
-from agiraph.storage.retention import outlived
-from agiraph.storage.segments import Segment, seal_outgrown, segments_of
+from agiraph.storage.segments import Segment, outlived, seal_outgrown, segments_of
 from agiraph.storage.versions import TooNew, read_object
 from transport.endpoint import Received
 

@@ -7,10 +7,8 @@ failed stays until the run ends, when the coordinator saves what stands in it.
 from actors.worker.context import NodeLimitReached, WorkerContext
 from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment
-from agiraph.tools.worktrees.git import GitFailed
-from agiraph.tools.worktrees.message import commit_message
-from agiraph.tools.worktrees.names import FOLDER
-from agiraph.tools.worktrees.worktree import Worktree, told_of_conflict
+from agiraph.tools.worktrees.git import FOLDER, GitFailed
+from agiraph.tools.worktrees.worktree import Worktree, commit_message, told_of_conflict
 
 
 class Checkout:

@@ -20,7 +20,7 @@ from agiraph.storage.home import NodeHome
 from agiraph.tools.checking import evidence_of, run_checks, why_not
 from agiraph.tools.ports import ToolContext
 from agiraph.tools.scopes.publishing import files_left
-from agiraph.tools.worktrees.names import FOLDER
+from agiraph.tools.worktrees.git import FOLDER
 
 
 def answer_key(assignment: Assignment) -> str:

@@ -15,6 +15,7 @@ from agiraph.board.shared_context.context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, derived_id
 from agiraph.core.models import Assignment
+from agiraph.core.specs import NodeSpec, StageTerms
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
     AwaitNodes,
@@ -34,7 +35,7 @@ from agiraph.messages import (
     SuggestNode,
     ViewBoard,
 )
-from agiraph.tools.ports import NewNode, ToolContext, WaitOutcome
+from agiraph.tools.ports import ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 
 
@@ -52,23 +53,15 @@ class WorkerTools(EntityTools):
         """Return what a tool is handed when it runs as step `key`."""
         return self._entity.tool_context(key, "worker", self._worker.scope, self)
 
-    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+    async def create_node(
+        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+    ) -> JsonObject:
         """Put a sub-node on the board; its checks are commands, which not everyone may give."""
         tools = self._worker.args.worker.tools
         if node.checks and tools is not None and "bash" not in tools:
             raise Refused("checks are shell commands, and you have no shell: leave them out")
-        body = CreateNodeMessage(
-            cause=call_id,
-            task=node.task,
-            name=node.name,
-            role=node.role,
-            refs=node.refs or {},
-            dependencies=node.dependencies,
-            worker=node.worker,
-            mode=node.mode,
-            checks=node.checks,
-            parent_node=self._assignment.node.id,
-        )
+        asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
+        body = CreateNodeMessage.model_validate(asked)
         created = await self._ask(call_id, body)
         assert isinstance(created, NodeCreatedReply)
         return {"node_id": created.node_id, "name": created.name, "status": created.status}

@@ -1,17 +1,21 @@
-"""Loading: what of an agent's memory its coordinator's prompt begins with.
+"""Loading: the part of an agent's memory that its prompt begins with, and when to prune it.
 
 MEMORY.md, the index and the last two daily logs, within a bound; what is cut off says where the
 rest is. The text is taken once for each run and kept, so that a prompt never changes in a run,
-whatever the coordinator writes meanwhile and however often it is restarted.
+whatever the coordinator writes meanwhile and however often it is restarted. No rule deletes
+anything: the agent is asked, at the start of a run or a cycle, to move what lasts to where it
+belongs and to remove what is out of date.
 """
 
 import json
 
+from agiraph.core.config import MemoryConfig
 from agiraph.core.ids import RunId
-from agiraph.memory.memory_files import DAILY, MAIN
+from agiraph.memory.memory_files import DAILY, MAIN, MemoryFiles
 from agiraph.storage.files import entries, read_bytes, read_shown, replace_file
 from agiraph.storage.home import AgentHome
 
+FULL_SHARE = 0.9
 RECENT_DAYS = 2
 INDEX = "index.md"
 MAIN_SHARE, INDEX_SHARE = 0.5, 0.5
@@ -72,3 +76,25 @@ def cut_text(text: str, limit: int, name: str, *, keeps_end: bool = False) -> st
         return f'[{missing} characters more before this: memory_read("{name}") ...]\n{end}'
     missing = len(text) - max(0, limit)
     return f'{text[: max(0, limit)]}\n[... {missing} characters more: memory_read("{name}")]'
+
+
+def maintenance_reasons(home: AgentHome, bounds: MemoryConfig) -> list[str]:
+    """Return why the memory should be pruned, as phrases; [] if it need not be."""
+    documents = MemoryFiles.of_agent(home, bounds).documents()
+    logs = daily_logs(home)
+    main, total = len(documents.get(MAIN, "")), sum(len(t.encode()) for t in documents.values())
+    reasons = []
+    if len(logs) > bounds.keep_days:
+        reasons.append(f"it has {len(logs)} daily logs, more than {bounds.keep_days}")
+    if main > bounds.main_limit:
+        reasons.append(f"{MAIN} has {main} characters, more than {bounds.main_limit}")
+    if total > FULL_SHARE * bounds.total_limit:
+        reasons.append(f"it has {total} of the {bounds.total_limit} bytes that are possible")
+    if len(documents) > FULL_SHARE * bounds.max_files:
+        reasons.append(f"it has {len(documents)} of the {bounds.max_files} files that are possible")
+    return reasons
+
+
+def old_logs(home: AgentHome) -> list[str]:
+    """Return the daily logs that a prompt no longer begins with, oldest first."""
+    return daily_logs(home)[:-RECENT_DAYS]

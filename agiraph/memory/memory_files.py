@@ -1,7 +1,8 @@
 """MemoryFiles: the memory files of one entity, read and written within bounds.
 
-A file is replaced whole, so readers and crashes see the old text or the new one. To add a text that
-stands at the end already changes nothing: a call that a crash interrupted may be run again.
+A file is replaced as a whole, so readers and crashes see the old text or the new one. Appending a
+text that the file ends with already changes nothing, so a call that a crash interrupted may run
+again.
 """
 
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agiraph.core.clock import iso
 from agiraph.core.config import MemoryConfig
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.storage.files import (
@@ -21,6 +23,10 @@ from agiraph.storage.files import (
 )
 from agiraph.storage.home import AgentHome, WorkerHome
 
+INSIGHTS_FILE = "knowledge/from-workers.md"
+INSIGHTS_HEADING = "# What workers have offered\n"
+INSIGHT_CHARACTERS = 2000
+TITLE_CHARACTERS = 70
 DAILY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
 MAIN = "MEMORY.md"
 FOLDER = "memory/"
@@ -199,3 +205,37 @@ def _plain_names(folder: Path) -> list[str]:
 def _size(path: Path) -> int:
     status = status_of(path)
     return status.st_size if status else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """What a worker offers to its agent's memory, and where and when it did."""
+
+    text: str
+    worker: str
+    node: str
+    run: str
+    offered_at: float
+    mark: str
+
+    @property
+    def entry(self) -> str:
+        """The section of the agent's memory that holds it."""
+        text = self.text.strip()[:INSIGHT_CHARACTERS]
+        title = " ".join(text.split())[:TITLE_CHARACTERS].lstrip("# ")
+        source = f"(offered by {self.worker}, node '{self.node}', run {self.run}"
+        return f"## {title}\n\n{text}\n\n{source}, {iso(self.offered_at)}, {self.mark})\n"
+
+
+def store_insight(files: MemoryFiles, insight: Insight, root: Path) -> bool:
+    """Add an insight to the agent's memory at `root`; return False if it is there already.
+
+    Its mark follows from the message that brought it, so a message that is delivered again after
+    a crash changes nothing. Raises InvalidInput when a bound of the memory is reached.
+    """
+    old = files.documents().get(INSIGHTS_FILE, INSIGHTS_HEADING)
+    if insight.mark in old:
+        return False
+    text = f"{old.rstrip()}\n\n{insight.entry}"
+    files.write(INSIGHTS_FILE, text, lambda path: root / path)
+    return True

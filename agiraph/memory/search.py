@@ -1,7 +1,8 @@
 """Search: all of a memory when it is small, else its sections that fit a query, the best first.
 
 Ranked by SQLite's FTS5 with bm25, in an index in memory that is made for this one search from the
-files: nothing can go stale. A word of the heading or the file's name counts more than one of the
+files: nothing can go stale. A text is cut at its headings into sections, which together are the
+whole text. A word of the heading or the file's name counts more than one of the
 text. Words are stemmed, and a word is found by its beginning (`async` finds `asyncio`). What holds
 a word of the query only inside another word comes last, so nothing that a plain search would find
 is missing. Equal scores stand in the order of path and place: the same question, the same answer.
@@ -12,7 +13,55 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agiraph.memory.sections import MemorySection, split_sections
+HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySection:
+    """One piece of a file; `heading` is the way down to it, `Top > Part`, "" before the first."""
+
+    path: str
+    heading: str
+    text: str
+
+
+def split_sections(path: str, text: str) -> list[MemorySection]:
+    """Return the sections of a text in order; none of an empty one."""
+    sections: list[MemorySection] = []
+    trail: list[tuple[int, str]] = []
+    lines: list[str] = []
+    fence = ""
+
+    def close() -> None:
+        if any(line.strip() for line in lines):
+            heading = " > ".join(title for _, title in trail)
+            sections.append(MemorySection(path, heading, "".join(lines)))
+        lines.clear()
+
+    for line in text.splitlines(keepends=True):
+        fence = _fence_after(fence, line)
+        found = None if fence else HEADING.match(line.rstrip("\r\n"))
+        if found:
+            close()
+            level = len(found[1])
+            trail = [(depth, title) for depth, title in trail if depth < level]
+            trail.append((level, found[2]))
+        lines.append(line)
+    close()
+    return sections
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """Return the fence that is open after this line, "" if none."""
+    found = FENCE.match(line)
+    if not found:
+        return fence
+    if not fence:
+        return found[1]
+    closes = found[1][0] == fence[0] and len(found[1]) >= len(fence)
+    return "" if closes and not line.strip(" \t\r\n" + fence[0]) else fence
+
 
 WORD = re.compile(r"\w+")
 PATH_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 2.0, 4.0, 1.0

@@ -14,7 +14,7 @@ One process writes a log. Any number read it at the same time (`segment_reader.p
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,8 @@ from agiraph.storage.journal import (
     read_tail,
     split_records,
 )
+
+DAY_SECONDS = 86_400.0
 
 SEGMENT_BYTES = 1 << 20
 OUTGROWN = 2
@@ -236,3 +238,28 @@ def _last_seq(fd: int, size: int, most_bytes: int) -> tuple[int, int]:
     except Corrupt:
         return 0, 0
     return (seq_of(records[-1]), start + skipped + whole) if records else (0, 0)
+
+
+def outlived(
+    segments: Sequence[Segment],
+    newest_of: Callable[[Segment], float],
+    now: float,
+    days: float | None,
+    most_bytes: int | None,
+) -> list[Segment]:
+    """Return the segments to delete, the oldest of a log, oldest first.
+
+    That is those whose newest record (`newest_of`, a Unix time) is older than `days`, and those
+    that make all `segments` together larger than `most_bytes`. The newest segment is kept: the
+    numbers of an empty active file follow from it.
+    """
+    held = sum(segment.size for segment in segments)
+    doomed: list[Segment] = []
+    for segment in segments[:-1]:
+        is_too_much = most_bytes is not None and held > most_bytes
+        is_too_old = days is not None and now - newest_of(segment) > days * DAY_SECONDS
+        if not (is_too_much or is_too_old):
+            break
+        doomed.append(segment)
+        held -= segment.size
+    return doomed

@@ -1,4 +1,4 @@
-"""The table of all tools. A new tool is one more line here."""
+"""The table of all tools. A new tool is one more entry here."""
 
 from typing import Any
 
@@ -13,12 +13,11 @@ from agiraph.tools.coordinator import (
 )
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.tools.files import LIST_FILES, READ_FILE, READ_REF, WRITE_FILE
-from agiraph.tools.memory import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE
+from agiraph.tools.memory import MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE, READ_SKILL
 from agiraph.tools.messaging import ASK_HUMAN, CHECK_MESSAGES, SEND_MESSAGE
 from agiraph.tools.node import CHECKPOINT, PUBLISH, SUGGEST_NEXT
 from agiraph.tools.shared_context import APPEND_CONTEXT, LIST_CONTEXT, READ_CONTEXT, WRITE_CONTEXT
 from agiraph.tools.shell import BASH
-from agiraph.tools.skills import READ_SKILL
 from agiraph.tools.stages import CREATE_STAGE_NODE, LAUNCH_ROLES, RECONVENE
 from agiraph.tools.triggers import CANCEL_TRIGGER, LIST_TRIGGERS, SCHEDULE
 from agiraph.tools.web_tools import WEB_FETCH, WEB_SEARCH
@@ -40,5 +39,5 @@ TOOLS: tuple[Tool[Any], ...] = (
 
 
 def tool_names() -> tuple[str, ...]:
-    """Return the names of all tools: what a rule of approvals.yaml may be about."""
+    """Return the names of all tools that a rule of approvals.yaml may name."""
     return tuple(tool.name for tool in TOOLS)

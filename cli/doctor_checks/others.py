@@ -36,9 +36,8 @@ def _mending(wall: Sandbox) -> str:
 
 def check_agents(context: DoctorContext) -> DoctorCheck:
     """Which outside agents can be given work; none is needed."""
-    from agiraph.external.holding import rules_not_held
+    from agiraph.external.preflight import rules_not_enforced, why_not_confined
     from agiraph.external.preset import known_agents
-    from agiraph.external.trial import why_not_shut_in
 
     try:
         agents = known_agents(context.home.path, context.environ)
@@ -52,13 +51,13 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
         detail += f"; with your own login, keys and settings: {_names(own)}"
     advice: list[str] = []
     policy = _policy_of(context)
-    if free := [agent for agent in there if rules_not_held(agent, policy)]:
+    if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
         detail += f"; your approvals.yaml does not hold: {_names(free)}"
         advice.append(
             "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
         )
     wall = standing_wall(context.settings().sandbox)
-    problems = {agent.name: why_not_shut_in(agent, wall, context.environ) for agent in there}
+    problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
     if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
         detail = "; ".join([detail, *told])
         advice.append(_mending(wall))

@@ -16,7 +16,7 @@ from actors.supervisor.main import command
 from agiraph.core.errors import Refused
 from agiraph.http.api import ApiError, CreateTokenRequest, NotReachable
 from agiraph.http.client import Client
-from agiraph.http.client.tls import trust_of
+from agiraph.http.client.connection import trust_of
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.integration.commands import Commands
@@ -132,14 +132,6 @@ def test_with_tls_a_cookie_goes_over_tls_alone(world: World) -> None:
             refused = http.get("/health", headers={"Origin": plain})
             assert refused.status_code == 403
             assert "origin" in refused.json()["detail"]
-
-
-@needs_openssl
-def test_who_never_shakes_hands_is_hung_up_on(world: World) -> None:
-    with world.client() as client, Raw(client.url) as raw:
-        raw.socket.sendall(b"\x16\x03\x01")
-        assert raw.rest() == b""
-        assert client.health().pid
 
 
 @needs_openssl

@@ -17,7 +17,7 @@ import pytest
 
 from actors.supervisor.paths import socket_url
 from agiraph.core.config import load_config
-from agiraph.external.launching import AgentLaunch, argv_of, shown_of
+from agiraph.external.launching import AgentLaunch, argv_of, sandbox_readable
 from agiraph.external.preset import AgentPreset, ExternalAgent
 from agiraph.storage.home import Home
 from agiraph.tools.command import CommandLimits, CommandResult, run_command
@@ -95,9 +95,9 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     link.symlink_to(program)
     agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
     scope = house.worker()
-    job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_walled=True)
+    job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_sandboxed=True)
     argv = standing_wall(load_config().sandbox).around(
-        argv_of(job), scope, readable=shown_of(agent, os.defpath), cwd=job.folder
+        argv_of(job), scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
     )
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")

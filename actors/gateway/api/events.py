@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 
 from actors.gateway.api.dependencies import LAST_CURSOR, After, Door, Limit, Named
-from actors.gateway.events.client_timeouts import FRAMES
 from actors.gateway.events.followers import follow
 from actors.gateway.events.streams import MEDIA_TYPE, EventStream
 from actors.gateway.gateway import Gateway
@@ -131,10 +130,7 @@ async def live(
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
     log = _readable(door, agent, after)
     await socket.accept()
-    frames = socket.scope.get("extensions", {}).get(FRAMES)
-    sending = asyncio.ensure_future(
-        follow(socket, log, door.bells, agent.id, after, wanted, frames)
-    )
+    sending = asyncio.ensure_future(follow(socket, log, door.bells, agent.id, after, wanted))
     leaving = asyncio.ensure_future(_until_gone(socket))
     try:
         await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)

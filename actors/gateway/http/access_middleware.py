@@ -36,6 +36,7 @@ from actors.gateway.http.exchange import (
     refuse,
     with_defaults,
 )
+from actors.runtime.http_server import IS_EXTRA
 from agiraph.core.clock import Clock
 from agiraph.core.config import HttpConfig
 from agiraph.http.api import ApiError
@@ -113,6 +114,10 @@ class AccessMiddleware:
     def _admit(self, scope: Scope, call: AuditedCall) -> None:
         """Let a call pass, its caller known, or raise ApiError."""
         headers = scope["headers"]
+        if scope["state"].get(IS_EXTRA):
+            raise ApiError(503, "too many connections are open (http.connections): come back later")
+        if header(headers, b"transfer-encoding") and header(headers, b"content-length"):
+            raise ApiError(400, "Content-Length and Transfer-Encoding exclude one another")
         self._check_names(headers)
         target = len(scope.get("raw_path", b"")) + len(scope["query_string"])
         if size_of(headers) + target > self._http.header_bytes:

@@ -1,8 +1,8 @@
-"""TeamBridge: what crosses between an outside agent and its team.
+"""TeamBridge: the messages between an external agent and its team.
 
-In: a message is recorded in the conversation before the agent is shown it. Out: what the agent
-wrote is sent under an id that follows from the node and the words, and then recorded; so a crash
-between the two sends it again as the same message.
+To the agent: a message is recorded in the conversation before the agent is shown it. From the
+agent: what it wrote is sent under an id that follows from the node and the text, and then recorded;
+so after a crash between the two it is sent again as the same message.
 """
 
 from contextlib import suppress
@@ -14,7 +14,6 @@ from agiraph.agent.inbox import IncomingMessage
 from agiraph.agent.records import ExternalMessageSent
 from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_id
-from agiraph.core.models import Assignment
 from agiraph.external.agent_prompts import LOST
 from agiraph.external.exchange_files import CHECKPOINT, OUTBOX, ExchangeFolder
 from agiraph.external.outbox import OutboxMessage, unsent
@@ -24,7 +23,7 @@ SETTLED_SECONDS = 0.5
 
 
 class TeamBridge:
-    """Both ways, for one node."""
+    """The messages of one attempt at a node, which `key` names."""
 
     def __init__(
         self,
@@ -32,40 +31,39 @@ class TeamBridge:
         messenger: Messenger,
         worker_tools: WorkerTools,
         exchange: ExchangeFolder,
-        assignment: Assignment,
+        key: str,
     ) -> None:
-        """Carry for `worker`, between `exchange` and its team."""
         self._worker = worker
         self._messenger = messenger
         self._tools = worker_tools
         self._exchange = exchange
-        self._key = f"{assignment.node.id}.{assignment.attempt}"
+        self._key = key
         self._since: dict[str, tuple[tuple[int, int], float]] = {}
 
-    def take_in(self, *, with_followups: bool = False) -> list[IncomingMessage]:
-        """Record what has arrived, show it in `_inbox.md`, and return it."""
+    def receive(self, *, with_followups: bool = False) -> list[IncomingMessage]:
+        """Record what has arrived, write it into `_inbox.md`, and return it."""
         worker = self._worker
-        taken = worker.inbox.take_into(worker.conversation, with_followups=with_followups)
-        if taken:
+        received = worker.inbox.take_into(worker.conversation, with_followups=with_followups)
+        if received:
             now = worker.now()
-            worker.conversation.append(*(incoming.record(now) for incoming in taken))
-            self.show_inbox()
-        for incoming in taken:
+            worker.conversation.append(*(incoming.record(now) for incoming in received))
+            self.write_inbox()
+        for incoming in received:
             worker.report(*incoming.event)
-        return taken
+        return received
 
-    def show_inbox(self) -> None:
-        """Write every message that came so far into `_inbox.md`."""
+    def write_inbox(self) -> None:
+        """Write every message so far into `_inbox.md`."""
         self._exchange.write_inbox(self._worker.transcript.outside.heard)
 
-    async def carry_out(self, *, has_ended: bool = False) -> bool:
-        """Send what stands in `_outbox.md` and was not sent; return whether it has to be told.
+    async def send_outbox(self, *, has_ended: bool = False) -> bool:
+        """Send what is new in `_outbox.md`; return whether any of it could not be sent.
 
-        A milestone in `_checkpoint.md` is told too, and that its conversation was lost.
-        `has_ended`: nobody writes there any more.
+        A milestone in `_checkpoint.md` is reported too, and that the agent's session was lost.
+        `has_ended`: the agent does not write there any more.
         """
-        await self._tell_of_lost()
-        await self._tell_milestone(has_ended)
+        await self._report_lost_session()
+        await self._report_milestone(has_ended)
         seen = self._exchange.read(OUTBOX)
         if seen is None:
             return False
@@ -77,7 +75,7 @@ class TeamBridge:
         return was_refused
 
     async def _send(self, outgoing: OutboxMessage) -> bool:
-        """Send one message; one that cannot be sent is told to the agent, and not tried again."""
+        """Send one message; if it cannot be sent, the agent gets the reason instead."""
         key, asked, refusal = f"outbox.{self._key}.{outgoing.key}", None, ""
         try:
             if outgoing.asks and outgoing.to.lower() == HUMAN_NAME:
@@ -90,10 +88,13 @@ class TeamBridge:
             refusal = str(error)
         self._record(outgoing.key, outgoing.to, asked, outgoing.text if asked else "")
         if refusal:
-            self._tell(f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}")
+            self._worker.add_notice(
+                f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}"
+            )
+            self.write_inbox()
         return not refusal
 
-    async def _tell_of_lost(self) -> None:
+    async def _report_lost_session(self) -> None:
         outside = self._worker.transcript.outside
         key = f"lost.{self._key}.{outside.lost_at}"
         if not outside.lost_at or key in outside.sent:
@@ -103,7 +104,7 @@ class TeamBridge:
             await self._messenger.send_message(key, COORDINATOR_NAME, text, "steer")
         self._record(key, COORDINATOR_NAME)
 
-    async def _tell_milestone(self, has_ended: bool) -> None:
+    async def _report_milestone(self, has_ended: bool) -> None:
         seen = self._exchange.read(CHECKPOINT)
         if seen is None or not (has_ended or self._is_settled(CHECKPOINT, seen.stamp)):
             return
@@ -114,16 +115,12 @@ class TeamBridge:
             self._record(key, COORDINATOR_NAME)
 
     def _record(self, key: str, to: str, asked: str | None = None, question: str = "") -> None:
-        now = self._worker.runtime.clock.now()
+        now = self._worker.now()
         record = ExternalMessageSent(key=key, to=to, asked=asked, question=question, ts=now)
         self._worker.conversation.append(record)
 
-    def _tell(self, text: str) -> None:
-        self._worker.add_notice(text)
-        self.show_inbox()
-
     def _is_settled(self, name: str, stamp: tuple[int, int]) -> bool:
-        """Whether a file has stayed as it is for a while."""
+        """Whether a file has not changed for a while."""
         now = self._worker.runtime.clock.monotonic()
         known, since = self._since.get(name, (None, now))
         if known != stamp:

@@ -1,12 +1,12 @@
 """Fetching: one page over HTTP, hop by hop, with a bound on everything.
 
-Each hop, the first and every redirect: its url is looked at, its host's name is resolved here, the
-addresses are judged, and the connection is made to the very address that was judged, so that a name
-server that answers otherwise the second time (rebinding) gains nothing. No cookie and no key is
-ever sent, and no connection is kept.
+For each hop, the first and every redirect, the url is checked, the host's name is resolved here,
+the addresses are checked, and the connection is made to an address that was checked, so that a
+name server that answers differently the second time (DNS rebinding) gains nothing. No cookie or
+key is ever sent, and no connection is kept alive.
 
-Behind a proxy (`proxy`) names are resolved there: the proxy is then the wall, and here only what
-a host's name alone gives away is refused.
+Behind a proxy (`proxy`) names are resolved by the proxy, which must then protect private networks;
+only what a host's name alone gives away is refused here.
 """
 
 import asyncio
@@ -19,9 +19,8 @@ from email.message import Message
 import httpx
 
 from agiraph.core.errors import Refused
-from agiraph.tools.web.addresses import why_refused
-from agiraph.tools.web.decompress import ACCEPTED, Decompressor
-from agiraph.tools.web.urls import is_local_name, parsed, target
+from agiraph.tools.web.addresses import is_local_name, parsed, target, why_refused
+from agiraph.tools.web.decoding import ACCEPTED, Decompressor
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CONNECT_SECONDS = 10.0
@@ -65,12 +64,11 @@ async def permit_all(url: httpx.URL) -> None:
 
 
 class PageFetcher:
-    """Fetches pages for whoever asks."""
+    """Fetches pages; host names are resolved by `resolve`, or by a `proxy`."""
 
     def __init__(
         self, bounds: FetchLimits, resolve: Resolve = resolve, proxy: str | None = None
     ) -> None:
-        """Fetch within `bounds`; names are looked up by `resolve`, or left to a `proxy`."""
         self._bounds = bounds
         self._resolve = resolve
         self._is_proxied = proxy is not None
@@ -78,7 +76,7 @@ class PageFetcher:
         self._transport = httpx.AsyncHTTPTransport(proxy=proxy, limits=limits)
 
     async def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         await self._transport.aclose()
 
     async def fetch(self, text: str, permit: Permit = permit_all) -> FetchedPage:
@@ -86,21 +84,21 @@ class PageFetcher:
 
         Raises Refused with a reason for a person when it cannot be had.
         """
-        url, been = parsed(text), set[str]()
+        url, visited = parsed(text), set[str]()
         while True:
-            been.add(str(url))
+            visited.add(str(url))
             await permit(url)
             fetched, location = await self._hop(url)
             if location is None:
                 return fetched
             url = target(url, location)
-            if str(url) in been:
-                raise Refused(f"{text} leads in a circle: {url} was already asked")
-            if len(been) > self._bounds.max_redirects:
-                raise Refused(f"{text} leads on more than {self._bounds.max_redirects} times")
+            if str(url) in visited:
+                raise Refused(f"{text} redirects in a circle: {url} was already visited")
+            if len(visited) > self._bounds.max_redirects:
+                raise Refused(f"{text} redirects more than {self._bounds.max_redirects} times")
 
     async def _hop(self, url: httpx.URL) -> tuple[FetchedPage, str | None]:
-        """Ask one url; return its answer, and where it sends us on if it does."""
+        """Ask one url; return its answer, and its redirect target, if any."""
         try:
             async with self._answered(url) as response:
                 location = response.headers.get("location")
@@ -115,7 +113,7 @@ class PageFetcher:
 
     @asynccontextmanager
     async def _answered(self, url: httpx.URL) -> AsyncIterator[httpx.Response]:
-        """Connect to the first address of the host that lets us in, and send the request."""
+        """Connect to the first address of the host that accepts, and send the request."""
         addresses = await self._addresses(url)
         for number, address in enumerate(addresses, start=1):
             try:
@@ -141,7 +139,7 @@ class PageFetcher:
             found = await self._resolve(url.host, port)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise Refused(f"the host {url.host} is not known ({reason})") from None
+            raise Refused(f"the host {url.host} cannot be resolved ({reason})") from None
         if self._bounds.allow_private:
             return list(found)
         reasons = {address: why_refused(address) for address in found}
@@ -167,13 +165,13 @@ class PageFetcher:
     async def _body(self, url: httpx.URL, response: httpx.Response) -> tuple[bytes, bool]:
         """Return the body as far as it may be read, and whether that is all of it."""
         try:
-            inflater = Decompressor(
+            decompressor = Decompressor(
                 response.headers.get("content-encoding", ""), self._bounds.max_bytes
             )
             body = bytearray()
             async for raw in response.aiter_raw():
-                body += inflater.take(raw)
-                if inflater.is_full:
+                body += decompressor.feed(raw)
+                if decompressor.is_full:
                     return bytes(body), False
         except Refused as error:
             raise Refused(f"{url}: {error}") from None

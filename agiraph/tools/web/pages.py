@@ -1,33 +1,32 @@
-"""PageReader: one url to one text: robots asked, body fetched, read by the reader, kept for a
-while."""
+"""PageReader: from a url to its text: robots.txt checked, fetched, parsed, cached for a while."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import httpx
 
 from agiraph.core.clock import Clock
 from agiraph.core.config import WebConfig
 from agiraph.core.errors import Refused
-from agiraph.tools.web.charset import decoded
-from agiraph.tools.web.content_types import kind_of
+from agiraph.tools.web.addresses import origin, parsed
+from agiraph.tools.web.decoding import decoded, kind_of
 from agiraph.tools.web.fetching import FetchedPage, PageFetcher
 from agiraph.tools.web.render import with_links
-from agiraph.tools.web.robots import ROBOTS_BYTES, Verdict, verdict_of
-from agiraph.tools.web.urls import origin, parsed
 
-KEPT_PAGES = 32
-KEPT_ROBOTS = 256
+ROBOTS_BYTES = 512 * 1024
+CACHED_PAGES = 32
+CACHED_ROBOTS = 256
 READ_SECONDS = 15.0
 
 JsonObject = dict[str, Any]
+RobotsVerdict = Literal["all", "none", "rules"]
 
 
 class ContentReader(Protocol):
-    """Whoever takes apart what strangers wrote, in a process of its own."""
+    """Parses what strangers wrote, in a process of its own."""
 
     async def ask(self, request: JsonObject, within_seconds: float) -> JsonObject:
         """Return the answer to a request of `agiraph.tools.web.reader`; raises Refused."""
@@ -45,26 +44,25 @@ class PageText:
 
 
 class PageCache:
-    """What was fetched lately, by url, for some seconds. `now` is monotonic seconds."""
+    """What was fetched lately, by url: at most `most` entries, each for `seconds` (monotonic)."""
 
     def __init__(self, most: int, seconds: float, now: Callable[[], float]) -> None:
-        """Keep at most `most` things, none longer than `seconds`."""
         self._most = most
         self._seconds = seconds
         self._now = now
-        self._kept: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[float, Any]] = OrderedDict()
 
     def get(self, key: str) -> Any | None:
-        """Return what is kept under `key`, None if nothing is, or nothing any more."""
-        until, value = self._kept.get(key, (0.0, None))
+        """Return the value of `key`, None if there is none or it expired."""
+        until, value = self._entries.get(key, (0.0, None))
         return value if self._now() < until else None
 
     def put(self, key: str, value: object) -> None:
-        """Keep something, and forget what is oldest if it is too much."""
-        self._kept[key] = (self._now() + self._seconds, value)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        """Store a value, and drop the oldest beyond the limit."""
+        self._entries[key] = (self._now() + self._seconds, value)
+        self._entries.move_to_end(key)
+        while len(self._entries) > self._most:
+            self._entries.popitem(last=False)
 
 
 class PageReader:
@@ -73,19 +71,18 @@ class PageReader:
     def __init__(
         self, config: WebConfig, fetcher: PageFetcher, reader: ContentReader, clock: Clock
     ) -> None:
-        """Fetch by `fetcher` and have `reader` read."""
         self._config = config
         self._fetcher = fetcher
         self._reader = reader
-        self._pages = PageCache(KEPT_PAGES, config.cache_seconds, clock.monotonic)
-        self._robots = PageCache(KEPT_ROBOTS, config.cache_seconds, clock.monotonic)
+        self._pages = PageCache(CACHED_PAGES, config.cache_seconds, clock.monotonic)
+        self._robots = PageCache(CACHED_ROBOTS, config.cache_seconds, clock.monotonic)
 
     async def page(self, text: str) -> PageText:
-        """Return what a url leads to; raises Refused with the reason if it cannot be had."""
+        """Return the text of a page; raises Refused with the reason if there is none."""
         key = str(parsed(text))
-        kept: PageText | None = self._pages.get(key)
-        if kept is not None:
-            return kept
+        cached: PageText | None = self._pages.get(key)
+        if cached is not None:
+            return cached
         fetched = await self._fetcher.fetch(text, self._permit)
         page = await self._read(fetched)
         self._pages.put(key, page)
@@ -123,7 +120,7 @@ class PageReader:
         if not self._config.robots:
             return
         site = origin(url)
-        known: tuple[Verdict, int, bytes] | None = self._robots.get(site)
+        known: tuple[RobotsVerdict, int, bytes] | None = self._robots.get(site)
         if known is None:
             answer = await self._fetcher.fetch(f"{site}/robots.txt")
             known = (verdict_of(answer.status), answer.status, answer.body[:ROBOTS_BYTES])
@@ -154,3 +151,10 @@ def _not_text(fetched: FetchedPage) -> str:
         f"{fetched.url} is {what}, which web_fetch does not read "
         "(possible: HTML, text, JSON, XML); bash may fetch and convert it"
     )
+
+
+def verdict_of(status: int) -> RobotsVerdict:
+    """Return what an answer to GET /robots.txt means (RFC 9309): all, nothing, or its rules."""
+    if 200 <= status < 300:
+        return "rules"
+    return "all" if 400 <= status < 500 and status != 429 else "none"

@@ -55,15 +55,15 @@ def _page(body: bytes, charset: str, url: str) -> JsonObject:
 
 
 def _robots(body: bytes, url: str) -> JsonObject:
-    from agiraph.tools.web.robots import allows
+    from agiraph.tools.web.reading import allows
 
     return {"allowed": allows(body, url)}
 
 
 def _duckduckgo(query: str, count: int, seconds: float, url: str) -> JsonObject:
-    from agiraph.tools.web.duckduckgo import search
+    from agiraph.tools.web.services import search_duckduckgo
 
-    return {"hits": [asdict(hit) for hit in search(query, count, seconds, url)]}
+    return {"hits": [asdict(hit) for hit in search_duckduckgo(query, count, seconds, url)]}
 
 
 WORKS: dict[str, Callable[..., JsonObject]] = {

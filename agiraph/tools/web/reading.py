@@ -12,8 +12,9 @@ from urllib.parse import urljoin, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
-from agiraph.tools.web.charset import decoded
+from agiraph.tools.web.decoding import decoded
 
+ROBOTS_NAME = "Agiraph"
 NOISE = (
     *("script", "style", "noscript", "template", "nav", "footer", "aside", "form", "iframe"),
     *("svg", "canvas", "button", "dialog", "object", "embed"),
@@ -105,3 +106,14 @@ def _absolute(href: str, url: str) -> str:
 
 def _words(tag: Tag) -> str:
     return " ".join(tag.get_text(" ").split())
+
+
+def allows(body: bytes, url: str) -> bool:
+    """Whether the rules of a robots.txt let us fetch a page.
+
+    Patterns of strangers may take very long to match: call it where it can be killed.
+    """
+    from protego import Protego
+
+    rules = Protego.parse(decoded(body))
+    return bool(rules.can_fetch(url, ROBOTS_NAME))

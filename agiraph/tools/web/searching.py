@@ -8,10 +8,10 @@ import httpx
 
 from agiraph.core.config import WebConfig
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.tools.web.duckduckgo import NAME as DUCKDUCKGO
-from agiraph.tools.web.hits import SearchHit
 from agiraph.tools.web.pages import ContentReader
 from agiraph.tools.web.services import (
+    DUCKDUCKGO,
+    SearchHit,
     SearchRequest,
     SearchService,
     advice,
@@ -38,10 +38,7 @@ class WebSearch:
         searcher: ContentReader,
         pause_seconds: float = PAUSE_SECONDS,
     ) -> None:
-        """Ask the service that `config` means; keys come from `environ`.
-
-        DuckDuckGo is asked by `searcher`, in a process without keys.
-        """
+        """Take the keys from `environ`; `searcher` asks DuckDuckGo, in a process without keys."""
         self._config = config
         self._environ = environ
         self._searcher = searcher
@@ -50,21 +47,21 @@ class WebSearch:
         self._client = httpx.AsyncClient(timeout=None)
 
     async def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         await self._client.aclose()
 
     async def hits(self, query: str) -> list[SearchHit]:
-        """Return what the service finds; raises Refused, with what to do about it."""
+        """Return what the service finds; raises Refused, with what the user can do."""
         if not query.strip():
             raise InvalidInput("query is empty: say what to search for")
-        reason = why_unusable(
+        missing = why_unusable(
             self.name,
             self._config.search_url,
             self._environ,
             has_ddgs=importlib.util.find_spec("ddgs") is not None,
         )
-        if reason is not None:
-            raise Refused(f"web_search cannot be used: {reason} ({advice(self.name)})")
+        if missing is not None:
+            raise Refused(f"web_search cannot be used: {missing} ({advice(self.name)})")
         if self.name == DUCKDUCKGO:
             return await self._duckduckgo(query)
         return await self._ask(service_named(self.name), query)
@@ -91,7 +88,7 @@ class WebSearch:
         try:
             return service.read(response.json(), count)
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise Refused(f"{service.name} answered what cannot be read ({error})") from None
+            raise Refused(f"{service.name} gave an answer that cannot be read ({error})") from None
 
     async def _answer(self, service: SearchService, ask: SearchRequest) -> httpx.Response:
         """Return a good answer of the service, asked again while it is busy; raises Refused."""
@@ -101,21 +98,21 @@ class WebSearch:
                     ask.method, ask.url, headers=ask.headers, params=ask.params, json=ask.json
                 )
             except httpx.HTTPError as error:
-                told = f"cannot be reached: {error or type(error).__name__}"
+                reason = f"cannot be reached: {error or type(error).__name__}"
                 wait = self._pause_seconds * attempt
             else:
                 if response.is_success:
                     return response
-                told = _told(service, response)
+                reason = _describe_refusal(service, response)
                 if response.status_code not in BUSY:
                     break
                 wait = _pause(response, self._pause_seconds * attempt)
             if attempt < ATTEMPTS:
                 await asyncio.sleep(wait)
-        raise Refused(f"{service.name} {told}")
+        raise Refused(f"{service.name} {reason}")
 
 
-def _told(service: SearchService, response: httpx.Response) -> str:
+def _describe_refusal(service: SearchService, response: httpx.Response) -> str:
     if response.status_code in (401, 403) and service.key_env:
         return f"refuses the key in {service.key_env} (status {response.status_code})"
     if response.status_code == 429:

@@ -1,21 +1,31 @@
-"""The table of search services that answer in JSON. A new one is one more line here.
+"""The search services, one entry each. A new one is one more entry in `SERVICES`.
 
-Each is its request and its answer, as its documentation gives them: Brave (api.search.brave.com),
-Serper (serper.dev), Tavily (docs.tavily.com), SearXNG (docs.searxng.org, with `json` among the
-formats of its settings). Pure: nothing is sent from here.
+An entry holds a service's request and answer as its documentation gives them: Brave
+(api.search.brave.com), Serper (serper.dev), Tavily (docs.tavily.com), SearXNG (docs.searxng.org,
+with `json` among the formats of its settings). DuckDuckGo needs no key; the library `ddgs` reads
+its result pages.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from agiraph.core.errors import InvalidInput, unknown
-from agiraph.tools.web.duckduckgo import NAME as DUCKDUCKGO
-from agiraph.tools.web.hits import SearchHit
 from agiraph.tools.web.key_names import KEY_NAMES
 
 JsonObject = dict[str, Any]
 AUTO = "auto"
+DUCKDUCKGO = "duckduckgo"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One result of a search."""
+
+    title: str
+    url: str
+    snippet: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +176,28 @@ def request_of(name: str, search_url: str, key: str, query: str, count: int) -> 
 
 def _text(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def search_duckduckgo(query: str, count: int, seconds: float, url: str = "") -> list[SearchHit]:
+    """Return what DuckDuckGo finds; raises what `ddgs` raises.
+
+    Call it only in the reader process: it parses HTML, and may block where it cannot be cancelled.
+    `url` replaces the address of the public service.
+    """
+    from ddgs import DDGS
+    from ddgs.engines import ENGINES
+    from ddgs.exceptions import DDGSException
+
+    if url:
+        ENGINES["text"][DUCKDUCKGO].search_url = url
+    proxy = next((os.environ[n] for n in ("HTTPS_PROXY", "https_proxy") if os.environ.get(n)), None)
+    engine = DDGS(proxy=proxy, timeout=max(1, int(seconds)))
+    try:
+        rows = engine.text(query, max_results=count, backend=DUCKDUCKGO)
+    except DDGSException as error:
+        if type(error) is DDGSException and "No results" in str(error):
+            return []
+        raise
+    return [
+        SearchHit(row.get("title", ""), row.get("href", ""), row.get("body", "")) for row in rows
+    ]

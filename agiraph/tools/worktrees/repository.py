@@ -23,9 +23,8 @@ from agiraph.storage.files import (
     replace_bytes,
     replace_file,
 )
-from agiraph.tools.worktrees.git import Git, remove_stale_lock
+from agiraph.tools.worktrees.git import Git, ref, remove_stale_lock, result_branch
 from agiraph.tools.worktrees.merging import MergeConflict, MergeStep, read_trial, way_to
-from agiraph.tools.worktrees.names import ref, result_branch
 from agiraph.tools.worktrees.source import RepositoryInfo, SourceRepository
 
 ABOUT = "agiraph.json"

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
-from agiraph.tools.worktrees.git import Git, GitFailed, remove_stale_lock
-from agiraph.tools.worktrees.names import ref
+from agiraph.tools.worktrees.git import Git, GitFailed, ref, remove_stale_lock
 
 NOBODY = ("Agiraph", "agiraph@localhost")
 OLDEST_GIT = (2, 38)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
-from agiraph.core.models import WorktreeOrder
+from agiraph.core.models import WorkNode, WorktreeOrder
 from agiraph.storage.files import (
     UnsafeFile,
     copy_file,
@@ -35,9 +35,10 @@ from agiraph.storage.files import (
     status_of,
     write_all,
 )
-from agiraph.tools.worktrees.git import Git, GitResult, remove_stale_lock
+from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitResult, ref, remove_stale_lock
 from agiraph.tools.worktrees.merging import conflict_text, has_markers, read_trial
-from agiraph.tools.worktrees.names import FOLDER, PATCH, ref
+
+SUBJECT = 72
 
 READY = "agiraph-ready"
 INDEX = "agiraph-index"
@@ -293,3 +294,26 @@ def _listed(names: Sequence[str]) -> bytes:
 def _split(answer: GitResult) -> list[str]:
     parts = answer.out.split(b"\0")
     return [part.decode("utf-8", "surrogateescape") for part in parts if part]
+
+
+def commit_message(node: WorkNode, worker: str, summary: str) -> str:
+    """Return the message of a node's commit: what it is, what was done, by whom."""
+    lines = summary.strip().splitlines()
+    head = f"{node.name}: {lines[0].strip()}" if lines else node.name
+    subject = head if len(head) <= SUBJECT else f"{head[: SUBJECT - 3]}..."
+    body = "" if subject == head and len(lines) <= 1 else f"{summary.strip()}\n\n"
+    return f"{subject}\n\n{body}Agiraph-Node: {node.name} ({node.id})\nAgiraph-Worker: {worker}\n"
+
+
+def merge_message(node: WorkNode) -> str:
+    """Return the message of a merge."""
+    return f"Merge {node.name}\n\nAgiraph-Node: {node.name} ({node.id})\n"
+
+
+def unfinished_message(node: WorkNode) -> str:
+    """Return the message of a commit with what stood in the worktree of a node that did not end."""
+    reason = " ".join((node.reason or "").split())
+    return (
+        f"Unfinished: {node.name}\n\nThis node has {node.status}{': ' + reason if reason else ''}."
+        f"\n\nAgiraph-Node: {node.name} ({node.id})\n"
+    )

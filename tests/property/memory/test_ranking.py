@@ -5,8 +5,7 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agiraph.memory.search import rank, search
-from agiraph.memory.sections import MemorySection, split_sections
+from agiraph.memory.search import MemorySection, rank, search, split_sections
 
 WORDS = st.text(string.ascii_lowercase, min_size=3, max_size=8)
 TEXTS = st.lists(WORDS, min_size=1, max_size=30).map(" ".join)

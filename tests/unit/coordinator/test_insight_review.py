@@ -11,7 +11,7 @@ from actors.coordinator.files import AgentFiles
 from actors.coordinator.insight_review import InsightReview
 from agiraph.core.ids import AgentId, RunId
 from agiraph.core.models import Agent
-from agiraph.memory.insights import FILE
+from agiraph.memory.memory_files import INSIGHTS_FILE
 from agiraph.messages import OfferInsight
 from tests.fakes.line import FakeLine, arrived
 from tests.unit.entity.contexts import entity_context
@@ -30,7 +30,7 @@ class Desk:
         facts: dict[str, Any] = {"goal": "g", "model": "a/b", "worker_model": "a/b"}
         agent = Agent(id=AGENT, name="shop", created_at=0.0, updated_at=0.0, **facts)
         files = AgentFiles(self.line.home.agent(AGENT), RUN, agent)
-        self.kept = files.home.memory / FILE
+        self.kept = files.home.memory / INSIGHTS_FILE
         context, _ = entity_context(home, f"{AGENT}/coordinator", self.line)
         self.inbox = context.inbox
         context.files = files  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def test_accepted_stands_once_in_the_agents_memory(tmp_path: Path) -> None:
     desk.offer()
     assert desk.kept.read_text().count(f"## {TEXT}") == 1
     assert desk.line.finished == [b"i" * 16] * 2
-    assert [event.data["path"] for event in desk.line.events()] == [FILE]
+    assert [event.data["path"] for event in desk.line.events()] == [INSIGHTS_FILE]
 
 
 @pytest.mark.parametrize("times", [1, 2])

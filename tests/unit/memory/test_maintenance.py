@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from agiraph.core.config import MemoryConfig, load_config
-from agiraph.memory.insights import FILE, Insight, keep
-from agiraph.memory.loading import memory_text
-from agiraph.memory.maintenance import old_logs, upkeep_reasons
-from agiraph.memory.memory_files import MemoryFiles
+from agiraph.memory.loading import maintenance_reasons, memory_text, old_logs
+from agiraph.memory.memory_files import INSIGHTS_FILE, Insight, MemoryFiles, store_insight
 from agiraph.storage.home import AgentHome
 
 
@@ -24,19 +22,19 @@ def bounds(**values: object) -> MemoryConfig:
 
 
 def test_a_memory_in_order_is_left_alone(tmp_path: Path) -> None:
-    assert upkeep_reasons(home_of(tmp_path, 14), bounds()) == []
+    assert maintenance_reasons(home_of(tmp_path, 14), bounds()) == []
 
 
 def test_many_days_and_a_long_main_file_are_reasons(tmp_path: Path) -> None:
     home = home_of(tmp_path, 5)
     home.memory_file.write_text("x" * 1200)
-    reasons = upkeep_reasons(home, bounds(keep_days=4, main_limit=1000, max_files=6))
+    reasons = maintenance_reasons(home, bounds(keep_days=4, main_limit=1000, max_files=6))
     assert reasons == [
         "it has 5 daily logs, more than 4",
         "MEMORY.md has 1200 characters, more than 1000",
         "it has 6 of the 6 files that are possible",
     ]
-    assert old_logs(home, bounds()) == ["2026-01-01.md", "2026-01-02.md", "2026-01-03.md"]
+    assert old_logs(home) == ["2026-01-01.md", "2026-01-02.md", "2026-01-03.md"]
 
 
 def test_of_a_long_log_the_newest_is_shown(tmp_path: Path) -> None:
@@ -49,11 +47,11 @@ def test_an_insight_is_kept_once_with_who_and_when(tmp_path: Path) -> None:
     home = home_of(tmp_path, 0)
     shelf = MemoryFiles.of_agent(home, bounds())
     one = Insight("# Tables count in thousands.", "ada", "first", "r1", 0.0, "abc123")
-    assert keep(shelf, one, home.path)
-    assert not keep(shelf, one, home.path)
+    assert store_insight(shelf, one, home.path)
+    assert not store_insight(shelf, one, home.path)
     other = Insight("Another.", "bob", "second", "r1", 0.0, "def456")
-    assert keep(shelf, other, home.path)
-    text = (home.memory / FILE).read_text()
+    assert store_insight(shelf, other, home.path)
+    text = (home.memory / INSIGHTS_FILE).read_text()
     assert text.count("## Tables count in thousands.") == 1
     assert "(offered by ada, node 'first', run r1, 1970-01-01T00:00:00Z, abc123)" in text
     assert "bob" in text

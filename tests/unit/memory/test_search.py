@@ -1,7 +1,6 @@
 """Sections and search, by example."""
 
-from agiraph.memory.search import search, shown
-from agiraph.memory.sections import split_sections
+from agiraph.memory.search import search, shown, split_sections
 
 NOTES = """# Python asyncio
 

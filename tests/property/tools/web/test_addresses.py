@@ -5,8 +5,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.tools.web.addresses import REFUSED, why_refused
-from agiraph.tools.web.urls import is_local_name
+from agiraph.tools.web.addresses import REFUSED, is_local_name, why_refused
 
 RANGES = [ip_network(range_) for _, ranges in REFUSED for range_ in ranges]
 WRAPS = ("::ffff:{0}", "::{0}", "64:ff9b::{0}")

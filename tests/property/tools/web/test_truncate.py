@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.tools.web.render import shown_page
-from agiraph.tools.web.truncate import cut
+from agiraph.tools.web.render import cut, shown_page
 
 TEXTS = st.text(st.sampled_from("ab \n\N{SNOWMAN}"), max_size=400)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agiraph.tools.approvals.commands import commands_in
+from agiraph.tools.approvals.policy import commands_in
 
 ROLE = {"name": "ada", "prompt": "build", "checks": ["make", " "]}
 

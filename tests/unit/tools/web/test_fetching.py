@@ -114,14 +114,14 @@ def test_a_port_where_nobody_listens_is_said() -> None:
         fetch("http://127.0.0.1:9/")
 
 
-def test_a_name_that_nobody_knows_is_said() -> None:
+def test_a_name_that_cannot_be_resolved_is_refused() -> None:
     async def resolve(host: str, port: int) -> list[str]:
         raise OSError(-2, "Name or service not known")
 
     async def go() -> None:
         await PageFetcher(bounds(), resolve).fetch("http://no-such-host.example/")
 
-    with pytest.raises(Refused, match=r"no-such-host\.example is not known"):
+    with pytest.raises(Refused, match=r"no-such-host\.example cannot be resolved"):
         asyncio.run(go())
 
 

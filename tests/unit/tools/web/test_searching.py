@@ -8,10 +8,17 @@ import pytest
 
 from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.tools.web.hits import SearchHit
 from agiraph.tools.web.key_names import KEY_NAMES
 from agiraph.tools.web.searching import WebSearch
-from agiraph.tools.web.services import NAMES, SERVICES, advice, chosen, service_named, why_unusable
+from agiraph.tools.web.services import (
+    NAMES,
+    SERVICES,
+    SearchHit,
+    advice,
+    chosen,
+    service_named,
+    why_unusable,
+)
 from tests.fakes.site import FakeSite, Seen
 from tests.unit.tools.web.inline import InlineReader
 
@@ -110,8 +117,8 @@ def test_what_a_service_refuses_is_told(
     assert len(site.requests) == times
 
 
-def test_an_answer_of_another_service_is_told(site: FakeSite) -> None:
-    with pytest.raises(Refused, match="tavily answered what cannot be read"):
+def test_an_answer_of_another_service_is_refused(site: FakeSite) -> None:
+    with pytest.raises(Refused, match="tavily gave an answer that cannot be read"):
         search(site, "tavily", at="brave")
 
 

@@ -3,11 +3,12 @@
 import pytest
 
 from agiraph.core.errors import InvalidInput
-from agiraph.tools.web.content_types import kind_of
-from agiraph.tools.web.hits import SearchHit
+from agiraph.tools.web.addresses import origin, parsed, target
+from agiraph.tools.web.decoding import kind_of
+from agiraph.tools.web.pages import verdict_of
+from agiraph.tools.web.reading import allows
 from agiraph.tools.web.render import shown_hits, shown_page, with_links
-from agiraph.tools.web.robots import allows, verdict_of
-from agiraph.tools.web.urls import origin, parsed, target
+from agiraph.tools.web.services import SearchHit
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from agiraph.core.config import Config, load_config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import SUPERVISOR, WEB
 from agiraph.messages import MESSAGES, CallTool, CancelTool, ChildReady, Ok, ToolResult
-from agiraph.tools.web.hits import SearchHit
 from agiraph.tools.web.pages import PageText
+from agiraph.tools.web.services import SearchHit
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.testing.loopback import LoopbackRouter

@@ -9,7 +9,7 @@ import pytest
 
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import WorktreeOrder
-from agiraph.tools.worktrees.names import node_branch
+from agiraph.tools.worktrees.git import node_branch
 from agiraph.tools.worktrees.repository import RunRepository
 from agiraph.tools.worktrees.source import SourceRepository
 from agiraph.tools.worktrees.worktree import Worktree

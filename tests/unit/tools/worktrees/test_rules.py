@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agiraph.core.ids import NodeId, RunId
 from agiraph.core.models import WorkNode
+from agiraph.tools.worktrees.git import node_branch, ref, result_branch
 from agiraph.tools.worktrees.merging import (
     MergeStep,
     conflict_text,
@@ -15,8 +16,7 @@ from agiraph.tools.worktrees.merging import (
     read_trial,
     way_to,
 )
-from agiraph.tools.worktrees.message import SUBJECT, commit_message, unfinished_message
-from agiraph.tools.worktrees.names import node_branch, ref, result_branch
+from agiraph.tools.worktrees.worktree import SUBJECT, commit_message, unfinished_message
 
 RUN = RunId("20261122-091500-a1b2c3")
 GOOD_REF = re.compile(r"refs/heads/agiraph/[a-z0-9-]+/[a-z0-9]+(-[a-z0-9]+)*")

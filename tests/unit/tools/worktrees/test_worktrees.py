@@ -11,9 +11,8 @@ import pytest
 
 from agiraph.core.errors import Refused
 from agiraph.storage.files import UnsafeFile, remove_tree
-from agiraph.tools.worktrees.git import Git, GitFailed
+from agiraph.tools.worktrees.git import FOLDER, PATCH, Git, GitFailed
 from agiraph.tools.worktrees.merging import MergeConflict
-from agiraph.tools.worktrees.names import FOLDER, PATCH
 from agiraph.tools.worktrees.source import RepositoryNotUsable
 from agiraph.tools.worktrees.worktree import FOLDED, READY, NodeCommit, Worktree
 from tests.unit.tools.worktrees.checkout import RUN, Checkout, needs_git

@@ -1,0 +1,256 @@
+"""uvicorn inside an actor's event loop. Imports uvicorn: only an actor that serves imports this.
+
+uvicorn closes idle connections and bounds a request's head in bytes. Three things it has no
+setting for are added here from the outside, without touching its internals:
+
+- the deadline for a whole request head, and the bound on connections (`TimedConnection`, an
+  asyncio protocol in front of uvicorn's);
+- the deadline for a client that reads nothing of what it is sent: the kernel's TCP_USER_TIMEOUT,
+  set on the listening socket and inherited by each connection (Linux; elsewhere there is none).
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
+
+BACKLOG = 128
+SPARE_CONNECTIONS = 64
+"""So many connections beyond the bound are answered (see IS_EXTRA), further ones are reset."""
+
+IS_EXTRA = "is_extra_connection"
+"""The key in an ASGI scope's `state` that is true on a connection beyond the bound."""
+
+_CONNECTION = "timed_connection"
+_DETAIL = b'{"type":"about:blank","title":"Request Timeout","status":408,"detail":"%b"}'
+_LATE = _DETAIL % b"the request did not come in time"
+LATE_RESPONSE = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/problem+json\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_LATE), _LATE)
+)
+
+NOISE = (
+    "without completing handshake",
+    "without completing response",
+    "Invalid HTTP request received",
+    "Unsupported upgrade request",
+)
+"""What anybody who can connect could fill the log with; each is answered or ended properly."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """How many connections, and how long a client is waited for.
+
+    `idle_seconds` is between two requests of a connection; a request in progress has
+    `drain_seconds` to end when the server stops.
+    """
+
+    connections: int
+    head_bytes: int
+    head_seconds: float
+    idle_seconds: int = 5
+    drain_seconds: int = 1
+
+
+class TimedConnection(asyncio.Protocol):
+    """A connection of uvicorn's that is closed if a request's head does not come in time."""
+
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        *,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """Take what uvicorn makes its own connections of, and the limits."""
+        self._limits = limits
+        self._connections = server_state.connections
+        self._state = {**app_state, _CONNECTION: self, IS_EXTRA: False}
+        self._inner = H11Protocol(config, server_state, self._state, _loop)
+        self._requests = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a first head; reset the connection if there are far too many."""
+        count = len(self._connections) + 1
+        if count > self._limits.connections + SPARE_CONNECTIONS:
+            transport.abort()
+            return
+        self._state[IS_EXTRA] = count > self._limits.connections
+        self._transport = transport
+        self._inner.connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Pass it on."""
+        self._cancel_deadline()
+        if self._transport is not None:
+            self._inner.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Pass a piece on; outside of a request it begins a head."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        if not self._requests:
+            self._await_head()
+        self._inner.data_received(data)
+
+    def eof_received(self) -> None:
+        """Pass it on."""
+        self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        """Pass it on."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass it on."""
+        self._inner.resume_writing()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Serve a request inside the block: no head is waited for meanwhile."""
+        self._cancel_deadline()
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+
+    def _await_head(self) -> None:
+        if self._deadline is None:
+            loop = asyncio.get_running_loop()
+            self._deadline = loop.call_later(self._limits.head_seconds, self._on_late_head)
+
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _on_late_head(self) -> None:
+        self._deadline = None
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(LATE_RESPONSE)
+            self._transport.close()
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn that leaves signals to the actor's runtime."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Install no signal handlers."""
+        yield
+
+
+class HttpServer:
+    """An ASGI application served on a bound socket, from `start` to `stop`."""
+
+    def __init__(
+        self,
+        app: App,
+        listener: socket.socket,
+        limits: ConnectionLimits,
+        *,
+        tls: ssl.SSLContext | None = None,
+        **options: Any,
+    ) -> None:
+        """Serve `app`; `options` are further ones of `uvicorn.Config`."""
+        self._listener = listener
+        self._config = uvicorn.Config(
+            _timed(app),
+            http=partial(TimedConnection, limits),  # type: ignore[arg-type]  # it is called alone
+            lifespan="off",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=limits.head_bytes,
+            timeout_keep_alive=limits.idle_seconds,
+            timeout_graceful_shutdown=limits.drain_seconds,
+            ssl_context_factory=(lambda *_: tls) if tls is not None else None,
+            backlog=BACKLOG,
+            **options,
+        )
+        self._server = _Server(self._config)
+        self.task: asyncio.Task[None] | None = None
+        """Ends by itself only by a fault."""
+
+    def start(self) -> None:
+        """Begin to serve; who has connected before is served too."""
+        logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
+        self._config.load()
+        self.task = asyncio.create_task(self._server.serve([self._listener]))
+
+    async def stop(self) -> None:
+        """Stop listening, let requests in progress end for `drain_seconds`, cut off the rest."""
+        self._server.should_exit = True
+        if self.task is not None:
+            await asyncio.wait([self.task])
+        self._listener.close()
+
+
+def _timed(app: App) -> App:
+    """Return `app`, telling its connection when a request begins and ends."""
+
+    async def serve(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        connection: TimedConnection = scope["state"].pop(_CONNECTION)
+        with connection.request():
+            await app(scope, receive, send)
+
+    return serve
+
+
+def listen(host: str, ports: Iterable[int], stall_seconds: float) -> socket.socket:
+    """Return a listening socket at the first of `ports` that is free; 0 is any.
+
+    A connection whose client reads nothing for `stall_seconds` is reset by the kernel. Raises the
+    last port's OSError.
+    """
+    problem = OSError("no port was named")
+    for port in ports:
+        try:
+            return _bound(host, port, stall_seconds)
+        except OSError as error:
+            problem = error
+    raise problem
+
+
+def _bound(host: str, port: int, stall_seconds: float) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host or "0.0.0.0", port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            milliseconds = max(1, int(1000 * stall_seconds))
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+def _is_worth_logging(record: logging.LogRecord) -> bool:
+    message = record.getMessage()
+    return not any(noise in message for noise in NOISE)

@@ -47,7 +47,7 @@ from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.command import forget_commands
 from agiraph.tools.cycle import END_CYCLE
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
@@ -358,7 +358,7 @@ class CoordinatorActor:
 
     def _acting(self) -> ActingEntity:
         """Return who acts, and which folders are its own, for the rules of approvals."""
-        is_sandboxed = standing_wall(self.runtime.config.sandbox).is_up
+        is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
         input_dir = self.context.input_dir
         folders = [str(self.context.files.home.path), *([input_dir] if input_dir else [])]
         return ActingEntity(COORDINATOR_NAME, COORDINATOR_NAME, tuple(folders), is_sandboxed)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.shell import BASH
 from agiraph.tools.toolbox import Toolbox
 
@@ -33,7 +33,7 @@ def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
     guidance = toolbox.guidance()
     if BASH.name not in toolbox.names:
         return guidance
-    sandbox, has_network = standing_wall(config), config.has_network(*called)
+    sandbox, has_network = find_sandbox(config), config.has_network(*called)
     return f"{guidance}\n\n### Your sandbox\n\n{in_words(sandbox, has_network=has_network)}"
 
 
@@ -41,7 +41,7 @@ def in_words(sandbox: Sandbox, *, has_network: bool) -> str:
     """Return what a model is told about the sandbox of its commands."""
     if sandbox.is_up:
         return WALLED if has_network else WALLED + NO_NETWORK
-    return (REFUSED if sandbox.is_required else BARE).format(why=sandbox.why_down)
+    return (REFUSED if sandbox.is_required else BARE).format(why=sandbox.why_missing)
 
 
 def effect_of(sandbox: Sandbox) -> str:
@@ -55,10 +55,10 @@ def effect_of(sandbox: Sandbox) -> str:
 async def report_missing_sandbox(report: Report, config: SandboxConfig, run: str) -> None:
     """Report, once a run, that commands run without the sandbox that they should have; stay."""
     if config.mode != "none":
-        sandbox = await asyncio.to_thread(standing_wall, config)
+        sandbox = await asyncio.to_thread(find_sandbox, config)
         if not sandbox.is_up:
             data = {
-                "why": sandbox.why_down,
+                "why": sandbox.why_missing,
                 "advice": sandbox.advice,
                 "effect": effect_of(sandbox),
             }

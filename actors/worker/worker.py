@@ -45,7 +45,7 @@ from agiraph.messages import (
 from agiraph.storage.files import make_folder
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.publishing import files_left
 from agiraph.tools.toolbox import Toolbox
 from transport.endpoint import Received
@@ -373,7 +373,7 @@ class WorkerActor:
     def _acting(self) -> ActingEntity:
         """Return who acts, and which folders are its own, for the rules of approvals."""
         context = self.context
-        is_sandboxed = standing_wall(self.runtime.config.sandbox).is_up
+        is_sandboxed = find_sandbox(self.runtime.config.sandbox).is_up
         assignment, input_dir = context.transcript.assignment, context.input_dir
         folders = [str(context.files.home.path)]
         folders += [input_dir] if input_dir else []

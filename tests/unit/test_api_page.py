@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from actors.gateway.auth.scopes import needed
 from actors.gateway.http.app import ROUTERS
-from actors.gateway.http.document import family_of, operation_id, with_words
+from actors.gateway.http.document import operation_id, with_words
 from tests.unit.http.client.test_coverage import FOR_OTHERS, described, routes, verbs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
@@ -23,7 +23,7 @@ JsonObject = dict[str, Any]
 def document() -> JsonObject:
     app = FastAPI(generate_unique_id_function=operation_id)
     for router in ROUTERS:
-        app.include_router(router, tags=[family_of(router)])
+        app.include_router(router)
     return with_words(app.openapi())
 
 

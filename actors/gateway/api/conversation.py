@@ -5,13 +5,13 @@ from fastapi import APIRouter
 from actors.gateway.api.dependencies import (
     After,
     Before,
-    Calling,
-    Caused,
-    Door,
+    CallerDep,
+    CauseDep,
+    GatewayDep,
     Entity,
     Limit,
-    Named,
-    RunNamed,
+    AgentDep,
+    RunDep,
 )
 from actors.gateway.auth.principals import Principal
 from actors.gateway.gateway import Gateway
@@ -35,51 +35,51 @@ from agiraph.http.api import (
 )
 from agiraph.http.api.access import HOME_TOKEN
 
-router = APIRouter()
+router = APIRouter(tags=["conversation"])
 
 
 @router.post("/agents/{agent}/send")
-async def send_text(agent: Named, body: SendTextRequest, door: Door, cause: Caused) -> SentView:
+async def send_text(agent: AgentDep, body: SendTextRequest, gateway: GatewayDep, cause: CauseDep) -> SentView:
     """Send text to the coordinator, a worker or everyone."""
-    return await say(door, agent, body.message, body.to, body.mode, cause, body.in_reply_to)
+    return await say(gateway, agent, body.message, body.to, body.mode, cause, body.in_reply_to)
 
 
 @router.post("/agents/{agent}/nudge")
-async def send_nudge(agent: Named, body: NudgeRequest, door: Door, cause: Caused) -> SentView:
+async def send_nudge(agent: AgentDep, body: NudgeRequest, gateway: GatewayDep, cause: CauseDep) -> SentView:
     """Put an instruction into the running agent."""
-    return await nudge(door, agent, body.message, cause)
+    return await nudge(gateway, agent, body.message, cause)
 
 
 @router.get("/agents/{agent}/conversation")
 async def conversation(
-    agent: Named,
-    door: Door,
+    agent: AgentDep,
+    gateway: GatewayDep,
     after: After = 0,
     before: Before = None,
     entity: Entity = None,
     limit: Limit = 100,
 ) -> ConversationPageView:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
-    return door.thread.page(agent.id, after, limit, before=before, entity=entity)
+    return gateway.thread.page(agent.id, after, limit, before=before, entity=entity)
 
 
 @router.get("/agents/{agent}/transcript")
 def transcript(
-    agent: Named,
-    run: RunNamed,
-    door: Door,
+    agent: AgentDep,
+    run: RunDep,
+    gateway: GatewayDep,
     entity: str = COORDINATOR_NAME,
     after: After = 0,
     before: Before = None,
     limit: Limit = 100,
 ) -> TranscriptPageView:
     """Page through what one entity heard, said and ran: the coordinator, or a worker of the run."""
-    return transcript_page(transcript_of(door, agent, run, entity), after, limit, before)
+    return transcript_page(transcript_of(gateway, agent, run, entity), after, limit, before)
 
 
 @router.get("/agents/{agent}/messages")
 async def messages(
-    run: RunNamed, after: After = 0, entity: Entity = None, limit: Limit = 1000
+    run: RunDep, after: After = 0, entity: Entity = None, limit: Limit = 1000
 ) -> list[MessageView]:
     """List the texts between all entities of a run, by default of the current one."""
     return read_messages(run.messages, after, limit, entity) if run else []
@@ -87,47 +87,47 @@ async def messages(
 
 @router.post("/agents/{agent}/respond")
 async def respond(
-    agent: Named, body: RespondRequest, door: Door, cause: Caused, caller: Calling
+    agent: AgentDep, body: RespondRequest, gateway: GatewayDep, cause: CauseDep, caller: CallerDep
 ) -> QuestionView:
     """Answer an agent's question, by default its only open one."""
     named = body.question_id
-    question_id = door.questions.meant(named) if named else only_open_question(door, agent, cause)
-    by = _answerer(caller, door, question_id, body.by)
-    answered = answer(door, question_id, body.response, by=by, via=body.via, cause=cause)
+    question_id = gateway.questions.meant(named) if named else only_open_question(gateway, agent, cause)
+    by = _answerer(caller, gateway, question_id, body.by)
+    answered = answer(gateway, question_id, body.response, by=by, via=body.via, cause=cause)
     return question_view(answered, agent.name)
 
 
 @router.get("/questions")
 async def questions(
-    door: Door, status: QuestionStatus | None = None, limit: Limit = 1000
+    gateway: GatewayDep, status: QuestionStatus | None = None, limit: Limit = 1000
 ) -> list[QuestionView]:
     """List the questions to the human, oldest first: the open ones, and the newest `limit`."""
-    names = {agent.id: agent.name for agent in door.agents.all()}
+    names = {agent.id: agent.name for agent in gateway.agents.all()}
     return [
         question_view(question, names.get(question.agent, ""))
-        for question in door.questions.listed(limit, status)
+        for question in gateway.questions.listed(limit, status)
     ]
 
 
 @router.post("/questions/{question_id}/respond")
 async def respond_to(
-    question_id: str, body: AnswerRequest, door: Door, cause: Caused, caller: Calling
+    question_id: str, body: AnswerRequest, gateway: GatewayDep, cause: CauseDep, caller: CallerDep
 ) -> QuestionView:
     """Answer one question by its id, or by how that begins."""
-    question_id = door.questions.meant(question_id)
-    by = _answerer(caller, door, question_id, body.by)
-    question = answer(door, question_id, body.answer, by=by, via=body.via, cause=cause)
-    agent = door.agents.get(question.agent)
+    question_id = gateway.questions.meant(question_id)
+    by = _answerer(caller, gateway, question_id, body.by)
+    question = answer(gateway, question_id, body.answer, by=by, via=body.via, cause=cause)
+    agent = gateway.agents.get(question.agent)
     return question_view(question, agent.name if agent else "")
 
 
-def _answerer(caller: Principal, door: Gateway, question_id: str, named: str | None) -> str | None:
+def _answerer(caller: Principal, gateway: Gateway, question_id: str, named: str | None) -> str | None:
     """Return by whom a question is answered; None is the person whose home this is.
 
     A token that may not control speaks for itself alone, and approves nothing: an approval opens
     what the rules have closed, and money is the person's. Raises ApiError 403.
     """
-    question = door.questions.get(question_id)
+    question = gateway.questions.get(question_id)
     may_control = caller.may("control")
     if question is not None and question.kind != "question" and not may_control:
         what = "an approval" if question.kind == "approval" else "more money"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 
-from actors.gateway.api.dependencies import LAST_CURSOR, After, Door, Limit, Named
+from actors.gateway.api.dependencies import LAST_CURSOR, After, GatewayDep, Limit, AgentDep
 from actors.gateway.events.followers import follow
 from actors.gateway.events.streams import MEDIA_TYPE, EventStream
 from actors.gateway.gateway import Gateway
@@ -18,13 +18,13 @@ from agiraph.core.event_types import types_meant
 from agiraph.core.models import Agent
 from agiraph.http.api import ApiError, EventPageView
 
-router = APIRouter()
+router = APIRouter(tags=["events"])
 NODE_ID = re.compile(r"[0-9a-f]{6}")
 
 
 async def _wanted(
-    agent: Named,
-    door: Door,
+    agent: AgentDep,
+    gateway: GatewayDep,
     type: Annotated[list[str] | None, Query()] = None,
     entity: str | None = None,
     node: str | None = None,
@@ -32,17 +32,17 @@ async def _wanted(
     """Return what the query asks for; 422 lists the types and nodes that are possible."""
     try:
         types = types_meant(type or ())
-        found = None if node is None else _node_named(door, agent, node)
+        found = None if node is None else _node_named(gateway, agent, node)
     except InvalidInput as error:
         raise ApiError(422, str(error)) from None
     return EventFilter(types, entity, found)
 
 
-def _node_named(door: Gateway, agent: Agent, named: str) -> str:
+def _node_named(gateway: Gateway, agent: Agent, named: str) -> str:
     """Return a node's id by its name in the current run; an id of any run serves as it is."""
     if NODE_ID.fullmatch(named):
         return named
-    return find_node(door.boards.of(door.agents.run_of(agent)), named).id
+    return find_node(gateway.boards.of(gateway.agents.run_of(agent)), named).id
 
 
 Wanted = Annotated[EventFilter, Depends(_wanted)]
@@ -67,8 +67,8 @@ STREAMED: dict[int | str, dict[str, Any]] = {
 
 @router.get("/agents/{agent}/events", response_model=EventPageView, responses=STREAMED)
 async def page(
-    agent: Named,
-    door: Door,
+    agent: AgentDep,
+    gateway: GatewayDep,
     wanted: Wanted,
     after: After = 0,
     limit: Limit = 1000,
@@ -82,14 +82,14 @@ async def page(
     (or `Last-Event-ID`) on, then each as it comes; the same path as a WebSocket does it too.
     """
     if MEDIA_TYPE in accept:
-        return _stream(door, agent, wanted, after if last_event_id is None else last_event_id)
-    return _page(door, agent, wanted, after, limit)
+        return _stream(gateway, agent, wanted, after if last_event_id is None else last_event_id)
+    return _page(gateway, agent, wanted, after, limit)
 
 
 def _page(
-    door: Gateway, agent: Agent, wanted: EventFilter, after: int, limit: int
+    gateway: Gateway, agent: Agent, wanted: EventFilter, after: int, limit: int
 ) -> EventPageView:
-    log = door.events_of(agent)
+    log = gateway.events_of(agent)
     of = (log, min(log.last(), after + limit) if wanted.takes_all else log.last(), log.begun)
 
     def pick() -> EventPageView:
@@ -98,39 +98,39 @@ def _page(
 
     if limit > LATEST:
         return pick()
-    return door.event_pages.get((agent.id, wanted, after, limit), of, pick)
+    return gateway.event_pages.get((agent.id, wanted, after, limit), of, pick)
 
 
-def _stream(door: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Response:
-    log = _readable(door, agent, after)
-    return EventStream(lambda socket: follow(socket, log, door.bells, agent.id, after, wanted))
+def _stream(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Response:
+    log = _readable(gateway, agent, after)
+    return EventStream(lambda socket: follow(socket, log, gateway.bells, agent.id, after, wanted))
 
 
-def _readable(door: Gateway, agent: Agent, after: int) -> EventLog:
+def _readable(gateway: Gateway, agent: Agent, after: int) -> EventLog:
     """Return a log that can be followed from a cursor on.
 
     ApiError 503 if too many follow, Corrupt if the log cannot be read there: who is let in and then
     lost would come again at once.
     """
-    _check_room(door)
-    log = door.events_of(agent)
+    _check_room(gateway)
+    log = gateway.events_of(agent)
     log.page(after, 1)
     return log
 
 
-def _check_room(door: Gateway) -> None:
-    if door.bells.listeners >= door.config.http.followers:
-        raise ApiError(503, f"{door.bells.listeners} follow already, no more can (http.followers)")
+def _check_room(gateway: Gateway) -> None:
+    if gateway.bells.listeners >= gateway.config.http.followers:
+        raise ApiError(503, f"{gateway.bells.listeners} follow already, no more can (http.followers)")
 
 
 @router.websocket("/agents/{agent}/events")
 async def live(
-    socket: WebSocket, agent: Named, door: Door, wanted: Wanted, after: After = 0
+    socket: WebSocket, agent: AgentDep, gateway: GatewayDep, wanted: Wanted, after: After = 0
 ) -> None:
     """Send what is wanted of the log from a cursor on, then every event as it comes."""
-    log = _readable(door, agent, after)
+    log = _readable(gateway, agent, after)
     await socket.accept()
-    sending = asyncio.ensure_future(follow(socket, log, door.bells, agent.id, after, wanted))
+    sending = asyncio.ensure_future(follow(socket, log, gateway.bells, agent.id, after, wanted))
     leaving = asyncio.ensure_future(_until_gone(socket))
     try:
         await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from starlette.requests import Request
 
-from actors.gateway.api.dependencies import After, Door, Limit, Named, Offset, RunNamed
+from actors.gateway.api.dependencies import After, GatewayDep, Limit, AgentDep, Offset, RunDep
 from actors.gateway.api.file_responses import ASKED, SHOWN, As, Shown, show
 from actors.gateway.gateway import Gateway
 from actors.gateway.resources.nodes import ref_views
@@ -15,7 +15,7 @@ from agiraph.core.models import Agent, WorkNode
 from agiraph.http.api import ApiError, EventPageView, RefView
 from agiraph.storage.home import RunHome
 
-router = APIRouter()
+router = APIRouter(tags=["files"])
 
 FILE: dict[str, Any] = {"response_model": Shown, "responses": SHOWN, "openapi_extra": ASKED}
 
@@ -25,8 +25,8 @@ FILE: dict[str, Any] = {"response_model": Shown, "responses": SHOWN, "openapi_ex
 @router.head("/agents/{agent}/workspace/{path:path}", include_in_schema=False, response_model=None)
 def workspace(
     request: Request,
-    agent: Named,
-    run: RunNamed,
+    agent: AgentDep,
+    run: RunDep,
     path: str = "",
     offset: Offset = 0,
     how: As = "json",
@@ -37,28 +37,28 @@ def workspace(
 
 @router.get("/agents/{agent}/board/{node}/spec", **FILE)
 def spec(
-    request: Request, agent: Named, run: RunNamed, node: str, door: Door, how: As = "json"
+    request: Request, agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep, how: As = "json"
 ) -> Shown | Response:
     """Read what a node is to do, as its worker reads it."""
     home = _begun(agent, run)
-    name = home.node(_node(door, home, node).folder).spec.name
-    return _in_node(request, door, home, node, name, "", how, 0)
+    name = home.node(_node(gateway, home, node).folder).spec.name
+    return _in_node(request, gateway, home, node, name, "", how, 0)
 
 
 @router.get("/agents/{agent}/board/{node}/refs")
-def refs(agent: Named, run: RunNamed, node: str, door: Door) -> list[RefView]:
+def refs(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> list[RefView]:
     """List what a node is given to read: results of other nodes, by the names it knows them by."""
     home = _begun(agent, run)
-    return ref_views(home, _node(door, home, node))
+    return ref_views(home, _node(gateway, home, node))
 
 
 @router.get("/agents/{agent}/board/{node}/log")
 def log(
-    agent: Named, run: RunNamed, node: str, door: Door, after: After = 0, limit: Limit = 1000
+    agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep, after: After = 0, limit: Limit = 1000
 ) -> EventPageView:
     """Page through what a node's worker did, step by step."""
     home = _begun(agent, run)
-    events = EventLog(home.node(_node(door, home, node).folder).log).page(after, limit)
+    events = EventLog(home.node(_node(gateway, home, node).folder).log).page(after, limit)
     return EventPageView(events=tuple(events), next=events[-1].seq if events else after)
 
 
@@ -66,32 +66,32 @@ def log(
 @router.get("/agents/{agent}/board/{node}/scratch/{path:path}", **FILE)
 def scratch(
     request: Request,
-    agent: Named,
-    run: RunNamed,
+    agent: AgentDep,
+    run: RunDep,
     node: str,
-    door: Door,
+    gateway: GatewayDep,
     path: str = "",
     offset: Offset = 0,
     how: As = "json",
 ) -> Shown | Response:
     """Browse a node's work in progress."""
-    return _in_node(request, door, _begun(agent, run), node, "scratch", path, how, offset)
+    return _in_node(request, gateway, _begun(agent, run), node, "scratch", path, how, offset)
 
 
 @router.get("/agents/{agent}/board/{node}/published", **FILE)
 @router.get("/agents/{agent}/board/{node}/published/{path:path}", **FILE)
 def published(
     request: Request,
-    agent: Named,
-    run: RunNamed,
+    agent: AgentDep,
+    run: RunDep,
     node: str,
-    door: Door,
+    gateway: GatewayDep,
     path: str = "",
     offset: Offset = 0,
     how: As = "json",
 ) -> Shown | Response:
     """Browse a node's result."""
-    return _in_node(request, door, _begun(agent, run), node, "published", path, how, offset)
+    return _in_node(request, gateway, _begun(agent, run), node, "published", path, how, offset)
 
 
 def _begun(agent: Agent, run: RunHome | None) -> RunHome:
@@ -100,13 +100,13 @@ def _begun(agent: Agent, run: RunHome | None) -> RunHome:
     return run
 
 
-def _node(door: Gateway, run: RunHome, named: str) -> WorkNode:
-    return node_named(door.boards.of(run), named)
+def _node(gateway: Gateway, run: RunHome, named: str) -> WorkNode:
+    return node_named(gateway.boards.of(run), named)
 
 
 def _in_node(
     request: Request,
-    door: Gateway,
+    gateway: Gateway,
     run: RunHome,
     node: str,
     inner: str,
@@ -115,5 +115,5 @@ def _in_node(
     offset: int,
 ) -> Shown | Response:
     """Show what lies at `path` in one part of a node's folder."""
-    folder = _node(door, run, node).folder
+    folder = _node(gateway, run, node).folder
     return show(run.path, f"nodes/{folder}/{inner}/{path}", how, offset, request)

@@ -26,7 +26,7 @@ from actors.gateway.api import (
     triggers,
     work,
 )
-from actors.gateway.api.dependencies import the_gateway
+from actors.gateway.api.dependencies import get_gateway
 from actors.gateway.auth.audit_log import AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.document import with_access
@@ -34,7 +34,7 @@ from actors.gateway.auth.scopes import RouteRules, routes_of
 from actors.gateway.auth.trusted_hosts import TrustedHosts
 from actors.gateway.gateway import Gateway
 from actors.gateway.http.access_middleware import AccessChecks, AccessMiddleware
-from actors.gateway.http.document import DESCRIPTION, family_of, operation_id, with_words
+from actors.gateway.http.document import DESCRIPTION, operation_id, with_words
 from actors.gateway.http.exchange import App
 from actors.gateway.http.fast_path import FastPath
 from actors.gateway.http.idempotency import IdempotencyMiddleware
@@ -92,7 +92,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, ledger: AuditLog) -> App:
     app.state.gateway = gateway
     app.state.keys = keys
     for router in ROUTERS:
-        app.include_router(router, tags=[family_of(router)])
+        app.include_router(router)
     http = gateway.config.http
     own = [route for route in app.routes if isinstance(route, Route)]  # the OpenAPI document
     app.rules = RouteRules([*own, *routes_of(ROUTERS)])
@@ -106,7 +106,7 @@ def build_app(gateway: Gateway, keys: CredentialStore, ledger: AuditLog) -> App:
         http=http,
         clock=gateway.clock,
     )
-    lane = FastPath(app, app.rules, HANDLERS, known={the_gateway: gateway})
+    lane = FastPath(app, app.rules, HANDLERS, known={get_gateway: gateway})
     once = IdempotencyMiddleware(lane, gateway.repeats, gateway.clock)
     return AccessMiddleware(once, guards)
 

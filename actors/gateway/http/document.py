@@ -6,7 +6,6 @@ something, and an example of each record (`actors.gateway.http.examples`).
 
 from typing import Any, Final
 
-from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from actors.gateway.http.examples import EXAMPLES
@@ -57,18 +56,9 @@ TAKEN: Final = {
 }
 
 
-def family_of(router: APIRouter) -> str:
-    """Return what a family of endpoints is called: the name of the file that holds it."""
-    for route in router.routes:
-        if isinstance(route, APIRoute):
-            return route.endpoint.__module__.rpartition(".")[2]
-    return "other"
-
-
 def operation_id(route: APIRoute) -> str:
     """Return the name of one endpoint, for those who generate clients."""
-    family = route.endpoint.__module__.rpartition(".")[2]
-    return f"{family}_{route.name}{'_at' if '{path' in route.path_format else ''}"
+    return f"{route.tags[0]}_{route.name}{'_at' if '{path' in route.path_format else ''}"
 
 
 def with_words(document: JsonObject) -> JsonObject:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 import agiraph.http.api
 from actors.gateway.http.app import ROUTERS
-from actors.gateway.http.document import CHANGES, family_of, operation_id, with_words
+from actors.gateway.http.document import CHANGES, operation_id, with_words
 from actors.gateway.http.examples import EXAMPLES
 from agiraph.core.models import Event
 
@@ -21,7 +21,7 @@ JsonObject = dict[str, Any]
 def document() -> JsonObject:
     app = FastAPI(generate_unique_id_function=operation_id)
     for router in ROUTERS:
-        app.include_router(router, tags=[family_of(router)])
+        app.include_router(router)
     return with_words(app.openapi())
 
 

@@ -6,9 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 from actors.gateway.bus_client import BusClient
-from actors.gateway.events.event_reporter import GatewayEventReporter
-from actors.gateway.events.followers import LogSignals
-from actors.gateway.lru_cache import LruCache
+from actors.gateway.event_feed import EventTexts, LogSignals
+from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.delivery_journal import DeliveryJournal
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
@@ -25,13 +24,11 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
-from actors.gateway.state.process_overview import ProcessOverview
 from actors.recorder.event_log import EventLog
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
-from agiraph.http.api import AgentView, EventPageView
 from agiraph.storage.home import Home
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -54,15 +51,13 @@ class Gateway:
     deadlines: QuestionDeadlines
     orphans: OrphanedQuestions
     boards: BoardReader
-    overview: ProcessOverview
     dead: DeadLetterStore
     dispatcher: NotificationDispatcher
     repeats: IdempotencyStore
     bells: LogSignals = field(default_factory=LogSignals)
     statuses: EntityActivities = field(default_factory=EntityActivities)
     tallies: GatewayCounters = field(default_factory=GatewayCounters)
-    summaries: LruCache[AgentView] = field(default_factory=LruCache)
-    event_pages: LruCache[EventPageView] = field(default_factory=LruCache)
+    event_texts: EventTexts = field(default_factory=EventTexts)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
     _logs: dict[AgentId, EventLog] = field(default_factory=dict)
 
@@ -75,7 +70,7 @@ class Gateway:
     def forget(self, agent: Agent) -> None:
         """Drop what is held of an agent that is archived."""
         self._logs.pop(agent.id, None)
-        self.bells.say_gone(agent.id)
+        self.bells.archive(agent.id)
 
     def close(self) -> None:
         """Close the database and the journals."""
@@ -107,7 +102,7 @@ def open_gateway(
     ledger = DeliveryJournal(home.human.channels)
     dispatcher = NotificationDispatcher(ledger, links, config.channels, config.gateway, environ)
     bells = LogSignals()
-    thread.when_added, bells.ear = dispatcher.ring, dispatcher.hear
+    thread.when_added, bells.on_notify = dispatcher.ring, dispatcher.hear
     answer_delivery.absence = lambda: in_words(dispatcher.book.away_at(clock.now()))
     tallies = GatewayCounters()
     dispatcher.when_delivered = tallies.delivered
@@ -128,7 +123,6 @@ def open_gateway(
         deadlines=QuestionDeadlines(questions, answer_delivery, clock),
         orphans=OrphanedQuestions(questions, agents, boards, answer_delivery, clock),
         boards=boards,
-        overview=ProcessOverview(line),
         dead=DeadLetterStore(database),
         repeats=IdempotencyStore(home.human.repeats, clock.now()),
     )

@@ -11,8 +11,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from actors.gateway.api.dependencies import CallerDep, CauseDep, GatewayDep
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.auth.credentials import ApiToken, BrowserSession
-from actors.gateway.auth.headers import cookies, is_from_elsewhere
 from actors.gateway.auth.page import HEADERS, inside_page, login_page
+from actors.gateway.auth.request_headers import cookies, is_from_elsewhere
+from actors.gateway.auth.scopes import CONTROL, READ
 from agiraph.http.api import (
     ApiError,
     CreateLoginRequest,
@@ -40,7 +41,7 @@ async def _keys(connection: HTTPConnection) -> CredentialStore:
 KeysDep = Annotated[CredentialStore, Depends(_keys)]
 
 
-@router.get("/whoami")
+@router.get("/whoami", dependencies=[READ])
 async def whoami(caller: CallerDep) -> WhoAmIView:
     """Say by which key this call came, and what it may do."""
     return WhoAmIView(
@@ -51,13 +52,13 @@ async def whoami(caller: CallerDep) -> WhoAmIView:
     )
 
 
-@router.get("/tokens")
+@router.get("/tokens", dependencies=[CONTROL])
 async def tokens(keys: KeysDep) -> list[TokenView]:
     """List the tokens, those that ended within thirty days too; never a secret."""
     return [TokenView(**_facts(token, keys)) for token in keys.tokens()]
 
 
-@router.post("/tokens", status_code=201)
+@router.post("/tokens", dependencies=[CONTROL], status_code=201)
 async def add(
     body: CreateTokenRequest, caller: CallerDep, keys: KeysDep, cause: CauseDep
 ) -> NewTokenView:
@@ -66,7 +67,7 @@ async def add(
     return NewTokenView(**_facts(token, keys), token=secret)
 
 
-@router.post("/tokens/{name}/rotate")
+@router.post("/tokens/{name}/rotate", dependencies=[CONTROL])
 async def rotate(
     name: str, keys: KeysDep, cause: CauseDep, body: RotateTokenRequest = AT_ONCE
 ) -> NewTokenView:
@@ -75,13 +76,13 @@ async def rotate(
     return NewTokenView(**_facts(token, keys), token=secret)
 
 
-@router.delete("/tokens/{name}")
+@router.delete("/tokens/{name}", dependencies=[CONTROL])
 async def revoke(name: str, keys: KeysDep) -> TokenView:
     """End a token at once, and the login links and sessions that were made by it."""
     return TokenView(**_facts(keys.revoke(name), keys))
 
 
-@router.post("/logins", status_code=201)
+@router.post("/logins", dependencies=[CONTROL], status_code=201)
 async def begin_login(
     body: CreateLoginRequest, caller: CallerDep, keys: KeysDep, gateway: GatewayDep
 ) -> LoginView:
@@ -139,7 +140,7 @@ async def log_in(request: Request, keys: KeysDep) -> Response:
     return answer
 
 
-@router.post("/logout")
+@router.post("/logout", dependencies=[READ])
 async def log_out(caller: CallerDep, keys: KeysDep) -> Response:
     """End the session by which this call came."""
     if caller.session is None:
@@ -150,13 +151,13 @@ async def log_out(caller: CallerDep, keys: KeysDep) -> Response:
     return answer
 
 
-@router.get("/sessions")
+@router.get("/sessions", dependencies=[CONTROL])
 async def sessions(keys: KeysDep) -> list[SessionView]:
     """List the browsers that are logged in."""
     return [_session(session, keys) for session in keys.sessions()]
 
 
-@router.delete("/sessions/{session}")
+@router.delete("/sessions/{session}", dependencies=[CONTROL])
 async def end_session(session: str, keys: KeysDep) -> SessionView:
     """Log a browser out, at once."""
     return _session(keys.end_session(session), keys)

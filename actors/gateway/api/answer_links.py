@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.api.questions import answer
 from actors.gateway.gateway import Gateway
 from actors.gateway.questions.answer_page import POLICY, page, question_page, thanks_page
-from actors.gateway.resources.messages import answer
 from agiraph.core.errors import InvalidInput
 from agiraph.core.models import Question
 from agiraph.http.api import ApiError

@@ -6,6 +6,7 @@ from typing import Literal
 from fastapi import APIRouter
 
 from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.auth.scopes import CONTROL, READ, TALK
 from actors.gateway.gateway import Gateway
 from actors.gateway.notifications.channel import DeliveryFailed
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
@@ -26,20 +27,20 @@ router = APIRouter(tags=["channels"])
 TEXT_LIMIT = 200
 
 
-@router.get("/channels")
+@router.get("/channels", dependencies=[READ])
 async def channels(gateway: GatewayDep) -> list[ChannelView]:
     """List the ways by which the person is told things."""
     dispatcher = gateway.dispatcher
     always = [
         ChannelView(name="console", kind="console", where="agiraph console"),
         ChannelView(
-            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.bells.listeners
+            name="web", kind="web", where=dispatcher.links.base, listeners=gateway.bells.followers
         ),
     ]
     return [*always, *(_view(dispatcher, name, one) for name, one in dispatcher.settings.items())]
 
 
-@router.post("/channels/{channel}/test")
+@router.post("/channels/{channel}/test", dependencies=[CONTROL])
 async def test(channel: str, gateway: GatewayDep) -> ChannelTestView:
     """Send a test message by one channel, now and once; the answer tells how it went."""
     dispatcher = gateway.dispatcher
@@ -53,7 +54,7 @@ async def test(channel: str, gateway: GatewayDep) -> ChannelTestView:
     return ChannelTestView(channel=channel, delivery=id, delivered=True)
 
 
-@router.get("/deliveries")
+@router.get("/deliveries", dependencies=[READ])
 async def deliveries(
     gateway: GatewayDep, status: Literal["waiting", "dead"] | None = None
 ) -> list[DeliveryView]:
@@ -62,7 +63,7 @@ async def deliveries(
     return [_delivery_view(one) for one in kept if status in (None, one.status)]
 
 
-@router.post("/deliveries/{delivery}/retry")
+@router.post("/deliveries/{delivery}/retry", dependencies=[CONTROL])
 async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
     """Have a delivery that was given up tried again, from the first attempt on."""
     book = gateway.dispatcher.book
@@ -74,13 +75,13 @@ async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
     return _delivery_view(book.deliveries[delivery])
 
 
-@router.get("/me")
+@router.get("/me", dependencies=[READ])
 async def me(gateway: GatewayDep) -> PresenceView:
     """Tell whether the person is here."""
     return presence(gateway.dispatcher, gateway.clock.now())
 
 
-@router.put("/me")
+@router.put("/me", dependencies=[TALK])
 async def change_me(body: SetPresenceRequest, gateway: GatewayDep) -> PresenceView:
     """Say that the person leaves, or that he is back."""
     return set_presence(gateway.dispatcher, body, gateway.clock.now())

@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import Depends, Query
 from fastapi.requests import HTTPConnection
 
-from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.credentials import Principal
+from actors.gateway.auth.scopes import get_caller
 from actors.gateway.call_cause import SCOPE_KEY, CallCause, new_cause
 from actors.gateway.gateway import Gateway
 from agiraph.core.models import Agent
@@ -33,13 +34,7 @@ async def _cause(connection: HTTPConnection, gateway: GatewayDep) -> CallCause:
 CauseDep = Annotated[CallCause, Depends(_cause)]
 
 
-async def _get_caller(connection: HTTPConnection) -> Principal:
-    """Return who calls; the gate has put it there."""
-    caller: Principal = connection.state.caller
-    return caller
-
-
-CallerDep = Annotated[Principal, Depends(_get_caller)]
+CallerDep = Annotated[Principal, Depends(get_caller)]
 
 
 async def _agent(agent: str, gateway: GatewayDep) -> Agent:

@@ -5,7 +5,8 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from actors.gateway.api.dependencies import CauseDep, GatewayDep, AgentDep
+from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
+from actors.gateway.auth.scopes import CONTROL, READ
 from actors.gateway.bus_client import TOO_LATE, ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
@@ -29,13 +30,13 @@ UNPROCESSABLE = 422
 CONFLICT = 409
 
 
-@router.get("/agents/{agent}/triggers")
+@router.get("/agents/{agent}/triggers", dependencies=[READ])
 async def triggers(agent: AgentDep, gateway: GatewayDep) -> list[TriggerView]:
     """List the triggers, oldest first; of those that have ended the last ones."""
     return await _table(gateway, agent)
 
 
-@router.post("/agents/{agent}/triggers", status_code=201)
+@router.post("/agents/{agent}/triggers", dependencies=[CONTROL], status_code=201)
 async def create(
     agent: AgentDep, body: CreateTriggerRequest, gateway: GatewayDep, cause: CauseDep
 ) -> TriggerView:
@@ -52,15 +53,21 @@ async def create(
     return await _ask(gateway, agent, wanted, UNPROCESSABLE, cause, id, trigger_id(id))
 
 
-@router.delete("/agents/{agent}/triggers/{trigger}")
-async def cancel(agent: AgentDep, trigger: str, gateway: GatewayDep, cause: CauseDep) -> TriggerView:
+@router.delete("/agents/{agent}/triggers/{trigger}", dependencies=[CONTROL])
+async def cancel(
+    agent: AgentDep, trigger: str, gateway: GatewayDep, cause: CauseDep
+) -> TriggerView:
     """Cancel a trigger."""
     return await _change(gateway, agent, trigger, "cancel", cause)
 
 
-@router.post("/agents/{agent}/triggers/{trigger}/{act}")
+@router.post("/agents/{agent}/triggers/{trigger}/{act}", dependencies=[CONTROL])
 async def act_on(
-    agent: AgentDep, trigger: str, act: Literal["pause", "resume", "fire"], gateway: GatewayDep, cause: CauseDep
+    agent: AgentDep,
+    trigger: str,
+    act: Literal["pause", "resume", "fire"],
+    gateway: GatewayDep,
+    cause: CauseDep,
 ) -> TriggerView:
     """Pause, resume or fire a trigger now."""
     return await _change(gateway, agent, trigger, act, cause)
@@ -75,7 +82,9 @@ async def _change(
 
 async def _table(gateway: Gateway, agent: Agent) -> list[TriggerView]:
     question = ListTriggers(agent=agent.id)
-    table = await ask_for(gateway.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS)
+    table = await ask_for(
+        gateway.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS
+    )
     return [TriggerView.model_validate(row) for row in table.triggers]
 
 

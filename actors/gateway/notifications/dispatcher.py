@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from actors.gateway.events.event_reporter import GatewayEventReporter
-from actors.gateway.events.followers import LogSignals
+from actors.gateway.event_feed import LogSignals
+from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.channel import Channel, DeliveryFailed, Notification
 from actors.gateway.notifications.delivery_journal import DeliveryJournal

@@ -1,8 +1,7 @@
-"""How fast the router passes messages, against what ZeroMQ alone can do on the same machine.
+"""How fast the router passes messages, beside what ZeroMQ alone can do on the same machine.
 
-Each broker stands in a process of its own, a source and a sink are two more, on ipc with 200-byte
-bodies. All brokers are measured in turn, round after round, in one run: only the ratios mean
-something, as the machine's mood moves all of them together.
+Each broker is a process of its own, a source and a sink are two more, over ipc with 200-byte
+bodies. All brokers are measured in turn, round after round; ratios are taken within a round.
 
     c_proxy   zmq.proxy, in C: no routing at all
     bare      a Python loop on raw frames that reads the receiver from the header and sends on
@@ -11,8 +10,6 @@ something, as the machine's mood moves all of them together.
     recorded  durable, with the recorder's copy of each message delivered too
     full      durable, on disk, each batch synced: what `router.durability: full` does
     normal    durable, on disk, not synced
-
-Run it as `python -m benchmarks.bus`; `run()` returns the rows.
 """
 
 import gc
@@ -29,7 +26,8 @@ from pathlib import Path
 import msgpack
 import zmq
 
-from benchmarks.figures import Figure
+from benchmarks.product import Options, progress
+from benchmarks.report import Figure, at_least, at_most
 from transport import protocol, sockets, tickets
 from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
 from transport.mailbox_file import Durability
@@ -43,38 +41,31 @@ MESSAGES = 20_000
 ROUND_TRIPS = 1_000
 IN_FLIGHT = 750
 RECEIPT_EVERY = 250
-ROUNDS = 5
+ROUNDS, QUICK_ROUNDS = 3, 1
 KEY = bytes(tickets.KEY_BYTES)
 ACK_EVERY = 64
 MEET_SECONDS = 30.0
-MODES = ("c_proxy", "bare", "router", "durable", "recorded", "full", "normal")
-DURABLE_MODES = ("durable", "recorded", "full", "normal")
-STORED_MODES = ("full", "normal")
+SILENCE_SECONDS = 10.0
+DURABLE = ("durable", "recorded", "full", "normal")
+STORED = ("full", "normal")
 # how often a broker passes something on for one message: the message, `accepted`, `done`, and
 # the recorder's copy with its `done`
 PASSES = {"router": 1, "durable": 3, "recorded": 5}
-WORDS = {
+NAMES = {
     "router": "a passing message",
     "durable": "a durable message",
     "recorded": "a durable message with the recorder's copy",
 }
 
 Socket = zmq.Socket[bytes]
-# messages per second, round trip in microseconds, bytes written to disk per message
-Sample = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One broker: medians over the rounds, ratios taken within each round."""
+class Sample:
+    """One broker in one round: messages a second, the median round trip, bytes written to disk."""
 
-    mode: str
-    messages_per_second: float
-    of_bare: float
-    of_c_proxy: float
-    round_trip_us: float
-    round_trip_of_bare: float
-    of_router: float
+    rate: float
+    trip_us: float
     disk_bytes: float
 
 
@@ -94,6 +85,7 @@ def _serve_bare(folder: str) -> None:
     """Read the receiver from each header and send the blob there; nothing else."""
     context = zmq.Context[Socket]()
     socket = sockets.router_socket(context)
+    socket.setsockopt(zmq.SNDHWM, 0)  # else a frame for a slow reader is refused, and lost
     socket.bind(f"ipc://{folder}/bus")
     poller = zmq.Poller()
     poller.register(socket, zmq.POLLIN)
@@ -113,7 +105,9 @@ def _serve_bare(folder: str) -> None:
             rid = _rid(header[3])
             try:
                 send(rid, MORE)
-            except zmq.ZMQError:
+            except zmq.ZMQError as error:
+                if error.errno != zmq.EHOSTUNREACH:
+                    raise
                 continue  # the other end is not there yet
             send(blob, LAST)
 
@@ -165,14 +159,13 @@ class _End:
         self._socket.setsockopt(zmq.ROUTING_ID, _rid(address))
         self._socket.setsockopt(zmq.SNDHWM, 0)
         self._socket.setsockopt(zmq.RCVHWM, 0)
-        side = f"{address}" if mode == "c_proxy" else "bus"
+        side = address if mode == "c_proxy" else "bus"
         self._socket.connect(f"ipc://{folder}/{side}")
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
-        self._mode = mode
         self._address = address
         self._done: list[bytes] = []
-        self._is_durable = mode in DURABLE_MODES
+        self._is_durable = mode in DURABLE
         if mode not in ("c_proxy", "bare"):
             self._hello()
 
@@ -185,13 +178,16 @@ class _End:
     def meet(self) -> None:
         """Exchange messages with the sink until one came back, and then no more come."""
         self.send("sink", "trip", secrets.token_bytes(16))
+        give_up_at = time.monotonic() + MEET_SECONDS
         while not self.take(50):
+            if time.monotonic() > give_up_at:
+                raise TimeoutError(f"no answer from the sink within {MEET_SECONDS:g} s")
             self.send("sink", "trip", secrets.token_bytes(16))
         while self.take(200):
             pass
 
     def take(self, within_ms: int | None = None) -> list[tuple[str, bytes]]:
-        """Wait, then return (type, id) of every message that is there; answer what must be."""
+        """Wait, then return (type, id) of every message that is there; acknowledge them."""
         self._poller.poll(within_ms)
         found = []
         for _ in range(ACK_EVERY):
@@ -212,8 +208,16 @@ class _End:
             self._done = []
         return found
 
+    def expect(self) -> list[tuple[str, bytes]]:
+        """Return the next messages; TimeoutError when none comes for long."""
+        give_up_at = time.monotonic() + SILENCE_SECONDS
+        while time.monotonic() < give_up_at:
+            if found := self.take(1000):
+                return found
+        raise TimeoutError(f"no message came for {SILENCE_SECONDS:g} s: one was lost")
+
     def close(self) -> None:
-        """Let go."""
+        """Close the socket."""
         self._context.destroy(linger=0)
 
     def _hello(self) -> None:
@@ -260,14 +264,13 @@ def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float
         while sent < MESSAGES and sent - back < IN_FLIGHT:
             end.send("sink", "load", ids[sent])
             sent += 1
-        back += RECEIPT_EVERY * len(end.take())
+        back += RECEIPT_EVERY * len(end.expect())
     rate = MESSAGES / (time.perf_counter() - started)
     trips = []
     for _ in range(ROUND_TRIPS):
         started = time.perf_counter()
         end.send("sink", "trip", secrets.token_bytes(16))
-        while not end.take():
-            pass
+        end.expect()
         trips.append(time.perf_counter() - started)
     end.close()
     return rate, statistics.median(trips) * 1e6
@@ -275,24 +278,23 @@ def _measure(mode: str, folder: str, barrier: BarrierType) -> tuple[float, float
 
 def _round(mode: str) -> Sample:
     """Start a broker and its ends, measure once, end them all."""
-    fork = multiprocessing.get_context("spawn")
-    has_recorder = mode == "recorded"
-    barrier = fork.Barrier(3 if has_recorder else 2, timeout=MEET_SECONDS)
+    spawn = multiprocessing.get_context("spawn")
+    ends = [_sink, _record] if mode == "recorded" else [_sink]
+    barrier = spawn.Barrier(1 + len(ends), timeout=MEET_SECONDS)
     with tempfile.TemporaryDirectory(prefix="agiraph-") as folder:
-        processes = [fork.Process(target=SERVERS[mode], args=(folder,), daemon=True)]
-        processes.append(fork.Process(target=_sink, args=(mode, folder, barrier), daemon=True))
-        if has_recorder:
-            args = (mode, folder, barrier)
-            processes.append(fork.Process(target=_record, args=args, daemon=True))
-        for process in processes:
+        broker = spawn.Process(target=SERVERS[mode], args=(folder,), daemon=True)
+        others = [
+            spawn.Process(target=end, args=(mode, folder, barrier), daemon=True) for end in ends
+        ]
+        for process in (broker, *others):
             process.start()
         gc.collect()
         try:
             rate, trip = _measure(mode, folder, barrier)
-            written = _written_by(processes[0].pid) if mode in STORED_MODES else 0
-            return rate, trip, written / (MESSAGES + 2 * ROUND_TRIPS)
+            written = _written_by(broker.pid) if mode in STORED else 0
+            return Sample(rate, trip, written / (MESSAGES + 2 * ROUND_TRIPS))
         finally:
-            for process in processes:
+            for process in (broker, *others):
                 process.kill()
                 process.join()
 
@@ -300,101 +302,56 @@ def _round(mode: str) -> Sample:
 def _written_by(pid: int | None) -> int:
     """Return how many bytes a process has sent to the disk; 0 where the kernel does not tell."""
     try:
-        told = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
+        text = Path(f"/proc/{pid}/io").read_text(encoding="ascii")
     except OSError:
         return 0
-    return int(told.partition("\nwrite_bytes: ")[2].split()[0])
+    return int(text.partition("\nwrite_bytes: ")[2].split()[0])
 
 
-def run(rounds: int = ROUNDS) -> list[Row]:
-    """Measure every broker `rounds` times in turn and return one row each."""
-    seen: dict[str, list[Sample]] = {mode: [] for mode in MODES}
-    for _ in range(rounds):
-        for mode in MODES:
+def run(options: Options) -> list[Figure]:
+    """Measure every broker in turn; a message that needs n passes may cost n bare ones."""
+    seen: dict[str, list[Sample]] = {mode: [] for mode in SERVERS}
+    for number in range(options.count(ROUNDS, QUICK_ROUNDS)):
+        progress(f"round {number + 1}")
+        for mode in SERVERS:
             seen[mode].append(_round(mode))
-    return [_row(mode, seen) for mode in MODES]
-
-
-def _row(mode: str, seen: dict[str, list[Sample]]) -> Row:
-    mine = seen[mode]
-
-    def ratio(other: str, index: int) -> float:
-        pairs = zip(mine, seen[other], strict=True)
-        return statistics.median(one[index] / two[index] for one, two in pairs)
-
-    return Row(
-        mode,
-        statistics.median(one[0] for one in mine),
-        ratio("bare", 0),
-        ratio("c_proxy", 0),
-        statistics.median(one[1] for one in mine),
-        ratio("bare", 1),
-        ratio("router", 0),
-        statistics.median(one[2] for one in mine),
-    )
-
-
-def figures(rows: list[Row]) -> list[Figure]:
-    """Return the ratios to look at. A message that needs n passes may cost n bare ones."""
-    by_mode = {row.mode: row for row in rows}
-    bare, proxy = by_mode["bare"], by_mode["c_proxy"]
+    passing, bare = seen["router"], seen["bare"]
     found = [
-        Figure(
-            "router, a passing message: rate",
-            "zmq.proxy in C, which does not route",
-            by_mode["router"].of_c_proxy,
-            "at least",
-            0.5,
-            _rates(by_mode["router"], proxy),
-        )
-    ]
-    peer = "a bare Python loop"
+        at_least("router, a passing message: rate", "zmq.proxy in C, which does not route",
+                 _ratio(passing, seen["c_proxy"]), 0.5, _rates(passing, seen["c_proxy"]))
+    ]  # fmt: skip
     for mode, passes in PASSES.items():
-        row = by_mode[mode]
-        least = round(0.9 / passes, 2)
-        rates, trips = _rates(row, bare), f"{row.round_trip_us:.0f} and {bare.round_trip_us:.0f} us"
-        most = 1.25 * passes
-        found += [
-            Figure(f"router, {WORDS[mode]}: rate", peer, row.of_bare, "at least", least, rates),
-            Figure(
-                f"router, {WORDS[mode]}: round trip",
-                peer,
-                row.round_trip_of_bare,
-                "at most",
-                most,
-                trips,
-            ),
+        trips = [
+            statistics.median(sample.trip_us for sample in each) for each in (seen[mode], bare)
         ]
-    passing = by_mode["router"]
-    for mode in STORED_MODES:
-        row = by_mode[mode]
-        what = f"router, a durable message on disk ({mode}): rate"
-        seen = f"{_rates(row, passing)}, {row.disk_bytes:,.0f} bytes written per message"
-        found.append(Figure(what, "a passing message", row.of_router, "at least", 0.6, seen))
+        slower = statistics.median(
+            one.trip_us / two.trip_us for one, two in zip(seen[mode], bare, strict=True)
+        )
+        found += [
+            at_least(f"router, {NAMES[mode]}: rate", "a bare Python loop",
+                     _ratio(seen[mode], bare), round(0.9 / passes, 2), _rates(seen[mode], bare)),
+            at_most(f"router, {NAMES[mode]}: round trip", "a bare Python loop", slower,
+                    1.25 * passes, f"{trips[0]:.0f} and {trips[1]:.0f} us"),
+        ]  # fmt: skip
+    for mode in STORED:
+        written = statistics.median(sample.disk_bytes for sample in seen[mode])
+        found.append(
+            at_least(f"router, a durable message on disk ({mode}): rate", "a passing message",
+                     _ratio(seen[mode], passing), 0.6,
+                     f"{_rates(seen[mode], passing)}, {written:,.0f} bytes written per message")
+        )  # fmt: skip
     return found
 
 
-def _rates(one: Row, other: Row) -> str:
-    return f"{one.messages_per_second:,.0f} and {other.messages_per_second:,.0f} messages/s"
+def _ratio(ours: list[Sample], peers: list[Sample]) -> float:
+    pairs = zip(ours, peers, strict=True)
+    return statistics.median(one.rate / two.rate for one, two in pairs)
+
+
+def _rates(ours: list[Sample], peers: list[Sample]) -> str:
+    mine, other = (statistics.median(sample.rate for sample in each) for each in (ours, peers))
+    return f"{mine:,.0f} and {other:,.0f} messages/s"
 
 
 def _rid(address: str) -> bytes:
     return b"a" + address.encode()
-
-
-def main() -> None:
-    """Print the table."""
-    print(
-        f"{'broker':10} {'msgs/s':>9} {'x bare':>7} {'x C':>6} {'rtt us':>8} {'x bare':>7}"
-        f" {'x router':>8} {'disk B':>7}"
-    )
-    for row in run():
-        print(
-            f"{row.mode:10} {row.messages_per_second:9,.0f} {row.of_bare:7.2f} "
-            f"{row.of_c_proxy:6.2f} {row.round_trip_us:8.0f} {row.round_trip_of_bare:7.2f} "
-            f"{row.of_router:8.2f} {row.disk_bytes:7,.0f}"
-        )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,87 +1,203 @@
-"""A crowd before the gateway: followers of an agent's events, and callers at a steady rate.
+"""A crowd at the gateway: does the team work on as if nobody looked, and can it still be reached?
 
-Each is a process of its own (`watchers.py`, `callers.py`), so that what they cost is told apart
-from what is measured.
+A team of three works, each model call half a second: alone, then while 200 WebSockets follow its
+events, then while 200 calls a second are made as well. In each phase a person writes to the
+coordinator again and again: timed from the POST until the text is, synced, in the coordinator's
+journal. What a call of each kind costs the gateway is its processor time while only that kind is
+called, less what it uses when nobody calls.
 """
 
-import contextlib
 import json
-import os
+import statistics
 import subprocess
-import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 
-ROOT = Path(__file__).resolve().parents[1]
-LEAVE_SECONDS = 60
+import psutil
 
-JsonObject = dict[str, Any]
+from benchmarks.crowd_client import CALLS
+from benchmarks.model_service import CALL_SECONDS, ModelService, model_service
+from benchmarks.product import (
+    Options,
+    RunningHome,
+    cpu_seconds,
+    progress,
+    seconds_until_in,
+    started,
+    wait_until,
+)
+from benchmarks.report import Figure, at_least, at_most
+
+FOLLOWERS = 200
+CALLS_PER_SECOND = 200.0
+SECONDS, QUICK_SECONDS = 15.0, 6.0
+KIND_SECONDS = 2.0
+WORKERS = 3
+PAUSE_SECONDS = 0.9
+AIM_MS = 50.0
+SETTINGS = "{http: {calls_per_second: 100000, burst: 100000}, run: {max_iterations: 2000}}\n"
+
 Process = subprocess.Popen[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """A crowd that is there; either part may be missing."""
+@dataclass(slots=True)
+class Phase:
+    """How long each text took to arrive, a worker's turn, the gateway's share of a core."""
 
-    watchers: Process | None
-    callers: Process | None
+    arrivals: list[float]
+    turn_seconds: float
+    gateway_core: float
+    seen: dict[str, float] = field(default_factory=dict)
 
-    def hang_up(self) -> JsonObject:
-        """End the calls; return what the callers saw."""
-        return _told(self.callers, "") if self.callers else {}
-
-    def leave(self, events: int) -> JsonObject:
-        """End the following when so many events came; return what the watchers saw."""
-        return _told(self.watchers, f"{events}\n") if self.watchers else {}
+    @property
+    def text_ms(self) -> float:
+        """Return the median milliseconds of a text."""
+        return 1e3 * statistics.median(self.arrivals)
 
 
-@contextlib.contextmanager
-def crowd(
-    door: tuple[str, str],
-    agent: str,
-    other: str,
+def run(options: Options) -> list[Figure]:
+    """Have a team work alone and with a crowd at the gateway."""
+    seconds = QUICK_SECONDS if options.is_quick else SECONDS
+    with model_service() as service, options.product.home(service.environ, SETTINGS) as home:
+        progress(f"alone, {seconds:g} s")
+        alone = _phase(home, service, seconds)
+        progress(f"{FOLLOWERS} followers, {seconds:g} s")
+        followed = _phase(home, service, seconds, FOLLOWERS)
+        progress(f"and {CALLS_PER_SECOND:g} calls a second, {seconds:g} s")
+        crowded = _phase(home, service, seconds, FOLLOWERS, CALLS_PER_SECOND)
+        costs = {} if options.is_quick else _costs(home)
+    return _figures(alone, followed, crowded, costs)
+
+
+def _phase(
+    home: RunningHome,
+    service: ModelService,
+    seconds: float,
     followers: int = 0,
     rate: float = 0.0,
-    only: str = "all",
-) -> Iterator[Crowd]:
-    """Have a crowd come to the URL and with the token of `door`; it is there when this begins."""
+) -> Phase:
+    turns = int(seconds / CALL_SECONDS) + 2
+    before = len(service.calls())
+    agent = _team(home, WORKERS, turns)
+    other = _team(home, 1, 999)
+    gateway = psutil.Process(home.pid("human"))
     with ExitStack() as stack:
         watching = calling = None
         if followers:
-            watching = stack.enter_context(_joined("watchers", *door, agent, str(followers)))
+            followed = _crowd("followers", str(home.folder), agent, str(followers))
+            watching = stack.enter_context(followed)
         if rate:
-            words = (*door, agent, other, str(rate), only)
-            calling = stack.enter_context(_joined("callers", *words))
-        yield Crowd(watching, calling)
+            called = _crowd("callers", str(home.folder), agent, other, str(rate))
+            calling = stack.enter_context(called)
+        used, began = cpu_seconds(gateway), time.monotonic()
+        arrivals = _write(home, agent, seconds)
+        core = (cpu_seconds(gateway) - used) / (time.monotonic() - began)
+        seen = _result(calling, "") if calling else {}
+        home.client.stop(other)
+        home.client.stop(agent)
+        if watching:
+            seen |= _result(watching, f"{_last_event(home, agent)}\n")
+    calls = [at for at, who, of in service.calls()[before:] if (who, of) == ("worker", turns)]
+    turn = (max(calls) - min(calls)) * WORKERS / max(1, len(calls) - WORKERS)
+    return Phase(arrivals, turn, core, seen)
 
 
-@contextlib.contextmanager
-def _joined(module: str, *words: str) -> Iterator[Process]:
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", f"benchmarks.{module}", *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
+def _team(home: RunningHome, size: int, turns: int) -> str:
+    agent = home.create(f"Have a team of {size} take {turns} turns each.")
+    wait_until(lambda: len(home.client.workers(agent)) == size, "the team", 0.05)
+    return agent
+
+
+def _write(home: RunningHome, agent: str, seconds: float) -> list[float]:
+    """Write to the coordinator for so long; return how long each text took to arrive."""
+    arrivals, journal = [], home.files(agent).conversation
+    give_up_at = time.monotonic() + seconds
+    while time.monotonic() < give_up_at:
+        time.sleep(PAUSE_SECONDS)  # it answers the text before, and waits again
+        text = f"How far are you? {time.monotonic_ns()}"
+        arrivals.append(seconds_until_in(journal, text, lambda: home.client.send(agent, text)))  # noqa: B023 (called at once)
+    return arrivals
+
+
+def _last_event(home: RunningHome, agent: str) -> int:
+    """Return how many events an agent's log has, once no more are written."""
+    seen = [-1]
+
+    def is_at_rest() -> bool:
+        time.sleep(0.5)
+        seen.append(home.client.agent(agent).last_event)
+        return seen[-1] == seen[-2]
+
+    wait_until(is_at_rest, "the end of the log")
+    return seen[-1]
+
+
+@contextmanager
+def _crowd(*words: str) -> Iterator[Process]:
+    with started(["-m", "benchmarks.crowd_client", *words]) as process:
         assert process.stdout is not None
         if process.stdout.readline().strip() != "ready":
-            raise RuntimeError(f"the {module} were not let in")
+            raise RuntimeError(f"the {words[0]} could not connect")
         yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
-def _told(process: Process, last_words: str) -> JsonObject:
-    out, _ = process.communicate(last_words, timeout=LEAVE_SECONDS)
+def _result(process: Process, last_words: str) -> dict[str, float]:
+    out, _ = process.communicate(last_words, timeout=60)
     if process.returncode:
-        raise RuntimeError("a part of the crowd broke down; it said why")
-    told: JsonObject = json.loads(out.splitlines()[-1])
-    return told
+        raise RuntimeError("a part of the crowd failed; its error is above")
+    found: dict[str, float] = json.loads(out.splitlines()[-1])
+    return found
+
+
+def _costs(home: RunningHome) -> dict[str, float]:
+    """Return the gateway's milliseconds of processor time for a call of each kind."""
+    agent, other = _team(home, WORKERS, 999), _team(home, 1, 999)
+    gateway = psutil.Process(home.pid("human"))
+    used = cpu_seconds(gateway)
+    time.sleep(KIND_SECONDS)
+    idle = (cpu_seconds(gateway) - used) / KIND_SECONDS
+    costs = {}
+    for kind in CALLS:
+        progress(f"what a call of '{kind}' costs")
+        rate = str(CALLS_PER_SECOND / 4 if kind == "send" else CALLS_PER_SECOND)
+        with _crowd("callers", str(home.folder), agent, other, rate, kind) as calling:
+            used = cpu_seconds(gateway)
+            time.sleep(KIND_SECONDS)
+            seen = _result(calling, "")
+            spent = cpu_seconds(gateway) - used - idle * seen["call_seconds"]
+        costs[kind] = 1e3 * spent / seen["answers"]
+    home.client.stop(agent)
+    home.client.stop(other)
+    return costs
+
+
+def _figures(
+    alone: Phase, followed: Phase, crowded: Phase, costs: dict[str, float]
+) -> list[Figure]:
+    seen = crowded.seen
+    wrong = ("lost", "doubled", "out_of_order", "different", "cut_off")
+    missing = sum(phase.seen[what] for phase in (followed, crowded) for what in wrong)
+    events = followed.seen["events"] + seen["events"]
+    by_kind = "; by kind " + ", ".join(f"{k} {ms:.1f}" for k, ms in costs.items()) if costs else ""
+    cost = 1e3 * (crowded.gateway_core - followed.gateway_core) / seen["per_second"]
+    return [
+        at_most(f"text over HTTP until it is journaled, {FOLLOWERS} followers", f"{AIM_MS:g} ms",
+                followed.text_ms / AIM_MS, 1.0,
+                f"median {followed.text_ms:.1f} ms, slowest {1e3 * max(followed.arrivals):.0f} ms"),
+        at_most(f"the same, and {CALLS_PER_SECOND:g} calls a second", "nobody at the gateway",
+                crowded.text_ms / alone.text_ms, 4.0,
+                f"{crowded.text_ms:.1f} and {alone.text_ms:.1f} ms"),
+        at_most(f"frames lost, doubled or different, of {FOLLOWERS} followers", "frames",
+                missing / (events * FOLLOWERS), 0.0, f"{missing:.0f} of {events * FOLLOWERS:,.0f}"),
+        at_least(f"calls a second beside {FOLLOWERS} followers", f"{CALLS_PER_SECOND:g} a second",
+                 seen["per_second"] / CALLS_PER_SECOND, 0.99,
+                 f"{seen['refused']:.0f} refused, {seen['unanswered']:.0f} unanswered, median"
+                 f" {seen['call_p50_ms']:.1f} ms, p99 {seen['call_p99_ms']:.0f} ms"),
+        at_most("gateway's processor time for a call", "5 ms", cost / 5.0, 1.0,
+                f"{cost:.1f} ms{by_kind}; {crowded.gateway_core:.0%} of a core in all"),
+        at_most("a worker's turn meanwhile", "its turn when nobody looks",
+                crowded.turn_seconds / alone.turn_seconds, 1.05,
+                f"{1e3 * crowded.turn_seconds:.0f} and {1e3 * alone.turn_seconds:.0f} ms"),
+    ]  # fmt: skip

@@ -1,84 +1,99 @@
-"""What a parked agent costs and how fast it wakes: real agents, made through the HTTP API."""
+"""What a parked agent costs, and how fast it wakes: real agents, made over HTTP.
 
-import json
-import os
+Memory is the growth of the services per parked agent, beside an agent that is left running. A wake
+lasts from the HTTP request until the text is, synced, in the agent's journal; its bound is twenty
+times what the start of an interpreter takes that imports nothing.
+"""
+
 import statistics
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import psutil
 
-from agiraph.http.api import CreateAgentRequest
-from agiraph.http.client import Client
-from agiraph.storage.home import Home
-from benchmarks.lodging import team_lodging, until
-from tests.fakes.model_server import Reply, SeenRequest, call, say
+from benchmarks.product import (
+    Options,
+    Product,
+    RunningHome,
+    progress,
+    pss_kb,
+    seconds_until_in,
+    wait_until,
+)
+from benchmarks.report import Figure, at_most
+from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, say
 
-SETTINGS = "run:\n  park_after_seconds: 0.2\n"
-PARKED = 100
-FULL_PARKED = 1_000
+SETTINGS = "run: {park_after_seconds: 0.2}\n"
+PARKED, QUICK_PARKED, FULL_PARKED = 100, 30, 1_000
 WARM = 20
 WAKES = 20
 AT_ONCE = 4
-LOOK_SECONDS = 0.25
-SERVICES = ("supervisor", "router", "recorder", "broker", "human", "spawner")
-
-Result = dict[str, float]
+CORE = ("supervisor", "router")
+SERVICES = (*CORE, "recorder", "broker", "human", "spawner")
 
 
 def brain(seen: SeenRequest) -> Reply:
-    """Play coordinators that are done at once, and polite to who writes later."""
-    return call("finish", summary="Nothing to do.") if seen.step == 0 else say("Heard.")
+    """Play a coordinator that is done at once, and answers who writes to it later."""
+    return call("finish", summary="Nothing to do.") if seen.step == 0 else say("Received.")
 
 
-def run(count: int) -> Result:
-    """Park `count` agents, weigh the house before and after, and wake some."""
-    with team_lodging(brain, SETTINGS) as (home, supervisor), Client.for_home(home) as client:
-        _park(client, home, WARM)
-        before = _weights(client)
-        began = time.monotonic()
-        agents = _park(client, home, count)
-        seconds = time.monotonic() - began
-        after = _weights(client)
-        left = [child for child in supervisor.children(recursive=True) if _is_agent(child)]
+def run(options: Options) -> list[Figure]:
+    """Park agents, weigh the home before and after, and wake some."""
+    count = FULL_PARKED if options.is_full else options.count(PARKED, QUICK_PARKED)
+    with FakeModelServer(brain) as server, options.product.home(server.env(), SETTINGS) as home:
+        _park(home, WARM)
+        before = _weights(home)
+        progress(f"parking {count} agents")
+        agents = _park(home, count)
+        after = _weights(home)
+        left = len(_agent_processes(home))
+        progress("waking some")
         wakes, living = [], []
         for agent in agents[:: max(1, count // WAKES)]:
-            wakes.append(_wake(client, home, agent))
-            living += _weigh_the_living(supervisor)
-        grown = {name: (after[name] - before[name]) / count / 1024 for name in SERVICES}
-        return {
-            "parked": float(count),
-            "seconds": seconds,
-            "processes": float(len(left)),
-            "core_kb": grown["supervisor"] + grown["router"],
-            "house_kb": sum(grown.values()),
-            "living_kb": statistics.median(living),
-            "wake_p50_ms": 1e3 * statistics.median(wakes),
-            "wake_max_ms": 1e3 * max(wakes),
-            **{f"{name}_kb": kb for name, kb in grown.items()},
-        }
+            wakes.append(_wake(home, agent))
+            living += _weigh_agents(home)
+    grown = {name: (after[name] - before[name]) / count / 1024 for name in SERVICES}
+    core, wake, start = sum(grown[n] for n in CORE), statistics.median(wakes), _interpreter()
+    kb = statistics.median(living)
+    return [
+        at_most("parked agent, text sent over HTTP until it is in its journal",
+                "an empty interpreter's start", wake / start, 20.0,
+                f"{1e3 * wake:.0f} and {1e3 * start:.0f} ms (slowest {1e3 * max(wakes):.0f})"),
+        at_most(f"parked agent, memory of supervisor and router: of {count:,}",
+                "one that is left running (PSS)", core / kb, 0.002,
+                f"{core:.1f} and {kb:,.0f} KB (all services {sum(grown.values()):.1f})"),
+        at_most(f"parked agent, processes: of {count:,}", "one each", left / count, 0.0,
+                f"{left} processes"),
+    ]  # fmt: skip
 
 
-def _park(client: Client, home: Path, count: int) -> list[str]:
+def sample(product: Product) -> dict[str, float]:
+    """Return the median milliseconds of a few wakes."""
+    with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
+        return {"wake_ms": 1e3 * statistics.median(_wake(home, one) for one in _park(home, 10))}
+
+
+def _park(home: RunningHome, count: int) -> list[str]:
     """Create agents and wait until all there are have parked; return the ids of the new ones."""
-    request = CreateAgentRequest(goal="Nothing", model="anthropic/fake")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        made = pool.map(lambda _: client.create_agent(request).id, range(count))
-        agents = [str(agent) for agent in made]
+        agents = list(pool.map(lambda _: home.create("Nothing"), range(count)))
 
     def are_parked() -> bool:
-        rows = [row for row in client.entities() if row.kind == "coordinator"]
+        rows = [row for row in home.client.entities() if row.kind == "coordinator"]
         return all(row.pid is None and row.state == "parked" for row in rows)
 
-    until(are_parked, f"{count} agents parked", LOOK_SECONDS, 60.0 + count)
+    wait_until(are_parked, f"{count} parked agents", 0.25, 60.0 + count)
     return agents
 
 
-def _weights(client: Client) -> dict[str, int]:
-    """Return the resident bytes of each process of the house."""
-    rows = {row.address: row for row in client.entities()}
-    return {name: rows[name].memory_bytes for name in SERVICES if name in rows}
+def _weights(home: RunningHome) -> dict[str, int]:
+    return {row.address: row.memory_bytes for row in home.client.entities()}
+
+
+def _agent_processes(home: RunningHome) -> list[psutil.Process]:
+    return [child for child in home.supervisor.children(recursive=True) if _is_agent(child)]
 
 
 def _is_agent(process: psutil.Process) -> bool:
@@ -88,36 +103,24 @@ def _is_agent(process: psutil.Process) -> bool:
         return False
 
 
-def _weigh_the_living(supervisor: psutil.Process) -> list[float]:
-    """Return the proportional set size of each agent that has a process now, in kilobytes."""
+def _weigh_agents(home: RunningHome) -> list[float]:
     found = []
-    for process in supervisor.children():
+    for process in _agent_processes(home):
         try:
-            if _is_agent(process):
-                found.append(process.memory_full_info().pss / 1024)
+            found.append(pss_kb(process))
         except psutil.Error:
             continue  # it has parked again
     return found
 
 
-def _wake(client: Client, home: Path, agent: str) -> float:
-    """Return the seconds from sending a text to a parked agent until it stands in its journal."""
-    journal = Home(home).agent(agent).conversation
-    size, text = journal.stat().st_size, f"Are you there? {time.monotonic_ns()}"
+def _wake(home: RunningHome, agent: str) -> float:
+    text = f"Are you there? {time.monotonic_ns()}"
+    journal = home.files(agent).conversation
+    return seconds_until_in(journal, text, lambda: home.client.send(agent, text))
+
+
+def _interpreter() -> float:
     began = time.monotonic()
-    client.send(agent, text)
-    until(lambda: text in _after(journal, size), f"{agent} has heard")
-    return time.monotonic() - began
-
-
-def _after(path: Path, offset: int) -> str:
-    with open(path, "rb") as file:
-        file.seek(offset, os.SEEK_SET)
-        return file.read().decode(errors="replace")
-
-
-if __name__ == "__main__":
-    import sys
-
-    found = run(FULL_PARKED if "--full" in sys.argv else PARKED)
-    print(json.dumps(found, indent=1))
+    for _ in range(5):
+        subprocess.run([sys.executable, "-I", "-S", "-c", ""], check=True)
+    return (time.monotonic() - began) / 5

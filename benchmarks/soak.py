@@ -1,13 +1,10 @@
 """A soak of the recorder: a million events of 200 agents, and what they cost to write and to read.
 
 The recorder's own code writes them to disk in batches as the router delivers them, synced before
-the next one. Some reports are delivered again, and now and then the recorder is opened anew, as
-after a death. At the end every log must have each event once, under one number after the other.
-
-    python -m benchmarks.soak [--events 1000000] [--agents 200] [--json]
+the next one. Some reports are delivered again, and now and then the recorder is opened again, as
+after a crash. At the end every log must have each event once, under one number after the other.
 """
 
-import json
 import random
 import resource
 import tempfile
@@ -15,8 +12,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import click
 
 from actors.recorder.event_log import EventLog
 from actors.recorder.recorder import BATCH, Recorder
@@ -26,7 +21,8 @@ from agiraph.core.models import Event
 from agiraph.logs.log import logger
 from agiraph.messages import ReportEvents
 from agiraph.storage.home import Home
-from benchmarks.figures import Figure
+from benchmarks.product import Options, progress
+from benchmarks.report import Figure, at_most
 from transport.endpoint import Received
 from transport.envelope import VERSION, Flag, Header
 
@@ -41,16 +37,14 @@ OPENINGS = 50
 MEGABYTE = 1_000_000
 TEXT = "git status --short && sed -n 1,80p src/prices.py  # what has changed, and where it stands"
 
-Result = dict[str, float]
-
 
 @dataclass(slots=True)
 class Traffic:
-    """What a house reports: `kept` counts the events that are new, by agent."""
+    """What a home reports: `sent` counts the events by agent, each once."""
 
     agents: int
     random: random.Random
-    kept: dict[str, int]
+    sent: dict[str, int]
     count: int = 0
 
     def batches(self, events: int) -> Iterator[list[Received]]:
@@ -64,7 +58,7 @@ class Traffic:
     def _report(self) -> Received:
         agent = AgentId(f"agent-{self.random.randrange(self.agents):04}")
         size = self.random.randint(1, MOST_IN_REPORT)
-        self.kept[agent] = self.kept.get(agent, 0) + size
+        self.sent[agent] = self.sent.get(agent, 0) + size
         self.count += size
         body = ReportEvents(events=tuple(self._event(agent, number) for number in range(size)))
         id = self.count.to_bytes(16, "big")
@@ -82,13 +76,21 @@ class Traffic:
         )
 
 
-def run(*, is_quick: bool = False) -> Result:
-    """Write, read and count; return what was measured."""
-    return measure(EVENTS // 20 if is_quick else EVENTS, AGENTS)
+def run(options: Options) -> list[Figure]:
+    """Write, read and count."""
+    seen = measure(options.count(EVENTS, EVENTS // 20), AGENTS)
+    count = f"{seen['events']:,.0f} events of {AGENTS} agents"
+    return [
+        at_most("recorder, memory at its highest", "100 MB", seen["memory_mb"] / AIM_MB, 1.0,
+                f"{seen['memory_mb']:.0f} MB, {seen['growth_mb']:.0f} since it began; {count}"),
+        at_most("recorder, an event on disk", "0.5 ms", seen["ms_an_event"] / AIM_MS, 1.0,
+                f"{seen['ms_an_event']:.3f} ms ({seen['processor_ms_an_event']:.3f} of a core);"
+                f" a log opened and paged: {seen['opening_ms']:.1f} ms"),
+    ]  # fmt: skip
 
 
-def measure(events: int, agents: int) -> Result:
-    """Let so many events of so many agents be recorded; AssertionError if one is lost or double."""
+def measure(events: int, agents: int) -> dict[str, float]:
+    """Record events of many agents; AssertionError if one is lost or doubled."""
     with tempfile.TemporaryDirectory(prefix="agiraph-soak-") as folder:
         home = Home(Path(folder))
         for number in range(agents):
@@ -110,16 +112,17 @@ def measure(events: int, agents: int) -> Result:
 
 def _record(home: Home, traffic: Traffic, events: int) -> tuple[float, float]:
     """Return the seconds that writing took, and those of the processor."""
-    kept, log = load_config().retention, logger()
-    recorder = Recorder(home, log, kept)
+    retention, log = load_config().retention, logger()
+    recorder = Recorder(home, log, retention)
     seconds = processor = 0.0
     deaths = 0
     for batch in traffic.batches(events):
         at, used = time.monotonic(), time.process_time()
         if traffic.count * (DEATHS + 1) > events * (deaths + 1):
             deaths += 1
+            progress(f"{traffic.count:,} events")
             recorder.close()
-            recorder = Recorder(home, log, kept)
+            recorder = Recorder(home, log, retention)
         recorder.record(batch)
         seconds += time.monotonic() - at
         processor += time.process_time() - used
@@ -147,54 +150,13 @@ def _agents(home: Home) -> list[str]:
 
 
 def _check(home: Home, traffic: Traffic) -> None:
-    for agent, count in traffic.kept.items():
+    for agent, count in traffic.sent.items():
         log, seen = EventLog(home.agent(agent).events), 0
-        told = set()
+        commands = set()
         while events := log.page(seen, 1000):
             assert [one.seq for one in events] == list(range(seen + 1, seen + len(events) + 1))
-            told |= {one.data["arguments"]["command"] for one in events}
+            commands |= {one.data["arguments"]["command"] for one in events}
             seen = events[-1].seq
-        assert seen == len(told) == count, f"{agent}: {seen} of {count}, {len(told)} of them differ"
-
-
-def figures(result: Result) -> list[Figure]:
-    """Return what was measured against its aims."""
-    count = f"{result['events']:,.0f} events of {AGENTS} agents"
-    return [
-        Figure(
-            "recorder, memory at its highest",
-            "100 MB",
-            result["memory_mb"] / AIM_MB,
-            "at most",
-            1.0,
-            f"{result['memory_mb']:.0f} MB, {result['growth_mb']:.0f} since it began; {count}",
-        ),
-        Figure(
-            "recorder, an event on disk",
-            "0.5 ms",
-            result["ms_an_event"] / AIM_MS,
-            "at most",
-            1.0,
-            f"{result['ms_an_event']:.3f} ms ({result['processor_ms_an_event']:.3f} of a"
-            f" processor); a log opened and paged: {result['opening_ms']:.1f} ms",
-        ),
-    ]
-
-
-@click.command(help="Measure the recorder with many events of many agents.")
-@click.option("--events", default=EVENTS, show_default=True)
-@click.option("--agents", default=AGENTS, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def main(events: int, agents: int, as_json: bool) -> None:
-    """Measure and print."""
-    result = measure(events, agents)
-    if as_json:
-        click.echo(json.dumps(result))
-        return
-    for figure in figures(result):
-        met = "met" if figure.is_met else "MISSED"
-        click.echo(f"{figure.what}: {figure.seen} ({figure.wanted} {figure.peer}: {met})")
-
-
-if __name__ == "__main__":
-    main()
+        assert seen == len(commands) == count, (
+            f"{agent}: {seen} of {count}, {len(commands)} of them differ"
+        )

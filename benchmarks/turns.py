@@ -1,54 +1,46 @@
 """What a model turn costs: wall time beside a bare SDK loop, repeated input, the broker's own time.
 
-One worker and one bare loop take the same turns, each a call of `write_file`, with the same
-system prompt and tools, from the same service that answers at once. A turn lasts from one request
-to the next, as the service sees them. The broker's processor time is read at each request.
+A worker and a bare loop (`benchmarks/bare_loop.py`) take the same turns, each a call of
+`write_file`, with the same system prompt and tools, from the same service that answers at once. A
+turn lasts from one request to the next, as the service sees them. The broker's processor time is
+read at each request.
 """
 
-import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from agiraph.http.api import CreateAgentRequest
-from agiraph.http.client import Client
-from benchmarks.figures import Figure
-from benchmarks.lodging import ROOT, lodging, until
+from benchmarks.product import Options, Product, RunningHome, progress, started
+from benchmarks.report import Figure, at_least, at_most
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, say
 from tests.fakes.prefix import cached_share, prefix_share
 
 TURNS = 30
 LONG = 200
-ROUNDS = 5
-QUICK_ROUNDS = 2
 APIS = ("anthropic", "openai")
 PLACES = (5, 30, 200)
 AROUND = 4
-SETTINGS = f"run:\n  max_iterations: {LONG + 50}\n"
+SETTINGS = f"run: {{max_iterations: {LONG + 50}}}\n"
 CONTENT = "a line of what was found\n" * 20
-LOOK_SECONDS = 0.25
 MORE_MS = 3.0
-FLAT = 1.5
-
-Result = dict[str, float]
 
 
-class Service:
-    """A brain: a coordinator with one worker that writes file after file; sees when and how."""
+class Brain:
+    """A coordinator with one worker that writes file after file; records when and how it asks."""
 
     def __init__(self) -> None:
-        self.turns = TURNS
+        self.broker = 0
+        self.begin(TURNS)
+
+    def begin(self, turns: int) -> None:
+        """Forget what was seen; the next loop takes so many turns."""
+        self.turns = turns
         self.asked: list[SeenRequest] = []
         self.at: list[float] = []
         self.broker_ns: list[int] = []
-        self.broker = 0
 
     def __call__(self, seen: SeenRequest) -> Reply:
-        """Answer whoever asks."""
         if seen.is_for("coordinator"):
             return self._lead(seen)
         self.at.append(time.perf_counter())
@@ -58,11 +50,15 @@ class Service:
             return call("write_file", path=f"part-{seen.step % 10}.md", content=CONTENT)
         return call("publish", summary="Written.") if "publish" in seen.tools else say("Written.")
 
-    def begin(self, turns: int) -> None:
-        """Forget what was seen; the next loop takes so many turns."""
-        self.turns = turns
-        self.asked, self.at, self.broker_ns = [], [], []
+    def _lead(self, seen: SeenRequest) -> Reply:
+        steps = [
+            call("spawn_worker", name="writer"),
+            call("create_work_node", name="files", task="Write files", worker="writer"),
+            call("wait"),
+        ]
+        return steps[seen.step] if seen.step < len(steps) else call("finish", summary="Written.")
 
+    @property
     def turn_ms(self) -> float:
         """Return the median milliseconds from one request to the next."""
         gaps = [1e3 * (after - before) for before, after in zip(self.at, self.at[1:], strict=False)]
@@ -73,115 +69,76 @@ class Service:
         first, last = max(1, place - AROUND), min(place + AROUND, len(self.broker_ns) - 1)
         return (self.broker_ns[last] - self.broker_ns[first]) / 1e6 / (last - first)
 
-    def _lead(self, seen: SeenRequest) -> Reply:
-        steps = [
-            call("spawn_worker", name="writer"),
-            call("create_work_node", name="files", task="Write files", worker="writer"),
-            call("wait"),
+
+def run(options: Options) -> list[Figure]:
+    """Take the turns in either API's format."""
+    brain = Brain()
+    with (
+        FakeModelServer(brain) as server,
+        options.product.home(server.env(), SETTINGS) as home,
+    ):
+        brain.broker = home.pid("broker")
+        rounds = options.count(5, 2)
+        return [
+            figure for api in APIS for figure in _figures(brain, home, server.env(), api, rounds)
         ]
-        return steps[seen.step] if seen.step < len(steps) else call("finish", summary="Written.")
 
 
-def run(*, is_quick: bool = False) -> Result:
-    """Take the turns; return milliseconds per turn and call, and shares."""
-    service = Service()
-    result: Result = {}
-    rounds = QUICK_ROUNDS if is_quick else ROUNDS
-    with FakeModelServer(service) as server:
-        environ = server.env()
-        with (
-            lodging(SETTINGS, environ=environ) as (home, supervisor),
-            Client.for_home(home) as client,
-            tempfile.TemporaryDirectory() as folder,
-        ):
-            service.broker = next(
-                row.pid for row in client.entities() if row.address == "broker" and row.pid
-            )
-            assert supervisor.is_running()
-            for api in APIS:
-                ours, bare = [], []
-                for _ in range(rounds):
-                    service.begin(TURNS)
-                    _lead(client, api)
-                    ours.append(service.turn_ms())
-                    asked = service.asked
-                    (Path(folder) / "body.json").write_bytes(asked[0].raw)
-                    service.begin(TURNS)
-                    _bare(api, Path(folder), environ)
-                    bare.append(service.turn_ms())
-                result[f"{api}_ms"] = statistics.median(ours)
-                result[f"{api}_bare_ms"] = statistics.median(bare)
-                result[f"{api}_prefix"] = prefix_share([seen.raw for seen in asked])
-                if api == "anthropic":
-                    result["anthropic_cached"] = cached_share([seen.body for seen in asked])
-                service.begin(LONG)
-                _lead(client, api)
-                for place in PLACES:
-                    result[f"{api}_broker_{place}_ms"] = service.broker_ms(place)
-    return result
+def sample(product: Product) -> dict[str, float]:
+    """Return the milliseconds of a turn in either API's format."""
+    brain = Brain()
+    with FakeModelServer(brain) as server, product.home(server.env(), SETTINGS) as home:
+        brain.broker = home.pid("broker")
+        found = {}
+        for api in APIS:
+            _take_turns(brain, home, api, TURNS)
+            found[f"turn_{api}_ms"] = brain.turn_ms
+        return found
 
 
-def figures(result: Result) -> list[Figure]:
-    """Return the ratios to look at."""
-    found = []
-    for api in APIS:
-        ours, bare = result[f"{api}_ms"], result[f"{api}_bare_ms"]
-        found.append(
-            Figure(
-                what=f"A model turn, every step durable ({api})",
-                peer="a bare SDK loop",
-                ratio=ours / bare,
-                wanted="at most",
-                aim=(bare + MORE_MS) / bare,
-                seen=f"{ours:.1f} ms against {bare:.1f} ms: {ours - bare:+.1f} ms",
-            )
-        )
-    for api in APIS:
-        few, some, many = (result[f"{api}_broker_{place}_ms"] for place in PLACES)
-        found.append(
-            Figure(
-                what=f"Broker's own time for call {PLACES[-1]} ({api})",
-                peer=f"its call {PLACES[0]}",
-                ratio=many / few,
-                wanted="at most",
-                aim=FLAT,
-                seen=f"{few:.1f}, {some:.1f}, {many:.1f} ms at call {', '.join(map(str, PLACES))}",
-            )
-        )
-    for api in APIS:
-        share = result[f"{api}_prefix"]
-        cached = f"; {result['anthropic_cached']:.1%} by its cache's rules"
-        found.append(
-            Figure(
-                what=f"Input that is a prefix of the call before ({api})",
-                peer="all input of 30 turns",
-                ratio=share,
-                wanted="at least",
-                aim=0.9,
-                seen=f"{share:.1%}{cached if api == 'anthropic' else ''}",
-            )
-        )
-    return found
+def _figures(
+    brain: Brain, home: RunningHome, environ: dict[str, str], api: str, rounds: int
+) -> list[Figure]:
+    ours, bare = [], []
+    for number in range(rounds):
+        progress(f"{api}, round {number + 1}: {TURNS} turns, ours and a bare loop's")
+        _take_turns(brain, home, api, TURNS)
+        ours.append(brain.turn_ms)
+        asked = brain.asked
+        _run_bare_loop(brain, environ, api, asked[0].raw)
+        bare.append(brain.turn_ms)
+    progress(f"{api}: {LONG} turns")
+    _take_turns(brain, home, api, LONG)
+    few, some, many = (brain.broker_ms(place) for place in PLACES)
+    mine, peer = statistics.median(ours), statistics.median(bare)
+    share = prefix_share([seen.raw for seen in asked])
+    cached = ""
+    if api == "anthropic":
+        cached = f"; {cached_share([seen.body for seen in asked]):.1%} by its cache's rules"
+    return [
+        at_most(f"model turn, every step durable ({api})", "a bare SDK loop", mine / peer,
+                (peer + MORE_MS) / peer, f"{mine:.1f} and {peer:.1f} ms: {mine - peer:+.1f} ms"),
+        at_most(f"broker's own time for call {PLACES[-1]} ({api})", f"its call {PLACES[0]}",
+                many / few, 1.5, f"{few:.1f}, {some:.1f}, {many:.1f} ms at calls 5, 30, 200"),
+        at_least(f"input that is a prefix of the call before ({api})", "all its input",
+                 share, 0.9, f"{share:.1%}{cached}"),
+    ]  # fmt: skip
 
 
-def _lead(client: Client, api: str) -> None:
-    """Have an agent's worker take the turns."""
-    request = CreateAgentRequest(goal="Write files", model=f"{api}/fake")
-    agent = client.create_agent(request).id
-
-    def is_done() -> bool:
-        return client.agent(agent).status in ("completed", "failed")
-
-    until(is_done, "the turns are taken", LOOK_SECONDS, 300.0)
-    client.stop(agent)
+def _take_turns(brain: Brain, home: RunningHome, api: str, turns: int) -> None:
+    brain.begin(turns)
+    home.finish(home.create("Write files", f"{api}/fake"), within_seconds=120.0)
 
 
-def _bare(api: str, folder: Path, environ: dict[str, str]) -> None:
-    """Have the bare loop take the turns."""
-    command = [sys.executable, "-m", "benchmarks.bare", api, str(folder / "body.json"), str(folder)]
-    subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environ, "PYTHONPATH": str(ROOT)}, check=True
-    )
+def _run_bare_loop(brain: Brain, environ: dict[str, str], api: str, body: bytes) -> None:
+    brain.begin(TURNS)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "body.json"
+        file.write_bytes(body)
+        words = ["-m", "benchmarks.bare_loop", api, str(file), folder]
+        with started(words, **environ) as process:
+            if process.wait(60):
+                raise RuntimeError("the bare loop failed; its error is above")
 
 
 def _processor_ns(pid: int) -> int:
@@ -191,7 +148,3 @@ def _processor_ns(pid: int) -> int:
         return sum(int(task.read_text(encoding="ascii").split()[0]) for task in tasks)
     except OSError:
         return 0
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(is_quick="--quick" in sys.argv), indent=1))

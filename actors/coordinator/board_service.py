@@ -40,6 +40,7 @@ from agiraph.core.ids import (
 )
 from agiraph.core.models import Agent, Assignment, Worker, WorkNode
 from agiraph.core.money import RunTerms
+from agiraph.core.specs import RoleSpec, WorkerSpec
 from agiraph.messages import (
     AssignNodeMessage,
     CancelNodeMessage,
@@ -147,14 +148,14 @@ class BoardService:
 
     def _check_outside(self, command: c.Command) -> None:
         """Refuse an autonomous worker whose agent is unknown or not installed."""
-        hired: tuple[c.SpawnWorker | c.StageRole, ...] = ()
+        hired: tuple[WorkerSpec | RoleSpec, ...] = ()
         if isinstance(command, c.SpawnWorker):
-            hired = (command,)
+            hired = (command.spec,)
         elif isinstance(command, c.LaunchRoles):
-            hired = command.roles
+            hired = command.stage.roles
         for worker in hired:
             if worker.type == "autonomous" and (worker.agent_command or "").strip():
-                from agiraph.external.trial import check_agent_command  # few teams need it
+                from agiraph.external.preflight import check_agent_command  # few teams need it
 
                 home, config = self._runtime.home.path, self._runtime.config.sandbox
                 check_agent_command(worker.agent_command, home, config, os.environ)

@@ -18,8 +18,9 @@ from agiraph.board.view import board_view, waited_row
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import NodeId
 from agiraph.core.models import DeliveryMode
+from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import JsonObject
-from agiraph.tools.ports import NewNode, NewQuestion, NewStage, NewWorker, WaitOutcome
+from agiraph.tools.ports import NewQuestion, WaitOutcome
 
 
 class CoordinatorToolsContext(EntityContext, Protocol):
@@ -74,24 +75,13 @@ class CoordinatorTools(TriggerClient):
         with self._coordinator.waiting_for_human():
             return await self._messenger.ask_human(call_id, question)
 
-    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+    async def create_node(
+        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+    ) -> JsonObject:
         """Put a node on the board."""
         cause = self._cause(call_id)
-        self._board_service.execute(
-            c.CreateNode(
-                cause=cause,
-                task=node.task,
-                name=node.name,
-                role=node.role,
-                refs=node.refs or {},
-                dependencies=node.dependencies,
-                worker=node.worker,
-                stage=node.stage,
-                mode=node.mode,
-                checks=node.checks,
-                trigger=self._coordinator.transcript.woken_by,
-            )
-        )
+        woken_by = self._coordinator.transcript.woken_by
+        self._board_service.execute(c.CreateNode(cause, node, stage=stage, trigger=woken_by))
         created = self._board_service.board.node_by_cause(cause)
         assert created is not None
         return {"node_id": created.id, "name": created.name, "status": created.status}
@@ -136,25 +126,13 @@ class CoordinatorTools(TriggerClient):
         cause = self._cause(call_id)
         return self._board_service.shelf.change(cause, way, key, value, self._coordinator.name)
 
-    async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
+    async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         """Create a worker; its process starts at once."""
         cause = self._cause(call_id)
         if self._board_service.board.worker_by_cause(cause) is None:
             about = (worker.model, worker.tools, worker.name, worker.role)
             await require_worker(self._runtime, *about)
-        self._board_service.execute(
-            c.SpawnWorker(
-                cause=cause,
-                name=worker.name,
-                type=worker.type,
-                model=worker.model,
-                role=worker.role,
-                memory=worker.memory,
-                tools=worker.tools,
-                agent_command=worker.agent_command,
-                mode=worker.mode,
-            )
-        )
+        self._board_service.execute(c.SpawnWorker(cause, worker))
         spawned = self._board_service.board.worker_by_cause(cause)
         assert spawned is not None
         hired = (spawned.name, spawned.role, spawned.agent_command)
@@ -185,14 +163,14 @@ class CoordinatorTools(TriggerClient):
         self._board_service.execute(c.CancelNode(found.id, "cancelled by the coordinator"))
         return {"node_id": found.id, "status": self._board_service.board.nodes[found.id].status}
 
-    async def launch_roles(self, call_id: str, stage: NewStage) -> JsonObject:
+    async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         """Open a stage with its workers and nodes, all of it or nothing."""
         woken_by = self._coordinator.transcript.woken_by
         cause = self._cause(call_id)
         return await launch_roles(self._runtime, self._board_service, cause, stage, woken_by)
 
     async def reconvene(
-        self, call_id: str, assessment: str, decided: str, terms: c.StageTerms | None
+        self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
     ) -> JsonObject:
         """Close the open stage; asked again after a crash it reports the stage it closed."""
         cause = self._cause(call_id)

@@ -11,12 +11,12 @@ from agiraph.board.board import Board
 from agiraph.board.view import node_row
 from agiraph.core.errors import Refused
 from agiraph.core.ids import BROKER
+from agiraph.core.specs import StageSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages import CheckModel
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from agiraph.tools.ports import NewStage
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.table import tool_names
 from agiraph.tools.toolbox import Toolbox
 
@@ -42,7 +42,7 @@ def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | Non
     """
     if not agent_command:
         return []
-    from agiraph.external.holding import warnings_about  # few teams need it
+    from agiraph.external.preflight import warnings_about  # few teams need it
     from agiraph.external.preset import load_agents, meant_by
 
     home = runtime.home.path
@@ -50,13 +50,13 @@ def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | Non
         agent = meant_by(agent_command, load_agents(home), os.environ)
     except Refused:
         return []
-    is_sandboxed = standing_wall(runtime.config.sandbox).is_up
+    is_sandboxed = find_sandbox(runtime.config.sandbox).is_up
     policy = ApprovalPolicyFile(home, tool_names()).current()
     return warnings_about(agent, policy, ActingEntity(name, role, is_sandboxed=is_sandboxed))
 
 
 async def launch_roles(
-    runtime: Runtime, board_service: BoardService, cause: str, stage: NewStage, trigger: str
+    runtime: Runtime, board_service: BoardService, cause: str, stage: StageSpec, trigger: str
 ) -> JsonObject:
     """Open a stage and return what it is; asked again after a crash it returns the same.
 
@@ -66,7 +66,7 @@ async def launch_roles(
     is_open = any(known.cause == cause for known in board_service.board.stages)
     for role in () if is_open else stage.roles:
         await require_worker(runtime, role.model, role.tools, role.name, role.name)
-    board_service.execute(c.LaunchRoles(cause, stage.terms, stage.roles, stage.retire, trigger))
+    board_service.execute(c.LaunchRoles(cause, stage, trigger))
     launched = launched_stage(board_service.board, cause)
     warnings = [
         f"{role.name}: {text}"

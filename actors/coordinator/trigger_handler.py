@@ -25,6 +25,7 @@ from agiraph.core.ids import (
     derived_message_id,
 )
 from agiraph.core.models import Event, WorkNode
+from agiraph.core.specs import NodeSpec, NodeTerms
 from agiraph.core.turns import JsonObject
 from agiraph.messages import BeginRun, TextMessage, TriggerFailed, TriggerFired
 from transport.endpoint import Received
@@ -192,16 +193,11 @@ class TriggerHandler:
         try:
             node = find_node(self._board_service.board, named)
             if node.has_ended and not self._is_under_way(node):
-                again = c.CreateNode(
-                    cause=f"{CAUSE}{fired.firing}",
-                    task=node.task,
-                    name=node.name,
-                    role=node.role,
-                    refs=node.refs,
-                    worker=self._worker_of(node.assigned_worker),
-                    checks=node.checks,
-                    trigger=fired.trigger_id,
-                )
+                placed = {"refs": node.refs, "worker": self._worker_of(node.assigned_worker)}
+                asked = {**node.shared_with(NodeTerms), "name": node.name, **placed}
+                spec = NodeSpec.model_validate(asked)
+                cause = f"{CAUSE}{fired.firing}"
+                again = c.CreateNode(cause, spec, trigger=fired.trigger_id)
                 self._lineage = fired.lineage
                 self._board_service.execute(again)
         except Refused as error:

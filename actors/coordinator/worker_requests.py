@@ -101,18 +101,8 @@ class WorkerRequestHandler:
     # --- requests --------------------------------------------------------------------------------
 
     async def _create(self, received: Received, create: CreateNodeMessage) -> None:
-        command = c.CreateNode(
-            cause=f"{received.header.sender}#{create.cause}",
-            task=create.task,
-            name=create.name,
-            role=create.role,
-            refs=create.refs,
-            dependencies=create.dependencies,
-            worker=create.worker,
-            mode=create.mode,
-            checks=create.checks,
-            parent_node=create.parent_node,
-        )
+        cause = f"{received.header.sender}#{create.cause}"
+        command = c.CreateNode(cause, create, parent_node=create.parent_node)
         try:
             if create.parent_node is not None:
                 self._require_holder(received, create.parent_node)

@@ -146,11 +146,11 @@ class RunWorktrees:
         if refused := await self._hand_over():
             take = f"git -C {about.source} fetch {repository.path} {result}"
             return [
-                f"The team's changes ({commits}) stand on the branch {result} of "
+                f"The team's changes ({commits}) are on the branch {result} of "
                 f"{repository.path}; they were not copied into {about.source}: {refused}. "
                 f"To take them: {take}"
             ]
-        told = f"The team's changes ({commits}) stand on the branch {result} in {about.source}."
+        told = f"The team's changes ({commits}) are on the branch {result} in {about.source}."
         take = f"To take them: git -C {about.source} merge {result}"
         if self._settings.merge == "branch":
             return [f"{told} {take}"]

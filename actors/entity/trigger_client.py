@@ -16,12 +16,13 @@ from agiraph.messages import (
     TriggerState,
     TriggerTable,
 )
+from agiraph.tools.ports import Team
 
 GOING_ON = ("active", "paused")
 TIMES = ("next_due", "last_fired_at")
 
 
-class TriggerClient:
+class TriggerClient(Team):
     """What one entity may ask of the clock."""
 
     def __init__(self, entity_context: EntityContext) -> None:

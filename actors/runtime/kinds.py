@@ -18,7 +18,7 @@ KINDS: Mapping[str, str] = {
     "worker": "actors.worker.main:main",
     "tracer": "actors.tracer.main:main",
     "web": "actors.tools.web.main:main",
-    "tools": "actors.tools.mcp.main:main",
+    "tools": "actors.tools.mcp.host:main",
 }
 
 PREPARATIONS: Mapping[str, str] = {"broker": "actors.broker.sdk_preload:begin"}

@@ -15,6 +15,7 @@ from agiraph.board.shared_context.context import as_text
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, coordinator_address, derived_id, derived_message_id
 from agiraph.core.models import Assignment, DeliveryMode, WorkNode
+from agiraph.core.specs import NodeSpec, StageTerms
 from agiraph.core.turns import JsonObject
 from agiraph.messages import (
     AwaitNodes,
@@ -35,7 +36,7 @@ from agiraph.messages import (
     ViewBoard,
 )
 from agiraph.storage.home import NodeHome
-from agiraph.tools.ports import NewNode, NewQuestion, ToolContext, WaitOutcome
+from agiraph.tools.ports import NewQuestion, ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 
 
@@ -77,23 +78,15 @@ class WorkerTools(TriggerClient):
         """Ask the human and wait."""
         return await self._messenger.ask_human(call_id, question)
 
-    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+    async def create_node(
+        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+    ) -> JsonObject:
         """Put a sub-node on the board; its checks are commands, which not everyone may give."""
         tools = self._worker.args.worker.tools
         if node.checks and tools is not None and "bash" not in tools:
             raise Refused("checks are shell commands, and you have no shell: leave them out")
-        body = CreateNodeMessage(
-            cause=call_id,
-            task=node.task,
-            name=node.name,
-            role=node.role,
-            refs=node.refs or {},
-            dependencies=node.dependencies,
-            worker=node.worker,
-            mode=node.mode,
-            checks=node.checks,
-            parent_node=self._assignment.node.id,
-        )
+        asked = {**dict(node), "cause": call_id, "parent_node": self._assignment.node.id}
+        body = CreateNodeMessage.model_validate(asked)
         created = await self._ask(call_id, body)
         assert isinstance(created, NodeCreatedReply)
         return {"node_id": created.node_id, "name": created.name, "status": created.status}

@@ -1,23 +1,23 @@
-"""Compaction: a shorter conversation that stands in the place of a long one. Pure.
+"""Compaction: replaces a long conversation by a shorter one. Pure.
 
-It is one user turn that tells what was kept, and the last turns as they were:
+The new one is a user turn with what is kept, followed by the last turns as they were:
 
     what was asked for      the assignment, or the goal
-    what the human wrote    every message, word for word; when even these are too many, the newest
-    the summary             the model's own, if it could be had
+    what the human wrote    every message, verbatim; when even these are too many, the newest
+    the summary             the model's own, if there is one
     what was said, asked and promised to others
-    the entity's own files  in summary
-    what was done           a line each, from the very beginning of the conversation
+    the entity's own files  as a summary
+    what was done           one line each, from the beginning of the conversation
     the last turns          a call always together with its result
 
-Rules, held by properties: the turns never have more tokens than they may; no call is ever without
-its result nor a result without its call, nor without the thoughts that its service wants back with
-it; what ends the conversation is there to be answered. What is too long is cut with a note that
-says so.
+Invariants, held by property tests: the turns never have more tokens than allowed; no call is
+without its result, no result without its call, and no call without the reasoning that its service
+wants back with it; the conversation ends with something to answer. What is too long is truncated
+with a note.
 
-Services seal what a model thought before it called a tool, and refuse the call without it: the
-thoughts of its own answer, or those with which the chain of calls began that it is in. A call
-that would lose them is told in words instead, as something that was done.
+Services seal what a model reasoned before it called a tool, and refuse the call without it: the
+reasoning of the same answer, or of the answer that began the chain of calls. A call that would
+lose it is described as text instead, as something that was done.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,13 +44,13 @@ from agiraph.core.turns import (
 )
 
 SMALLEST_BUDGET = 400
-"""Tokens below which no conversation can be gone on with."""
+"""With fewer tokens no conversation can continue."""
 LAST_TURNS_SHARE = 0.35
 LAST_GROUPS = 12
 DIGEST_LINES = 400
 SAVING = ("memory_write", "memory_read", "memory_search", "write_file", "checkpoint")
 LEFT_OUT = "(the {} oldest of these are left out here)"
-GO_ON = UserTurn(content="[Runtime]: Go on from here.")
+CONTINUE = UserTurn(content="[Runtime]: Continue from here.")
 
 Group = tuple[Turn, ...]
 
@@ -65,7 +65,7 @@ class SummarySection:
 
 @dataclass(frozen=True, slots=True)
 class CompactionContext:
-    """What an entity has besides its conversation: its task in full, its files in summary."""
+    """What an entity has besides its conversation: its task, and a summary of its files."""
 
     task: str
     files: tuple[SummarySection, ...] = ()
@@ -99,7 +99,7 @@ def shorten(
     digest = tuple(lines[-DIGEST_LINES:])
     last = [turn for group in kept for turn in group]
     if not last or isinstance(last[-1], AssistantTurn):
-        last.append(GO_ON)
+        last.append(CONTINUE)
     room = budget - estimate_turns(last) - TOKENS_PER_TURN
     head = _head(transcript, belongings, intro, summary, digest, last, room)
     return CompactedConversation(turns=(UserTurn(content=head), *last), digest=digest)
@@ -109,7 +109,7 @@ def shorten(
 
 
 def groups_of(turns: Iterable[Turn]) -> list[Group]:
-    """Return the turns in pieces that must not be parted: an answer and its calls' results."""
+    """Return the turns in groups that must stay together: an answer and its calls' results."""
     groups: list[list[Turn]] = []
     for turn in turns:
         if isinstance(turn, ToolTurn) and groups:
@@ -122,8 +122,8 @@ def groups_of(turns: Iterable[Turn]) -> list[Group]:
 def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
     """Return the groups that may be shown again.
 
-    Not so an earlier head, the task (which the new head tells), what only saved things, and a
-    result whose answer is not there (no conversation of ours has one).
+    Left out are an earlier head, the task (which the new head holds), answers that only saved
+    things, and a result without its answer (our conversations have none).
     """
     start = 1 if transcript.compactions else 0
     flush = transcript.flush_from
@@ -135,7 +135,7 @@ def _worth_keeping(transcript: Transcript, task: str) -> list[Group]:
 
 
 def _left_out(transcript: Transcript) -> list[Group]:
-    """Return the groups in which the entity only saved things: the digest tells of them."""
+    """Return the groups in which the entity only saved things: the digest lists them."""
     if transcript.flush_from is None:
         return []
     return [g for g in groups_of(transcript.turns[transcript.flush_from + 1 :]) if _only_saves(g)]
@@ -147,7 +147,7 @@ def _only_saves(group: Group) -> bool:
 
 
 def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
-    """Return the last groups that fit, the very last one cut if it does not."""
+    """Return the last groups that fit, the very last one truncated if it does not."""
     kept: list[Group] = []
     left = budget
     for group in reversed(groups[-LAST_GROUPS:]):
@@ -163,10 +163,10 @@ def _last_groups(groups: Sequence[Group], budget: int) -> list[Group]:
 
 
 def _leaning(turns: Iterable[Turn]) -> set[str]:
-    """Return the first calls' ids of the answers that need the thoughts of an answer before them.
+    """Return the first calls' ids of the answers that need the reasoning of an earlier answer.
 
-    A chain of calls goes on until the model answers without one; who thought at its beginning need
-    not think again.
+    A chain of calls continues until the model answers without one; a model that reasoned at its
+    beginning need not do so again.
     """
     leaning: set[str] = set()
     has_thoughts = False
@@ -179,7 +179,7 @@ def _leaning(turns: Iterable[Turn]) -> set[str]:
 
 
 def _with_thoughts(kept: Sequence[Group], leaning: set[str]) -> list[Group]:
-    """Return the groups; those whose calls have lost the thoughts before them are told in words."""
+    """Return the groups, as text where calls have lost the reasoning before them."""
     told: list[Group] = []
     is_in_chain = False
     for group in kept:
@@ -195,7 +195,7 @@ def _with_thoughts(kept: Sequence[Group], leaning: set[str]) -> list[Group]:
 
 
 def _in_words(group: Group, budget: int) -> Group:
-    """Return a group as one turn that tells of it, of at most `budget` tokens."""
+    """Return a group as one turn of text, of at most `budget` tokens."""
     answer, *results = group
     assert isinstance(answer, AssistantTurn)
     parts = [calls_in_words(answer)]
@@ -205,9 +205,9 @@ def _in_words(group: Group, budget: int) -> Group:
 
 
 def _cut_group(group: Group, budget: int) -> Group:
-    """Return a group with its long texts cut, smaller and smaller until it fits, if it can.
+    """Return a group with its long texts truncated until it fits, if it can.
 
-    Sealed thoughts cannot be cut: calls that have some are told in words.
+    Sealed reasoning cannot be truncated: calls that have some become text.
     """
     first = group[0]
     if isinstance(first, AssistantTurn) and first.tool_calls and first.provider_data:
@@ -245,7 +245,7 @@ def _cut_call(call: ToolCall, limit: int) -> ToolCall:
     return call.model_copy(update={"arguments": short})
 
 
-# --- what is told of the rest --------------------------------------------------------------------
+# --- the head ------------------------------------------------------------------------------------
 
 
 def _head(
@@ -269,12 +269,12 @@ def _head(
     for section in belongings.files:
         head.add(section.title, section.text, 0.4)
     done = [line for line in digest if not line.startswith(SAID)]
-    head.add_newest("What was done and heard, oldest first", done, 0.7, mark="- ")
+    head.add_newest("What was done and received, oldest first", done, 0.7, mark="- ")
     return head.text
 
 
 class _Head:
-    """A text that grows part by part and never over its room."""
+    """A text that grows part by part, within its room."""
 
     def __init__(self, intro: str, room: int) -> None:
         self.text = cut(intro, max(1, room))
@@ -284,14 +284,14 @@ class _Head:
         return self._room - estimate_text(self.text)
 
     def add(self, title: str, text: str, share: float) -> None:
-        """Add a part, cut to its share of what is left."""
+        """Add a part, truncated to its share of what is left."""
         frame = f"\n\n# {title}\n\n"
         room = int(self._left() * share) - estimate_text(frame) - 1
         if text.strip() and room > 0:
             self.text += frame + cut(text.strip(), room)
 
     def add_newest(self, title: str, texts: Sequence[str], share: float, mark: str = "") -> None:
-        """Add as many of the texts as fit, the newest first to be kept, and say what is missing."""
+        """Add the newest texts that fit, and say how many are missing."""
         frame = f"\n\n# {title}\n\n"
         separator = "\n" if mark else "\n\n"
         room = int(self._left() * share) - estimate_text(frame + LEFT_OUT) - len(str(len(texts)))
@@ -311,7 +311,7 @@ class _Head:
 
 
 def cut(text: str, tokens: int) -> str:
-    """Return a text of at most `tokens` tokens: its beginning and its end, and what was cut."""
+    """Return a text of at most `tokens` tokens: its beginning, its end, and a note between."""
     data = text.encode("utf-8", "replace")
     limit = tokens * BYTES_PER_TOKEN
     if len(data) <= limit:

@@ -1,16 +1,15 @@
-"""The context window: how full a model's window is, and what is to be done about it. Pure.
+"""The context window: how full a model's window is, and what to do about it. Pure.
 
-How full: the provider's own count of the last call (its input and its answer), plus an estimate of
-what has entered the conversation since. Where no count is known all of it is estimated: a token
-for every three bytes, which is more than text of any language needs, times what the last known
-count was above that estimate.
+Its usage is the provider's own count of the last call (input and answer), plus an estimate of what
+was added since. If no count is known all of it is estimated: a token for every three bytes, which
+is more than text of any language needs, times the ratio of the last known count to its estimate.
 
-What is to be done, looked at before every model call:
+What to do is decided before every model call:
 
-- `FlushMemory`: the window is nearly full: give the entity a few turns to save what it must not
-forget.
-- `CompactNow`: put a new conversation in the place of this one (`compaction`).
-- `HasRoom`: there is room.
+- `FlushMemory`: the window is nearly full; the entity gets a few turns to save what it must not
+  forget.
+- `CompactNow`: replace the conversation by a shorter one (`compaction`).
+- `HasRoom`: nothing.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
-"""Event replay: the events that a conversation's last records stand for; pure.
+"""Event replay: the events that follow from a conversation's last records; pure.
 
-A report waits in its process until the router holds it, so a killed process may lose the last of
-them. What it reported follows from what it had recorded, and has a key: its next incarnation tells
-the last records once more, and what is known already is the same event.
+An event waits in its process until the router has it, so a killed process may lose the last ones.
+They follow from what it had recorded, and each has a key: the next incarnation reports the last
+records again, and the recorder drops the events that it knows.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,12 +23,12 @@ from agiraph.agent.records import (
 from agiraph.core.turns import JsonObject, ToolCall
 
 TOLD_AGAIN = 24
-"""How many records an incarnation tells again: a few steps, which is what may be under way."""
+"""How many records an incarnation reports again: the few steps that may have been in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedEvent:
-    """One event: its type, what it tells, its key, and when it happened."""
+    """One event: its type, its data, its key, and when it happened (Unix time)."""
 
     type: str
     data: JsonObject
@@ -37,12 +37,12 @@ class ReplayedEvent:
 
     @property
     def told(self) -> tuple[str, JsonObject, str]:
-        """What is told of something that happens now: its type, its data and its key."""
+        """The arguments of a report of something that happens now: type, data and key."""
         return self.type, self.data, self.key
 
 
 def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
-    """Return what is told of a model's answer, the step at `place`."""
+    """Return the event of a model's answer, the step at `place`."""
     data = {
         "model": said.model,
         "text": (said.text or "")[:500],
@@ -54,12 +54,12 @@ def answered(said: ModelAnswered, place: str) -> ReplayedEvent:
 
 
 def called(call: ToolCall, key: str, ts: float) -> ReplayedEvent:
-    """Return what is told of a call that begins; `key` is its step's."""
+    """Return the event of a call that begins; `key` is its step's."""
     return ReplayedEvent("tool.called", {"tool": call.name, "arguments": call.arguments}, key, ts)
 
 
 def returned(finished: CallFinished, key: str) -> ReplayedEvent:
-    """Return what is told of a call's result; `key` is its step's."""
+    """Return the event of a call's result; `key` is its step's."""
     data = {
         "tool": finished.name,
         "is_error": finished.is_error,
@@ -70,13 +70,13 @@ def returned(finished: CallFinished, key: str) -> ReplayedEvent:
 
 
 def heard(message: str, record: InputReceived) -> ReplayedEvent:
-    """Return what is told of a message that entered the conversation, by its bus id."""
+    """Return the event of a message that entered the conversation; its key is the bus id."""
     data = {"from": record.from_name, "id": message}
     return ReplayedEvent("message.received", data, message, record.ts)
 
 
 def circled(seen: LoopDetected, place: str) -> ReplayedEvent:
-    """Return what is told of a loop that the model was warned of, the step at `place`."""
+    """Return the event of a loop that the model was warned of, the step at `place`."""
     data = {"call": seen.call, "count": seen.count}
     return ReplayedEvent("tool.loop", data, place, seen.ts)
 
@@ -84,7 +84,7 @@ def circled(seen: LoopDetected, place: str) -> ReplayedEvent:
 def compacted(
     record: ConversationCompacted, place: str, more: Mapping[str, int] | None = None
 ) -> ReplayedEvent:
-    """Return what is told of a compaction, the step at `place`; `more` is no record's."""
+    """Return the event of a compaction, the step at `place`; `more` is not in the record."""
     data = {
         "cause": record.cause,
         "tokens_before": record.tokens_before,
@@ -97,7 +97,7 @@ def compacted(
 
 
 def told_again(lately: Iterable[tuple[str, ConversationRecord]]) -> list[ReplayedEvent]:
-    """Return what the last steps, each with what names it, tell of the work in hand."""
+    """Return the events of the last steps (key and record) of the current work."""
     tellings: list[ReplayedEvent] = []
     calls: dict[str, tuple[ToolCall, str]] = {}
     for place, record in lately:

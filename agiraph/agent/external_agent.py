@@ -1,6 +1,6 @@
-"""ExternalAgentState: what is known of the outside agent that works on the node in hand; pure.
+"""ExternalAgentState: what is known of the external agent that works on the current node; pure.
 
-A part of the transcript: the fold of the records `outside.*`, and of what was heard.
+It is a part of the transcript: the fold of the records `outside.*`, and of the messages received.
 """
 
 from dataclasses import dataclass, field
@@ -27,18 +27,19 @@ OutsideRecord = (
 
 @dataclass(slots=True)
 class ExternalAgentState:
-    """The outside agent of one node.
+    """The external agent of one node.
 
-    `is_here`: there is one, `agent` by name. `starts`: how often it was started, `failures`: how
-    often in vain; `session`: under which id its conversation is taken up, '' if it cannot be;
-    `took_up`: that which the last start was to take up, '' if it began one; `lost_at`: the number
-    of the last start that found the conversation lost, 0 if none did. `sent`: the keys of the
-    messages that it sent; `asking`: the keys of what it waits for leave to do. `heard`: every
-    message to it as it is shown, of which those from `told` on may not have reached its mind;
-    `warnings` are the places in it of those that only say that a bound is near, `warned` what they
-    said it of. `usage` is what its conversation has used.
-    `is_running`: it was started and is not known to have ended; `result`: what it has done;
-    `problem`: why it failed the last time.
+    - `is_here`: there is one; `agent` is its name.
+    - `starts`, `failures`: how often it was started, and how often that start failed.
+    - `session`: the id by which its conversation can be resumed, '' if it cannot.
+    - `took_up`: the session that the last start was to resume, '' if it began a new one.
+    - `lost_at`: the number of the last start that found its conversation lost, 0 if none did.
+    - `sent`: the keys of the messages it sent; `asking`: those of its open permission requests.
+    - `heard`: every message to it as it is shown; those from `told` on may not have reached it.
+    - `warnings`: the indexes in `heard` of messages that only warn of a bound; `warned`: of which.
+    - `usage`: what its conversation has used.
+    - `is_running`: it was started and is not known to have ended.
+    - `result`: what it has done; `problem`: why it failed the last time.
     """
 
     is_here: bool = False
@@ -64,15 +65,15 @@ class ExternalAgentState:
 
     @property
     def untold(self) -> list[str]:
-        """The messages that may not have reached its mind."""
+        """The messages that may not have reached it."""
         return self.heard[self.told :]
 
     def owes(self, told: int) -> bool:
-        """Whether it has to be told more than the first `told` messages, warnings aside."""
+        """Whether messages other than warnings follow the first `told` ones."""
         return any(place not in self.warnings for place in range(told, len(self.heard)))
 
     def hear(self, shown: str, *, warns_of: str = "") -> None:
-        """Keep what it is to be told."""
+        """Add a message to it."""
         if not self.is_here:
             return
         if warns_of:
@@ -81,7 +82,7 @@ class ExternalAgentState:
         self.heard.append(shown)
 
     def apply(self, record: OutsideRecord) -> None:
-        """Take one record into the state."""
+        """Apply one record to the state."""
         match record:
             case ExternalAgentStarted():
                 self.starts, self.agent = record.number, record.agent
@@ -113,7 +114,7 @@ class ExternalAgentState:
         self.problem, self.result, self.goes_on = record.problem, record.result, record.goes_on
         if record.problem:
             self.failures += not record.is_excused
-            # A conversation that could not be taken up is left alone.
+            # A conversation that could not be resumed is not tried again.
             if not (self.has_spoken or record.has_spoken):
                 self.session = ""
                 self.lost_at = self.starts if self.took_up else self.lost_at

@@ -1,13 +1,13 @@
-"""Loop detection: an entity that makes the same call with the same result again and again; pure.
+"""Loop detection: an entity that repeats the same call with the same result; pure.
 
-What is counted are answers that follow each other: each with the same calls, arguments and results
-as the one before (several equal calls in one answer count each). The count begins anew when
-anything else is called, and when the entity hears of something: a message, a notice of the board.
-A call that was cut off, by a message or by a crash, is no evidence either way and ends it too.
-What the runtime says (reminders, this warning) is nothing new and does not.
+Counted are consecutive answers with the same calls, arguments and results (several equal calls in
+one answer count each). The count starts again when anything else is called, and when the entity
+receives something new: a message, a notification of the board. A call that was interrupted, by a
+message or a crash, is no evidence either way and resets it too. What the runtime itself says
+(reminders, this warning) does not.
 
-The count is a part of the transcript, so it is folded from the journal: a restart does not forget
-it. `judge_loop` is asked before every model call.
+The count is a part of the transcript, folded from the journal, so it survives a restart.
+`judge_loop` is called before every model call.
 """
 
 import hashlib
@@ -23,17 +23,17 @@ CUT_OFF = "[interrupted]"
 WOKEN = '"interrupted_by_message": true'
 
 WARNING = (
-    "[Runtime]: You have made the same call with the same result {count} times running: {shown}. "
-    "It will not come out otherwise. Look at what it says and do something else: change the call, "
-    "take another way, or say what stands in your way. If you go on like this, {end}."
+    "[Runtime]: You have made the same call with the same result {count} times in a row: {shown}. "
+    "It will not change. Read the result and do something else: change the call, try another "
+    "approach, or say what prevents you. If you continue like this, {end}."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """How often the last answers have done the same. `told` is the count the model was told of.
+    """How often the last answers were the same; `told` is the count at the model's warning.
 
-    `pending` are the signatures of the calls of an answer that are done while others are open.
+    `pending` are the signatures of an answer's finished calls while others are still open.
     """
 
     signature: str = ""
@@ -44,11 +44,11 @@ class RepeatedCalls:
     is_new: bool = False
 
     def heard(self) -> "RepeatedCalls":
-        """Return the streak after news: it is over."""
+        """Return the streak after something new was received: it is over."""
         return RepeatedCalls(pending=self.pending, is_new=bool(self.pending))
 
     def warned(self, count: int) -> "RepeatedCalls":
-        """Return the streak after the model was told of it."""
+        """Return the streak after the model was warned."""
         return replace(self, told=count)
 
     def called(self, call: ToolCall, result: CallFinished, *, is_last: bool) -> "RepeatedCalls":
@@ -71,33 +71,33 @@ class RepeatedCalls:
 
 @dataclass(frozen=True, slots=True)
 class LoopWarning:
-    """Tell the model that it runs in a circle."""
+    """The model is to be warned that it repeats itself."""
 
     count: int
     shown: str
 
     def record(self, end: str, now: float) -> LoopDetected:
-        """Return what is journaled, and what the model is told by it; `end`: what comes of it."""
+        """Return the record, with the warning to the model; `end`: what happens otherwise."""
         content = WARNING.format(count=self.count, shown=self.shown, end=end)
         return LoopDetected(count=self.count, call=self.shown, content=content, ts=now)
 
 
 @dataclass(frozen=True, slots=True)
 class LoopStuck:
-    """It was told and goes on."""
+    """It was warned and continues."""
 
     reason: str
 
 
 def judge_loop(streak: RepeatedCalls, *, patience: int = 0) -> LoopWarning | LoopStuck | None:
-    """Return what is to be done; `patience`: how many repeats after the warning are borne."""
+    """Return what is to be done; `patience`: how many repeats are allowed after the warning."""
     if streak.count < LIMIT:
         return None
     if not streak.told:
         return LoopWarning(streak.count, streak.shown)
     if streak.count > streak.told + patience:
         return LoopStuck(
-            f"a loop: the same call with the same result {streak.count} times running, also after "
+            f"a loop: the same call with the same result {streak.count} times in a row, even after "
             f"a warning: {streak.shown}"
         )
     return None
@@ -114,7 +114,7 @@ def _signature(call: ToolCall, result: CallFinished) -> str:
 
 
 def _is_news(result: CallFinished) -> bool:
-    """Whether a result shows a message, was ended by one, or was cut off."""
+    """Whether a result shows a message, was ended by one, or was interrupted."""
     return (
         bool(result.messages)
         or (result.is_error and result.content.startswith(CUT_OFF))

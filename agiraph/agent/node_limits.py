@@ -1,18 +1,18 @@
-"""Bounds of a node: turns, tokens, money and context; at each the worker gets one last turn.
+"""Limits of a node: turns, tokens, money and context; at each the worker gets one last turn.
 
-Pure: what a worker has used of its node is in its transcript, what it may use in the contract.
-`judge` is asked before every model call:
+Pure: what a worker has used on its node is in its transcript, what it may use in the contract.
+`judge` is called before every model call:
 
-- `Go`: ask the model.
-- `LastTurn`: tell the model that this is its last turn, then ask it: it may publish what it has
-  and hand the rest off. The telling is journaled (`LimitReached`), so it is told once.
-- `Stop`: it has had its last turn and not published; the node ends.
+- `MayContinue`: call the model.
+- `LastTurn`: tell the model that this is its last turn, then call it: it may publish what it has
+  and hand off the rest. The message is journaled (`LimitReached`), so it is sent once.
+- `MustStop`: it has had its last turn and not published; the node ends.
 
-What an outside agent uses is counted at the broker's door, which refuses the call that would pass a
-bound: `refused_at_door` is what is journaled then, and the node ends.
+What an external agent uses is counted by the broker's LLM proxy, which refuses the call that would
+exceed a limit: `refused_at_door` is the record of it, and the node ends.
 
-Tokens and money are looked at ahead: the turn that still fits, but after which no other one would,
-is the last one, so that a bound is passed by little more than what one turn adds to the next.
+Tokens and money are checked one turn ahead: a turn after which no other one would fit is the last
+one, so a limit is exceeded by little more than what one turn adds to the next.
 """
 
 from dataclasses import dataclass
@@ -28,19 +28,19 @@ Bound = Literal["turns", "tokens", "money", "context", "time", "calls"]
 
 LAST_TURN = (
     "[Runtime]: This is your last turn on this node: {why}. Call `publish` now with what you have. "
-    "If work is left, say in `missing` what it is and how to go on: the result is then marked as "
-    "one in part, and the coordinator is handed the rest as a suggestion."
+    "If work is left, say in `missing` what it is and how to continue: the result is then marked "
+    "as partial, and the coordinator gets the rest as a suggestion."
 )
 TIME_NEAR = (
     "[Runtime]: {left:.0f} seconds of this node's {all:g} are left. Come to an end: `publish` "
-    "before they are over, and say in `missing` what is not done and how to go on. What is not "
-    "published by then is lost to the others."
+    "in time, and say in `missing` what is not done and how to continue. What is not published "
+    "by then does not reach the others."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class MayContinue:
-    """Nothing stands in the way of another turn."""
+    """Another turn is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,20 @@ class LastTurn:
     why: str
 
     def record(self, now: float) -> LimitReached:
-        """Return what is journaled, and what the model is told by it."""
+        """Return the record, with the message to the model."""
         text = LAST_TURN.format(why=self.why)
         return LimitReached(bound=self.bound, why=self.why, content=text, ts=now)
 
 
 @dataclass(frozen=True, slots=True)
 class MustStop:
-    """The last turn is over; `reason` is what the coordinator is told."""
+    """The last turn is over; `reason` is reported to the coordinator."""
 
     reason: str
 
 
 def is_time_near(transcript: Transcript, remaining_seconds: float, near_seconds: float) -> bool:
-    """Whether a worker should hear that its deadline is near: not before it has had a turn."""
+    """Whether to warn a worker that its deadline is near: not before it has had a turn."""
     return (
         transcript.model_turns > 0
         and transcript.bound is None
@@ -73,7 +73,7 @@ def is_time_near(transcript: Transcript, remaining_seconds: float, near_seconds:
 
 
 def contract_of(settings: RunConfig) -> StageContract:
-    """Return the contract of a stage that says nothing of its own."""
+    """Return the contract of a stage that sets nothing itself."""
     return StageContract(
         max_iterations_per_node=settings.max_iterations,
         node_timeout_seconds=settings.node_timeout_seconds,
@@ -87,7 +87,7 @@ def contract_of(settings: RunConfig) -> StageContract:
 
 
 def at_door(contract: StageContract) -> NodeBudget:
-    """Return what binds an outside agent's calls."""
+    """Return the limits of an external agent's model calls."""
     return NodeBudget(
         usd=contract.max_cost_usd_per_node,
         tokens=contract.max_tokens_per_node,
@@ -96,7 +96,7 @@ def at_door(contract: StageContract) -> NodeBudget:
 
 
 def refused_at_door(shortage: Shortage, now: float) -> LimitReached:
-    """Return what is journaled when an outside agent's call would pass a bound of its node."""
+    """Return the record of an external agent's call that would exceed a limit of its node."""
     bound: Bound = "money" if shortage.unit == "usd" else shortage.unit
     why = f"{used_at_door(shortage)}, and what is left does not cover another call"
     return LimitReached(
@@ -105,7 +105,7 @@ def refused_at_door(shortage: Shortage, now: float) -> LimitReached:
 
 
 def used_at_door(shortage: Shortage) -> str:
-    """Return how much of a node's bound is used, in words."""
+    """Return how much of a node's limit is used, as text."""
     spent, limit = shown(shortage.spent, shortage.unit), shown(shortage.limit, shortage.unit)
     return f"{spent} of the node's {limit} are used"
 
@@ -113,14 +113,14 @@ def used_at_door(shortage: Shortage) -> str:
 def judge(
     transcript: Transcript, contract: StageContract, *, is_context_used_up: bool = False
 ) -> MayContinue | LastTurn | MustStop:
-    """Return whether the worker may have another turn on its node, and if it is the last.
+    """Return whether the worker may have another turn on its node, and whether it is the last.
 
-    `is_context_used_up`: the conversation is full and may not be compacted once more.
+    `is_context_used_up`: the conversation is full and may not be compacted again.
     """
     if transcript.bound is not None and transcript.is_last_turn_over:
         return MustStop(f"{transcript.bound_why}; its last turn published nothing")
     if transcript.bound is not None:
-        return MayContinue()  # it was told already, and has not answered yet
+        return MayContinue()  # it was warned already, and has not answered yet
     if (unpriced := _without_price(transcript, contract)) is not None:
         return unpriced
     for reached in (
@@ -131,13 +131,13 @@ def judge(
         if reached is not None:
             return reached
     if is_context_used_up:
-        return LastTurn("context", "its context is full, and may not be compacted once more")
+        return LastTurn("context", "its context is full, and may not be compacted again")
     return MayContinue()
 
 
 def _turns(transcript: Transcript, contract: StageContract) -> LastTurn | MustStop | None:
     limit = contract.max_iterations_per_node
-    if transcript.model_turns >= limit:  # a limit of one: there was no turn to tell it before
+    if transcript.model_turns >= limit:  # a limit of one: no turn before it to warn in
         return MustStop(f"the node's {limit} model turns are used up")
     if transcript.model_turns == limit - 1 and limit > 1:
         return LastTurn("turns", f"the node's {limit} model turns are used up")
@@ -165,12 +165,12 @@ def _money(transcript: Transcript, contract: StageContract) -> LastTurn | None:
 
 
 def _without_price(transcript: Transcript, contract: StageContract) -> MustStop | None:
-    """A bound in dollars cannot be kept with a model whose price nobody knows."""
+    """Return the refusal of a limit in dollars for a model whose price is not known."""
     if contract.max_cost_usd_per_node is None or not transcript.node_usage.tokens:
         return None
     if transcript.node_usage.cost_usd is not None:
         return None
     return MustStop(
-        "the price of the worker's model is not known, so the node's bound in dollars cannot be "
-        "kept: add the price to prices.yaml in the home, or set no such bound",
+        "the price of the worker's model is not known, so the node's limit in dollars cannot be "
+        "enforced: add the price to prices.yaml in the home, or set no such limit",
     )

@@ -1,4 +1,4 @@
-"""What a conversation's journal holds: one record for each thing heard, said, run or closed."""
+"""The records of a conversation's journal: one for each thing received, said, run or closed."""
 
 from typing import Annotated, Literal
 
@@ -14,10 +14,10 @@ from agiraph.core.turns import JsonObject, StopReason, ToolCall, Turn, Usage
 class InputReceived(Record):
     """Text that entered the conversation: from a person, an entity or the runtime.
 
-    `message` is the bus id of what brought it, `board_seq` the last board event it tells of,
+    `message` is the bus id of what brought it, `board_seq` the last board event it reports,
     `trigger` the trigger whose firing it is, `answers` the question to the human that it settles.
-    `warns_of`: it says that the node's time or another bound of it is near, for which no agent that
-    has ended is started again.
+    `warns_of`: it warns that the node's time or another limit is near; an external agent that has
+    ended is not started again for such a message.
     """
 
     kind: Literal["heard"] = "heard"
@@ -33,10 +33,10 @@ class InputReceived(Record):
 
 
 class ModelAnswered(Record):
-    """One answer of the model. `interrupted`: it was cut off and this is what had come.
+    """One answer of the model. `interrupted`: it was cancelled, and this is what had arrived.
 
-    `window` is how many tokens the model that answered can take, `asked_at` when it was asked,
-    `instead_of` the model in whose place it answered.
+    `window` is the context window of the model that answered, in tokens; `asked_at` when it was
+    called; `instead_of` the model that it replaced.
     """
 
     kind: Literal["said"] = "said"
@@ -55,7 +55,7 @@ class ModelAnswered(Record):
 
 
 class CallStarted(Record):
-    """A tool is about to run. `message` is the bus id of the human's word that allowed it."""
+    """A tool is about to run. `message` is the bus id of the human's answer that allowed it."""
 
     kind: Literal["tool.started"] = "tool.started"
     call_id: str
@@ -67,9 +67,9 @@ class CallStarted(Record):
 class CallFinished(Record):
     """A tool's outcome.
 
-    `covers` are the nodes whose end this result has told the model, `messages` the bus ids of
+    `covers` are the nodes whose end this result has shown to the model, `messages` the bus ids of
     messages that it shows, `human` those of them that the human wrote, as they are shown, `asked`
-    a question to the human whose answer will come as a message.
+    a question to the human whose answer will arrive as a message.
     """
 
     kind: Literal["tool.finished"] = "tool.finished"
@@ -86,9 +86,9 @@ class CallFinished(Record):
 
 
 class AssignmentTaken(Record):
-    """A worker took up a node; `content` is the assignment as the model is shown it.
+    """A worker began a node; `content` is the assignment as it is shown to the model.
 
-    `outside`: an outside agent works on it.
+    `outside`: an external agent works on it.
     """
 
     kind: Literal["assigned"] = "assigned"
@@ -102,7 +102,7 @@ class AssignmentTaken(Record):
 
 
 class LimitReached(Record):
-    """A worker was told that its next turn on the node is the last; `bound` says which one."""
+    """A worker was told that its next turn on the node is the last; `bound` names the limit."""
 
     kind: Literal["bound.reached"] = "bound.reached"
     role: Literal["user"] = "user"
@@ -113,7 +113,7 @@ class LimitReached(Record):
 
 
 class LoopDetected(Record):
-    """An entity was told that it makes the same `call` again and again: `count` times so far."""
+    """An entity was warned that it repeats the same `call`: `count` times so far."""
 
     kind: Literal["loop.seen"] = "loop.seen"
     role: Literal["user"] = "user"
@@ -133,13 +133,12 @@ class MemoryFlushStarted(Record):
 
 
 class ConversationCompacted(Record):
-    """A new conversation begins: `turns` stand in the place of all that came before.
+    """A new conversation begins: `turns` replace all that came before.
 
-    What came before stays above this record in the journal. `summary` is the model's own, "" if it
-    could not be had; `digest` tells in a line each what is no longer among the turns, since the
-    conversation's very beginning. Tokens are estimates of what the model is shown. `window` is
-    how much the model can take at most, if it was learned from its refusal; `scale` is what
-    estimates are multiplied with.
+    What came before stays above this record in the journal. `summary` is the model's own, "" if
+    there is none; `digest` has a line for each thing since the conversation's beginning that is no
+    longer among the turns. Tokens are estimates of what the model is shown. `window` is the
+    model's context window, if it was learned from a refusal; `scale` is the factor of estimates.
     """
 
     kind: Literal["compacted"] = "compacted"
@@ -164,9 +163,9 @@ class AnswerPublished(Record):
 
 
 class ExternalAgentStarted(Record):
-    """An outside agent is about to be started, for the `number`th time on this node.
+    """An external agent is about to be started, for the `number`th time on this node.
 
-    `session` is its conversation that is taken up again, '' if it begins a new one.
+    `session` is the conversation that it resumes, '' if it begins a new one.
     """
 
     kind: Literal["outside.began"] = "outside.began"
@@ -177,9 +176,9 @@ class ExternalAgentStarted(Record):
 
 
 class ExternalSessionKnown(Record):
-    """The outside agent told under which id its conversation can be taken up again.
+    """The external agent reported the id by which its conversation can be resumed.
 
-    `is_anew`: the one that it should have taken up is lost, and this is another one.
+    `is_anew`: the one that it should have resumed is lost, and this is a new one.
     """
 
     kind: Literal["outside.session"] = "outside.session"
@@ -189,9 +188,9 @@ class ExternalSessionKnown(Record):
 
 
 class ExternalMessageSent(Record):
-    """A message of the outside agent was carried to others; `key` is `outbox.Outgoing.key`.
+    """A message of the external agent was sent to others; `key` is `outbox.Outgoing.key`.
 
-    `asked` is the question to the human that it was, `question` its words.
+    `asked` is the id of the question to the human, if it was one, `question` its text.
     """
 
     kind: Literal["outside.sent"] = "outside.sent"
@@ -203,7 +202,7 @@ class ExternalMessageSent(Record):
 
 
 class ExternalPermissionAsked(Record):
-    """The outside agent waits for leave to do something; `key` names the question."""
+    """The external agent requests a permission; `key` names the request."""
 
     kind: Literal["outside.asked"] = "outside.asked"
     key: str
@@ -211,7 +210,7 @@ class ExternalPermissionAsked(Record):
 
 
 class ExternalPermissionDecided(Record):
-    """What it waited for is decided; `message` is the bus id of the human's word, if they spoke."""
+    """The request is decided; `message` is the bus id of the human's answer, if they gave one."""
 
     kind: Literal["outside.allowed"] = "outside.allowed"
     key: str
@@ -220,13 +219,13 @@ class ExternalPermissionDecided(Record):
 
 
 class ExternalAgentEnded(Record):
-    """The outside agent's process has ended. `problem` says why it failed, '' if it did not.
+    """The external agent's process has ended. `problem` says why it failed, '' if it did not.
 
     `result` is what it has done, if it said so: then the node is to be published. `goes_on`: it is
-    to be started again with what was heard meanwhile. `told`: how many of the messages to it have
-    reached its mind; `has_spoken`: it has said or done anything. `usage` is what this start has
-    used: what was metered at the door, or what it says, if it uses an account of its own.
-    `is_excused`: it lacked money, which counts as no failure of its own.
+    to be started again with the messages received meanwhile. `told`: how many of the messages to
+    it have reached it; `has_spoken`: it has said or done anything. `usage` is what this start has
+    used: as metered by the LLM proxy, or as reported by the agent if it uses its own account.
+    `is_excused`: it ended for lack of budget, which does not count as its failure.
     """
 
     kind: Literal["outside.ended"] = "outside.ended"
@@ -242,7 +241,7 @@ class ExternalAgentEnded(Record):
 
 
 class NodeClosed(Record):
-    """A worker is done with its node, one way or the other."""
+    """A worker's node has ended, in one way or another."""
 
     kind: Literal["node.closed"] = "node.closed"
     node_id: NodeId
@@ -253,9 +252,9 @@ class NodeClosed(Record):
 
 
 class RunBegan(Record):
-    """The agent was given another goal: what follows belongs to a new run, with a board of its own.
+    """The agent was given another goal: what follows belongs to a new run, with its own board.
 
-    `content` is the goal as the model is shown it, `message` the bus id of what brought it.
+    `content` is the goal as it is shown to the model, `message` the bus id of what brought it.
     """
 
     kind: Literal["run.began"] = "run.began"
@@ -278,7 +277,7 @@ class RunBegan(Record):
 
 
 class StepQuarantined(Record):
-    """A coordinator's step that ended its process again and again is not tried once more."""
+    """A coordinator's step that repeatedly ended its process is not tried again."""
 
     kind: Literal["step.set_aside"] = "step.set_aside"
     reason: str
@@ -286,11 +285,11 @@ class StepQuarantined(Record):
 
 
 class StateNoted(Record):
-    """Something that changed the entity's state but is nothing to tell the model.
+    """A change of the entity's state that the model is not told.
 
-    `message` is the bus id of what brought it. `away`: the process was not there for long;
-    `restored`: what came after this was lost. Neither is a step: the steps before and after it are
-    numbered as if it were not there.
+    `message` is the bus id of what brought it. `away`: there was no process for long; `restored`:
+    what followed was lost. Neither is a step: the steps before and after it are numbered as if it
+    were not there.
     """
 
     kind: Literal["noted"] = "noted"
@@ -305,10 +304,10 @@ class StateNoted(Record):
 
 
 class ConversationEpochBegan(Record):
-    """The steps from here on are named with another `epoch`, `after` the one before; no step.
+    """The ids of the steps from here on contain another `epoch`, `after` the one before; no step.
 
-    The first record of a journal is one, and the first after its end was lost (`restored`): a
-    position that is counted a second time leads to other ids.
+    It is the first record of a journal, and the first one after the journal's end was lost
+    (`restored`), so that a position that is counted a second time leads to other ids.
     """
 
     kind: Literal["epoch.began"] = "epoch.began"

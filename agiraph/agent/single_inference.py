@@ -1,6 +1,6 @@
-"""Single inference: what a model that has one answer and no tools is shown, and what is told of it.
+"""Single inference: the material of a model that has one answer and no tools, and its headline.
 
-It cannot read anything, so what its refs lead to stands in the assignment itself.
+It cannot read anything, so the files of its refs stand in the assignment itself.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ CUT_OFF = "the end of the answer: it was cut off at the longest answer that is a
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """One published file as the model is shown it."""
+    """One published file as it is shown to the model."""
 
     ref: str
     name: str
@@ -27,7 +27,7 @@ class ShownFile:
 def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFile, ...]:
     """Return the files that refs (name to path under `run`) lead to, `limit` characters in all.
 
-    What is left out is said in its place.
+    A note takes the place of what is left out.
     """
     shown: list[ShownFile] = []
     room = limit
@@ -40,7 +40,7 @@ def shown_refs(run: Path, refs: Mapping[str, str], limit: int) -> tuple[ShownFil
 
 
 def _files(path: Path) -> list[Path]:
-    """Return a file, or the files below a folder; never what a link leads to."""
+    """Return a file, or the files below a folder; links are not followed."""
     if is_file(path):
         return [path]
     return [path / file for file, _ in files_below(path)] if is_folder(path) else []
@@ -58,7 +58,7 @@ def _cut(file: Path, room: int) -> str:
 
 
 def headline(answer: str) -> str:
-    """Return what the coordinator is told of an answer: all of it, if it is not long."""
+    """Return what the coordinator is shown of an answer: all of it, if it is not long."""
     if len(answer) <= HEADLINE_CHARACTERS:
         return answer
     return f"{answer[:HEADLINE_CHARACTERS].rstrip()} [... the whole answer: {ANSWER_FILE}]"

@@ -1,8 +1,8 @@
-"""The summary: what an entity did, said and heard, in one line each; pure.
+"""The digest: what an entity did, said and received, in one line each; pure.
 
-It is what a compacted conversation still tells of the turns that it no longer shows, and does not
-depend on any model. Lines of what the entity said to others, promises and questions, are marked, so
-that they can be shown apart.
+A compacted conversation holds it in place of the turns that it no longer shows; no model is needed
+for it. Lines of what the entity said to others, such as promises and questions, are marked, so that
+they can be shown separately.
 """
 
 import json
@@ -19,7 +19,7 @@ LONGEST_RESULT = 120
 
 
 def digest_of(turns: Iterable[Turn]) -> list[str]:
-    """Return a line for each thing heard, said and done, in order."""
+    """Return a line for each thing received, said and done, in order."""
     calls: dict[str, ToolCall] = {}
     lines: list[str] = []
     for turn in turns:

@@ -10,7 +10,8 @@ from typing import Literal
 from agiraph.board.events import MAX_DEPTH, MAX_WORKERS
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId
-from agiraph.core.models import CheckpointPolicy, Mode, StageContract, WorkerType, WorkMode
+from agiraph.core.models import Mode, StageContract
+from agiraph.core.specs import CheckpointPolicy, NodeSpec, StageSpec, StageTerms, WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,39 +31,21 @@ class StartRun:
 
 
 @dataclass(frozen=True, slots=True)
-class StageTerms:
-    """What is asked of a stage; what is left out is as the run has it."""
-
-    name: str | None = None
-    goal: str = ""
-    max_iterations_per_node: int | None = None
-    timeout_seconds: float | None = None
-    checkpoint_policy: CheckpointPolicy | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CreateNode:
-    """Put a node on the board. `refs` maps ref names to nodes or files in their `published/`.
+    """Put a node on the board. Values of its `refs` are nodes or files in their `published/`.
 
     `stage` are the terms of the stage that this node, as its first, opens. Without `mode` a node
     is done as its named worker works, else in many turns. `cohort` is the stage of a plan file that
-    it is of, `enough` how many of its nodes those behind it need. `checks` are commands that its
-    result must pass. `trigger` is the one whose firing led to it, else that of the node above.
+    it is of, `enough` how many of its nodes those behind it need. `trigger` is the one whose firing
+    led to it, else that of the node above.
     """
 
     cause: str
-    task: str
-    name: str | None = None
-    role: str | None = None
-    refs: dict[str, str] = field(default_factory=dict)
-    dependencies: tuple[str, ...] = ()
-    worker: str | None = None
+    spec: NodeSpec
     parent_node: str | None = None
     stage: StageTerms | None = None
-    mode: WorkMode | None = None
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
-    checks: tuple[str, ...] = ()
     trigger: str = ""
 
 
@@ -145,51 +128,18 @@ class SpawnWorker:
     """Add a worker to the team."""
 
     cause: str
-    name: str
-    type: WorkerType = "harnessed"
-    model: str | None = None
-    role: str | None = None
-    identity: str = ""
-    memory: str = ""
-    tools: tuple[str, ...] | None = None
-    agent_command: str | None = None
-    mode: WorkMode = "multi_turn"
-
-
-@dataclass(frozen=True, slots=True)
-class StageRole:
-    """One worker of a stage that is launched, and the node it does there.
-
-    Who is on the team under this name goes on, with its conversation; anyone else is hired.
-    `dependencies` and values of `refs` may name roles of the same stage.
-    """
-
-    name: str
-    task: str
-    title: str | None = None
-    node: str | None = None
-    model: str | None = None
-    mode: WorkMode | None = None
-    type: WorkerType = "harnessed"
-    agent_command: str | None = None
-    tools: tuple[str, ...] | None = None
-    memory: str = ""
-    refs: dict[str, str] = field(default_factory=dict)
-    dependencies: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
+    spec: WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchRoles:
-    """Open a stage with its workers and nodes, and let others go: all of it or nothing.
+    """Open a stage with its workers and nodes, and retire others: all of it or nothing.
 
     `trigger` is the one whose firing led to it.
     """
 
     cause: str
-    terms: StageTerms
-    roles: tuple[StageRole, ...]
-    retire: tuple[str, ...] = ()
+    stage: StageSpec
     trigger: str = ""
 
 

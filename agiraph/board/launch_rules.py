@@ -15,6 +15,7 @@ from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import slug
 from agiraph.core.models import Worker
+from agiraph.core.specs import NodeSpec, NodeTerms, RoleSpec, WorkerSpec
 
 
 class _Draft:
@@ -39,25 +40,24 @@ def launch(board: Board, command: c.LaunchRoles, now: float) -> tuple[BoardEvent
         raise IllegalTransition(
             f"stage '{name}' is still open: `reconvene` with your assessment, then launch the next"
         )
-    _refuse_twins(command.roles)
+    roles = command.stage.roles
+    _refuse_twins(roles)
     draft = _Draft(board)
-    _, opened = open_stage(board, now, command.terms, command.cause)
+    _, opened = open_stage(board, now, command.stage.terms, command.cause)
     draft.add(*opened)
-    for name in command.retire:
+    for name in command.stage.retire:
         draft.add(*worker_rules.retire(draft.board, c.RetireWorker(name), now))
-    for role in command.roles:
+    for role in roles:
         if _persisting(draft.board, role) is None:
             draft.add(*worker_rules.spawn(draft.board, _hire(command.cause, role), now))
     names = _node_names(draft.board, command)
-    for role in _dependencies_first(command.roles):
+    for role in _dependencies_first(roles):
         draft.add(*node_rules.create(draft.board, _node(command, role, names), now))
     draft.add(*begin_wait(draft.board, now))
     return tuple(draft.events)
 
 
-def _refuse_twins(roles: tuple[c.StageRole, ...]) -> None:
-    if not roles:
-        raise InvalidInput("a stage needs at least one role")
+def _refuse_twins(roles: tuple[RoleSpec, ...]) -> None:
     for number, role in enumerate(roles):
         if any(same(role.name, other.name) for other in roles[:number]):
             raise InvalidInput(
@@ -65,7 +65,7 @@ def _refuse_twins(roles: tuple[c.StageRole, ...]) -> None:
             )
 
 
-def _persisting(board: Board, role: c.StageRole) -> Worker | None:
+def _persisting(board: Board, role: RoleSpec) -> Worker | None:
     """Return the worker of the team that goes on as this role; refused if it would change."""
     worker = next((worker for worker in board.team if same(worker.name, role.name)), None)
     if worker is None:
@@ -81,18 +81,9 @@ def _persisting(board: Board, role: c.StageRole) -> Worker | None:
     return worker
 
 
-def _hire(cause: str, role: c.StageRole) -> c.SpawnWorker:
-    return c.SpawnWorker(
-        cause=f"{cause}#worker:{role.name}",
-        name=role.name,
-        type=role.type,
-        model=role.model,
-        role=role.title,
-        memory=role.memory,
-        tools=role.tools,
-        agent_command=role.agent_command,
-        mode=role.mode or "multi_turn",
-    )
+def _hire(cause: str, role: RoleSpec) -> c.SpawnWorker:
+    spec = WorkerSpec.model_validate(role.shared_with(WorkerSpec))
+    return c.SpawnWorker(f"{cause}#worker:{role.name}", spec)
 
 
 def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
@@ -100,26 +91,23 @@ def _node_names(board: Board, command: c.LaunchRoles) -> dict[str, str]:
     taken = {node.name for node in board.nodes.values()}
     stage = board.stages[-1].name
     names: dict[str, str] = {}
-    for role in command.roles:
+    for role in command.stage.roles:
         name = free_name(slug(role.node or f"{role.name} {stage}", fallback="node"), taken)
         taken.add(name)
         names[role.name.casefold()] = name
     return names
 
 
-def _node(command: c.LaunchRoles, role: c.StageRole, names: dict[str, str]) -> c.CreateNode:
+def _node(command: c.LaunchRoles, role: RoleSpec, names: dict[str, str]) -> c.CreateNode:
     """Return the node of a role; what it needs may be named by role."""
-    return c.CreateNode(
-        cause=f"{command.cause}#node:{role.name}",
-        task=role.task,
-        name=names[role.name.casefold()],
-        role=role.title,
-        refs={ref: _by_role(value, names) for ref, value in role.refs.items()},
-        dependencies=tuple(_by_role(needed, names) for needed in role.dependencies),
-        worker=role.name,
-        checks=role.checks,
-        trigger=command.trigger,
-    )
+    placed = {
+        "name": names[role.name.casefold()],
+        "refs": {ref: _by_role(value, names) for ref, value in role.refs.items()},
+        "dependencies": tuple(_by_role(needed, names) for needed in role.dependencies),
+        "worker": role.name,
+    }
+    spec = NodeSpec.model_validate({**role.shared_with(NodeTerms), **placed})
+    return c.CreateNode(f"{command.cause}#node:{role.name}", spec, trigger=command.trigger)
 
 
 def _by_role(value: str, names: dict[str, str]) -> str:
@@ -128,7 +116,7 @@ def _by_role(value: str, names: dict[str, str]) -> str:
     return f"{names.get(head.casefold(), head)}{slash}{rest}"
 
 
-def _dependencies_first(roles: tuple[c.StageRole, ...]) -> list[c.StageRole]:
+def _dependencies_first(roles: tuple[RoleSpec, ...]) -> list[RoleSpec]:
     """Return the roles so that each stands after those it needs; InvalidInput names a ring."""
     by_name = {role.name.casefold(): role for role in roles}
     needs = {name: _roles_needed(role, by_name) for name, role in by_name.items()}
@@ -136,7 +124,7 @@ def _dependencies_first(roles: tuple[c.StageRole, ...]) -> list[c.StageRole]:
     if ring:
         names = " -> ".join(by_name[name].name for name in ring)
         raise InvalidInput(f"the roles wait for each other in a ring: {names}")
-    order: dict[str, c.StageRole] = {}
+    order: dict[str, RoleSpec] = {}
     while len(order) < len(by_name):
         for name, role in by_name.items():
             if name not in order and all(needed in order for needed in needs[name]):
@@ -144,6 +132,6 @@ def _dependencies_first(roles: tuple[c.StageRole, ...]) -> list[c.StageRole]:
     return list(order.values())
 
 
-def _roles_needed(role: c.StageRole, by_name: dict[str, c.StageRole]) -> tuple[str, ...]:
+def _roles_needed(role: RoleSpec, by_name: dict[str, RoleSpec]) -> tuple[str, ...]:
     heads = (value.strip().partition("/")[0] for value in (*role.dependencies, *role.refs.values()))
     return tuple(head.casefold() for head in heads if head.casefold() in by_name)

@@ -6,7 +6,7 @@ running or blocked -> completed; anything that has not ended -> failed | cancell
 
 from agiraph.board import commands as c
 from agiraph.board import events as e
-from agiraph.board.board import Board
+from agiraph.board.board import Board, RunFacts
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node, find_worker, new_id, new_node_name
 from agiraph.board.plan_stages import can_be_enough, cohort_of
@@ -18,7 +18,8 @@ from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.evidence import normal_checks
 from agiraph.core.ids import NodeId, slug
-from agiraph.core.models import Worker, WorkMode, WorkNode
+from agiraph.core.models import Worker, WorkNode
+from agiraph.core.specs import NodeSpec, WorkMode
 
 HELD = ("assigned", "running", "blocked")
 
@@ -27,7 +28,6 @@ class WaitCycle(IllegalTransition):
     """A wait would close a `ring`: each node in it waits for the next, the last for the first."""
 
     def __init__(self, message: str, ring: tuple[NodeId, ...]) -> None:
-        """Make the refusal of a wait."""
         super().__init__(message)
         self.ring = ring
 
@@ -36,53 +36,57 @@ def create(board: Board, command: c.CreateNode, now: float) -> tuple[BoardEvent,
     """Put a node on the board; the same cause puts it there once."""
     if board.node_by_cause(command.cause):
         return ()
-    run = require_running(board)
-    if not command.task.strip():
+    run, spec = require_running(board), command.spec
+    if not spec.task.strip():
         raise InvalidInput("a node needs a task: say what is to be done")
+    _require_room(board, run)
+    refs, sources = normal_refs(board, spec.refs)
+    needed = [find_node(board, named) for named in spec.dependencies]
+    dependencies = _dependencies(board, needed, sources)
+    parent = find_node(board, command.parent_node) if command.parent_node else None
+    wanted = _on_team(find_worker(board, spec.worker)) if spec.worker else None
+    mode = _mode(spec, wanted)
+    require_room_below(board, run, parent)
+    name = new_node_name(board, spec.name, spec.task)
+    refuse_family_ring(board, name, parent, dependencies, wanted)
+    stage, opened = open_stage(board, now, command.stage)
+    role = (spec.role or "").strip() or "worker"
+    node_id = NodeId(new_id(run.id, command.cause, board.nodes.keys()))
+    placed = {
+        "id": node_id,
+        "name": name,
+        "role": role,
+        "mode": mode,
+        "folder": f"{name}-{slug(role, fallback='worker')}-{node_id}",
+        "dependencies": dependencies,
+        "refs": refs,
+        "wanted_worker": wanted.id if wanted else None,
+        "parent_node": parent.id if parent else None,
+        "stage": stage,
+        "cause": command.cause,
+        "cohort": command.cohort,
+        "enough": command.enough,
+        "checks": normal_checks(spec.checks),
+        "trigger": command.trigger or (parent.trigger if parent else ""),
+    }
+    node = WorkNode.model_validate({**dict(spec), **placed})
+    return (*opened, e.NodeCreated(ts=now, node=node))
+
+
+def _require_room(board: Board, run: RunFacts) -> None:
     if len(board.nodes) - run.cycle_nodes >= run.max_nodes:
         raise IllegalTransition(
             f"this run has its {run.max_nodes} nodes (run.max_nodes); no more can be created "
             "(possible: go on with what there is, do the rest yourself, and say what is missing)"
         )
-    refs, sources = normal_refs(board, command.refs)
-    needed = [find_node(board, named) for named in command.dependencies]
-    dependencies = _dependencies(board, needed, sources)
-    parent = find_node(board, command.parent_node) if command.parent_node else None
-    wanted = _on_team(find_worker(board, command.worker)) if command.worker else None
-    mode = _mode(command, wanted)
-    require_room_below(board, run, parent)
-    name = new_node_name(board, command.name, command.task)
-    refuse_family_ring(board, name, parent, dependencies, wanted)
-    stage, opened = open_stage(board, now, command.stage)
-    role = (command.role or "").strip() or "worker"
-    node_id = NodeId(new_id(run.id, command.cause, board.nodes.keys()))
-    node = WorkNode(
-        id=node_id,
-        name=name,
-        role=role,
-        task=command.task,
-        folder=f"{name}-{slug(role, fallback='worker')}-{node_id}",
-        dependencies=dependencies,
-        refs=refs,
-        wanted_worker=wanted.id if wanted else None,
-        parent_node=parent.id if parent else None,
-        stage=stage,
-        mode=mode,
-        cause=command.cause,
-        cohort=command.cohort,
-        enough=command.enough,
-        checks=normal_checks(command.checks),
-        trigger=command.trigger or (parent.trigger if parent else ""),
-    )
-    return (*opened, e.NodeCreated(ts=now, node=node))
 
 
-def _mode(command: c.CreateNode, wanted: Worker | None) -> WorkMode:
+def _mode(spec: NodeSpec, wanted: Worker | None) -> WorkMode:
     """Return how a node is done: as its worker works, if it has one already."""
     if wanted is None:
-        return command.mode or "multi_turn"
-    if command.mode not in (None, wanted.mode):
-        raise IllegalTransition(_wrong_mode(wanted, f"a {command.mode} node"))
+        return spec.mode or "multi_turn"
+    if spec.mode not in (None, wanted.mode):
+        raise IllegalTransition(_wrong_mode(wanted, f"a {spec.mode} node"))
     return wanted.mode
 
 

@@ -7,7 +7,8 @@ a cohort are completed, those who need it may start, and what has not ended of i
 
 from collections.abc import Iterable, Sequence
 
-from agiraph.core.models import CheckpointPolicy, WorkNode
+from agiraph.core.models import WorkNode
+from agiraph.core.specs import CheckpointPolicy
 
 ALL: CheckpointPolicy = "all_must_complete"
 WHY = {"any": "any of its nodes was enough", "majority": "a majority of its nodes was enough"}

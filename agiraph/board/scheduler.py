@@ -21,6 +21,7 @@ from agiraph.board.plan_stages import ALL, can_be_enough, cohort_of, stragglers
 from agiraph.board.stage_rules import stage_to_meet
 from agiraph.core.ids import NodeId, slug
 from agiraph.core.models import Worker, WorkNode
+from agiraph.core.specs import WorkerSpec
 
 Action = AssignNode | SpawnWorker | FailNode | CancelNode | MeetStage
 
@@ -125,7 +126,8 @@ def _spawns(board: Board, homeless: list[WorkNode]) -> tuple[SpawnWorker, ...]:
         name = next(n for i in count(1) if (n := f"{role}-{i}") not in taken)
         taken.add(name)
         cause = f"scheduler:{number}"
-        spawns.append(SpawnWorker(cause=cause, name=name, role=node.role, mode=node.mode))
+        spec = WorkerSpec(name=name, role=node.role, mode=node.mode)
+        spawns.append(SpawnWorker(cause, spec))
     return tuple(spawns)
 
 

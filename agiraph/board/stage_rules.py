@@ -8,21 +8,18 @@ time is up, is over: what has not ended is cancelled in the same breath, and not
 more. A stage of which all must complete takes new nodes until it is reconvened.
 """
 
-from typing import Any
-
-from pydantic import ValidationError
-
 from agiraph.board import commands as c
 from agiraph.board import events as e
 from agiraph.board.board import Board, StagePlan
 from agiraph.board.events import BoardEvent
 from agiraph.board.run_rules import require_running
-from agiraph.core.errors import IllegalTransition, InvalidInput
+from agiraph.core.errors import IllegalTransition
 from agiraph.core.models import Stage, StageContract, StageOver, WorkNode
+from agiraph.core.specs import ContractTerms, StageTerms
 
 
 def open_stage(
-    board: Board, now: float, terms: c.StageTerms | None = None, cause: str = ""
+    board: Board, now: float, terms: StageTerms | None = None, cause: str = ""
 ) -> tuple[int, tuple[BoardEvent, ...]]:
     """Return the stage that a new node joins, and the event that opens it if need be.
 
@@ -39,7 +36,7 @@ def open_stage(
             f"stage '{stage.name}' is over ({why}): `reconvene` with your assessment first, "
             "the next node then opens the next stage"
         )
-    if terms is not None and terms != c.StageTerms():
+    if terms is not None and not terms.is_empty:
         raise IllegalTransition(
             f"stage '{stage.name}' is open and its contract stands: `reconvene` first "
             "(the terms of a stage are given with its first node)"
@@ -47,7 +44,7 @@ def open_stage(
     return index, ()
 
 
-def _opened(board: Board, terms: c.StageTerms | None, now: float, cause: str) -> e.StageStarted:
+def _opened(board: Board, terms: StageTerms | None, now: float, cause: str) -> e.StageStarted:
     plan = planned_stage(board, terms)
     return e.StageStarted(
         ts=now,
@@ -59,31 +56,15 @@ def _opened(board: Board, terms: c.StageTerms | None, now: float, cause: str) ->
     )
 
 
-def planned_stage(board: Board, terms: c.StageTerms | None) -> StagePlan:
-    """Return what a stage of these terms will be: what they leave out is as planned, or the run's.
-
-    InvalidInput if a term cannot be.
-    """
+def planned_stage(board: Board, terms: StageTerms | None) -> StagePlan:
+    """Return the stage that these terms make; what they leave out is as planned, or the run's."""
     run = require_running(board)
     plan = board.planned or StagePlan(f"Stage {len(board.stages) + 1}", "", run.contract)
     if terms is None:
         return plan
     named = " ".join((terms.name or "").split())
-    return StagePlan(named or plan.name, terms.goal or plan.goal, _contract(plan.contract, terms))
-
-
-def _contract(base: StageContract, terms: c.StageTerms) -> StageContract:
-    wanted: dict[str, Any] = {
-        "max_iterations_per_node": terms.max_iterations_per_node,
-        "timeout_seconds": terms.timeout_seconds,
-        "checkpoint_policy": terms.checkpoint_policy,
-    }
-    changes = {name: value for name, value in wanted.items() if value is not None}
-    try:
-        return StageContract.model_validate({**base.model_dump(), **changes})
-    except ValidationError as error:
-        problem = error.errors()[0]
-        raise InvalidInput(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+    contract = plan.contract.model_copy(update=terms.shared_with(ContractTerms))
+    return StagePlan(named or plan.name, terms.goal or plan.goal, contract)
 
 
 # --- how a stage stands --------------------------------------------------------------------------
@@ -236,7 +217,7 @@ def reconvene(board: Board, command: c.Reconvene, now: float) -> tuple[BoardEven
     return (*before, closed, *_planned(board, command.terms, now))
 
 
-def _planned(board: Board, terms: c.StageTerms | None, now: float) -> tuple[BoardEvent, ...]:
+def _planned(board: Board, terms: StageTerms | None, now: float) -> tuple[BoardEvent, ...]:
     if terms is None:
         return ()
     plan = planned_stage(board, terms)

@@ -19,23 +19,18 @@ def spawn(board: Board, command: c.SpawnWorker, now: float) -> tuple[BoardEvent,
     run = require_running(board)
     if len(board.team) >= run.max_workers:
         raise _full_team(board, run.max_workers)
-    name = new_worker_name(board, command.name)
-    if command.type == "autonomous" and not (command.agent_command or "").strip():
+    spec = command.spec
+    name = new_worker_name(board, spec.name)
+    if spec.type == "autonomous" and not (spec.agent_command or "").strip():
         raise InvalidInput(f"worker '{name}' is autonomous and needs an agent_command")
     taken = {worker_id.rpartition("-")[2] for worker_id in board.workers}
-    worker = Worker(
-        id=WorkerId(f"{slug(name, fallback='worker')}-{new_id(run.id, command.cause, taken)}"),
-        name=name,
-        type=command.type,
-        model=command.model,
-        agent_command=command.agent_command,
-        role=(command.role or "").strip() or "worker",
-        identity=command.identity,
-        memory=command.memory,
-        tools=command.tools,
-        mode=command.mode,
-        cause=command.cause,
-    )
+    placed = {
+        "id": WorkerId(f"{slug(name, fallback='worker')}-{new_id(run.id, command.cause, taken)}"),
+        "name": name,
+        "role": (spec.role or "").strip() or "worker",
+        "cause": command.cause,
+    }
+    worker = Worker.model_validate({**dict(spec), **placed})
     return (e.WorkerSpawned(ts=now, worker=worker),)
 
 

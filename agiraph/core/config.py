@@ -21,8 +21,8 @@ from pydantic import (
 from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig, ServerName, check_names
-from agiraph.core.models import CheckpointPolicy
 from agiraph.core.money import WhenSpent
+from agiraph.core.specs import CheckpointPolicy
 from agiraph.core.yaml_text import LOADER, read_yaml
 
 ChannelName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]

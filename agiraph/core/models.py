@@ -8,6 +8,7 @@ from agiraph.core.evidence import Evidence
 from agiraph.core.ids import AgentId, NodeId, QuestionId, RunId, WorkerId
 from agiraph.core.money import RunTerms
 from agiraph.core.record import Record
+from agiraph.core.specs import CheckpointPolicy, NodeTerms, WorkerSpec, WorkMode
 
 AgentStatus = Literal[
     "idle", "working", "waiting_for_human", "paused", "completed", "failed", "stopped"
@@ -20,11 +21,6 @@ WorkerStatus = Literal[
     "idle", "busy", "waiting_for_human", "waiting_for_nodes", "paused", "parked", "stopped"
 ]
 StageStatus = Literal["planning", "running", "reconvening", "completed"]
-CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
-WorkerType = Literal["harnessed", "autonomous"]
-WorkMode = Literal["multi_turn", "single_inference"]
-"""How a node is done: in a loop with tools, or by one model call without any."""
-
 StageOver = Literal["majority", "any", "timeout"]
 """Why a stage was over before all its nodes had ended: its policy was met, or its time is up."""
 
@@ -129,7 +125,7 @@ class Stage(Record):
     closed_by: str = ""
 
 
-class WorkNode(Record):
+class WorkNode(NodeTerms):
     """The workpiece: one unit of work with its own folder of truth.
 
     `refs` maps a ref name to a path under the run, `nodes/{folder}/published/...`.
@@ -137,15 +133,14 @@ class WorkNode(Record):
     `cause` is the id of the message or tool call that created it: the same cause, the same node.
     `missing` tells what a result in part lacks (empty: it is whole), `bound` what cut it short,
     `left` the files that stood in `scratch/` when it failed. `cohort` names the stage of the plan
-    file that it is of, and `enough` how many of those are needed, if not all. `checks` are the
-    commands that its result must pass, `evidence` what they and the files of the result came to.
-    `trigger` is the one whose firing led to it: its budget holds for the node's calls.
+    file that it is of, and `enough` how many of those are needed, if not all. `evidence` is what
+    its checks and the files of its result came to. `trigger` is the one whose firing led to it: its
+    budget holds for the node's calls.
     """
 
     id: NodeId
     name: str
     role: str = "worker"
-    task: str
     folder: str
     status: NodeStatus = "pending"
     dependencies: tuple[NodeId, ...] = ()
@@ -166,7 +161,6 @@ class WorkNode(Record):
     cause: str = ""
     cohort: str = ""
     enough: CheckpointPolicy = "all_must_complete"
-    checks: tuple[str, ...] = ()
     evidence: Evidence | None = None
     trigger: str = ""
 
@@ -176,22 +170,15 @@ class WorkNode(Record):
         return self.status in ENDED_NODE
 
 
-class Worker(Record):
+class Worker(WorkerSpec):
     """The one who works: identity, model and tools, independent of any node.
 
-    `folder` is its directory name under `workers/`, which is also its id: `{name}-{id}`.
+    Its directory under `workers/` is called by its id: `{name}-{id}`.
     """
 
     id: WorkerId
-    name: str
-    type: WorkerType = "harnessed"
-    model: str | None = None
-    agent_command: str | None = None
     role: str = "worker"
     identity: str = ""
-    memory: str = ""
-    tools: tuple[str, ...] | None = None
-    mode: WorkMode = "multi_turn"
     status: WorkerStatus = "idle"
     node: NodeId | None = None
     cause: str = ""

@@ -1,5 +1,7 @@
 """Record: the frozen pydantic base of everything that crosses a boundary."""
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -7,3 +9,9 @@ class Record(BaseModel):
     """A frozen record; unknown fields are ignored, so that newer and older code can talk."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    def shared_with(self, other: type["Record"]) -> dict[str, Any]:
+        """Return the values of the fields that `other` has too, those that are None left out."""
+        return {
+            name: value for name, value in self if name in other.model_fields and value is not None
+        }

@@ -1,24 +1,23 @@
-"""Acp: the Agent Client Protocol (JSON-RPC 2.0 over stdin and stdout), spoken as its client.
+"""AcpDriver: the client's side of the Agent Client Protocol (JSON-RPC 2.0 over stdin and stdout).
 
     initialize -> (authenticate) -> session/new | session/resume | session/load
-               -> (its mode is set) -> session/prompt -> ... -> its answer, then the next prompt
+               -> (its mode is set) -> session/prompt -> ... -> its response, then the next prompt
 
-Between a prompt and its answer the agent tells what it does (`session/update`), asks for leave
-(`session/request_permission`) and has files read and written for it (`fs/...`, within its scope).
-One prompt is in flight at a time: what is said meanwhile is the next one; an interruption cancels
-the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`). Terminals
-of ours are not offered: its own commands run behind its own wall.
+Between a prompt and its response the agent reports what it does (`session/update`), requests
+permission (`session/request_permission`) and has files read and written for it (`fs/...`, within
+its scope). One prompt is in flight at a time: what is sent meanwhile is the next one; an interrupt
+cancels the one in flight. A session that is not in the mode of its preset is ended (`acp_mode`).
+Terminals are not offered: the agent's own commands run in the agent's own sandbox.
 
-It is written here, not taken from the protocol's library: that costs each worker's process half a
-second and 30 MB, and this is one module of pure functions over the bytes.
+docs/architecture.md says why the protocol's Python library is not used.
 """
 
 from agiraph.core.errors import Refused
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.external import acp_updates as updates
-from agiraph.external.acp_mode import NOTICE_OF_QWEN, SET_MODE, SET_OPTION, SessionMode, WrongMode
+from agiraph.external.acp_mode import SET_MODE, SET_OPTION, SessionMode, WrongMode
 from agiraph.external.agent_events import (
-    Happening,
+    AgentEvent,
     PermissionRequested,
     ProtocolOutput,
     SessionIdReported,
@@ -29,6 +28,7 @@ from agiraph.external.agent_events import (
     UsageReported,
 )
 from agiraph.external.client_filesystem import ClientFilesystem, FileMissing
+from agiraph.external.driver import Driver
 from agiraph.external.json_rpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -37,342 +37,321 @@ from agiraph.external.json_rpc import (
     error_text,
 )
 from agiraph.external.launching import AgentLaunch
-from agiraph.external.text import why_failed
+from agiraph.external.text import mapping, number, rows, why_failed
 
 VERSION = 1
 CLIENT_INFO: JsonObject = {"name": "agiraph", "title": "Agiraph", "version": "1"}
+CANCELLED: JsonObject = {"outcome": {"outcome": "cancelled"}}
+QWEN_MODE_UPDATE = "qwen/notify/session/mode-update"
 LOST = (
-    "The conversation in which you began cannot be taken up again, so you begin anew. Your task "
-    "stands in _task.md in this folder, too; look at what you have already done, and go on."
+    "The conversation in which you began cannot be resumed, so this is a new one. Your task is in "
+    "_task.md in this folder, too; look at what you have already done, and go on."
 )
-REPLAYED = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
-TAKES_UP = ("session/resume", "session/load")
-WRONG_ENDS = {
+HISTORY = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "plan")
+WRONG_STOP_REASONS = {
     "refusal": "the model refused to go on",
-    "max_tokens": "the model's answer was cut off at its bound of tokens",
-    "max_turn_requests": "it reached its bound of model calls in one turn",
+    "max_tokens": "the model's answer was cut off at its limit of tokens",
+    "max_turn_requests": "it reached its limit of model calls in one turn",
 }
 
 
-class AcpDriver:
+class AcpDriver(Driver):
     """One start of an agent that speaks the Agent Client Protocol."""
 
     is_two_way = True
-    hears_in_turn = False
 
-    def __init__(self, job: AgentLaunch, files: ClientFilesystem) -> None:
-        """Speak with what is started for `job`; `files` are what it may have read and written."""
-        self._job = job
-        self._files = files
+    def __init__(self, launch: AgentLaunch) -> None:
+        super().__init__(launch)
+        self._preset = preset = launch.agent.preset
+        self._files = ClientFilesystem(launch.folder, (launch.home, *launch.readable))
         self._rpc = JsonRpcPeer()
-        self._session = job.session if job.takes_up else ""
-        self._can: JsonObject = {}
-        self._mode = SessionMode(_mode_of(job), job.agent.preset.further_modes)
-        self._setting: JsonObject = {}
-        self._is_replaying = self._has_replayed = False
-        self._in_flight = False
-        self._is_cancelled = False
-        self._has_begun = self._is_lost = self._is_over = False
-        self._next: list[str] = [job.prompt]
-        self._said = ""
-        self._last = ""
+        self._session = launch.session if launch.resumes else ""
+        self._capabilities: JsonObject = {}
+        modes = (preset.walled_mode if launch.is_sandboxed else ()) or preset.mode
+        self._mode = SessionMode(modes, preset.further_modes)
+        self._mode_request: JsonObject = {}
+        self._is_loading = self._has_history = False
+        self._is_in_flight = self._is_cancelled = False
+        self._has_prompted = self._is_lost = self._is_over = False
+        self._next_prompts: list[str] = [launch.prompt]
+        self._pieces = ""
+        self._last_message = ""
         self._plan = ""
-        self._problem = ""
         self._usage = Usage()
         self._tools = updates.AcpToolCalls()
-        self._asked: dict[str, tuple[object, list[JsonObject]]] = {}
+        self._permissions: dict[str, tuple[object, list[JsonObject]]] = {}
 
-    # --- what it is told -------------------------------------------------------------------------
+    # --- what is written to the agent ------------------------------------------------------------
 
     def opening(self) -> bytes:
-        """Return the greeting; the task follows once there is a session."""
-        serves = self._job.agent.preset.client_files
+        """Return the initialize request; the task follows once there is a session."""
+        serves = self._preset.client_files
         files = {"readTextFile": serves, "writeTextFile": serves}
-        can: JsonObject = {"fs": files, "terminal": False}
-        said = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": CLIENT_INFO}
-        return self._rpc.ask("initialize", said)
+        capabilities: JsonObject = {"fs": files, "terminal": False}
+        return self._rpc.request(
+            "initialize",
+            {
+                "protocolVersion": VERSION,
+                "clientCapabilities": capabilities,
+                "clientInfo": CLIENT_INFO,
+            },
+        )
 
-    def say(self, text: str) -> bytes | None:
-        """Return a prompt, if it waits for one; else it is the next."""
-        self._next.append(text)
-        return self._prompt() if self._is_idle else b""
-
-    @property
-    def _is_idle(self) -> bool:
-        return self._has_begun and not self._in_flight and not self._is_over
+    def encode_prompt(self, text: str) -> bytes | None:
+        """Return a prompt if the agent waits for one, else queue it."""
+        self._next_prompts.append(text)
+        is_idle = self._has_prompted and not self._is_in_flight and not self._is_over
+        return self._prompt() if is_idle else b""
 
     def _prompt(self) -> bytes:
-        text, self._next = "\n\n".join(self._next), []
-        self._has_begun, self._in_flight, self._is_cancelled = True, True, False
+        text, self._next_prompts = "\n\n".join(self._next_prompts), []
+        self._has_prompted, self._is_in_flight, self._is_cancelled = True, True, False
         prompt = [{"type": "text", "text": text}]
-        return self._rpc.ask("session/prompt", {"sessionId": self._session, "prompt": prompt})
+        return self._rpc.request("session/prompt", {"sessionId": self._session, "prompt": prompt})
 
     def interrupt(self) -> bytes | None:
-        """Return what cancels its turn; what it asked leave for is taken back with it."""
-        if not self._in_flight:
+        """Return what cancels the turn in flight and the permission requests in it."""
+        if not self._is_in_flight:
             return b""
         self._is_cancelled = True
-        cancelled = [
-            self._rpc.answer(id, {"outcome": {"outcome": "cancelled"}})
-            for id, _ in self._asked.values()
-        ]
-        self._asked.clear()
-        return self._rpc.tell("session/cancel", {"sessionId": self._session}) + b"".join(cancelled)
+        answers = [self._rpc.respond(id, CANCELLED) for id, _ in self._permissions.values()]
+        self._permissions.clear()
+        cancel = self._rpc.notify("session/cancel", {"sessionId": self._session})
+        return cancel + b"".join(answers)
 
     def answer(self, request: str, refusal: str) -> bytes:
-        """Return the choice among what it offered; why it may not is told with the next prompt."""
-        id, options = self._asked.pop(request, (None, []))
+        """Return the option that was chosen; the reason of a refusal is part of the next prompt."""
+        id, options = self._permissions.pop(request, (None, []))
         if id is None:
-            return b""  # taken back by an interruption
-        choice = updates.choice_of(options, is_allowed=not refusal)
+            return b""  # cancelled by an interrupt
+        option = updates.option_for(options, is_allowed=not refusal)
         if refusal:
-            self._next.append(f"[Runtime]: You were not allowed to do that: {refusal}")
-        if choice is None:
-            return self._rpc.answer(id, {"outcome": {"outcome": "cancelled"}})
-        outcome = {"outcome": "selected", "optionId": choice}
-        return self._rpc.answer(id, {"outcome": outcome})
+            self._next_prompts.append(f"[Runtime]: You were not allowed to do that: {refusal}")
+        if option is None:
+            return self._rpc.respond(id, CANCELLED)
+        outcome = {"outcome": "selected", "optionId": option}
+        return self._rpc.respond(id, {"outcome": outcome})
 
-    def verdict(self, exit_code: int, complaint: str) -> str:
-        """Return why it failed: what its last turn says, else how it ended."""
-        if self._problem:
-            return self._problem
-        if self._last_turn_is_done:
-            return ""  # it has done what it was told; how it left does not matter
-        noise = complaint or self._rpc.noise
+    def verdict(self, exit_code: int, stderr: str) -> str:
+        """Return why it failed: its last turn's problem, else what the exit code means.
+
+        After a last turn that ended well the exit code does not matter.
+        """
+        if self.problem:
+            return self.problem
+        if self._session and not self._is_in_flight and not self._next_prompts:
+            return ""
+        noise = stderr or self.lines.noise
         return why_failed(exit_code, noise) or f"it ended before it had answered: {noise}"
 
-    @property
-    def _last_turn_is_done(self) -> bool:
-        return bool(self._session) and not self._in_flight and not self._next
+    # --- what the agent writes -------------------------------------------------------------------
 
-    # --- what it tells ---------------------------------------------------------------------------
-
-    def take(self, data: bytes) -> list[Happening]:
-        """Return what these bytes tell."""
-        found: list[Happening] = []
+    def feed(self, data: bytes) -> list[AgentEvent]:
+        """Return what these bytes mean."""
+        events: list[AgentEvent] = []
         if self._is_over:
-            return found
-        for message in self._rpc.messages(data):
+            return events
+        for message in self.lines.objects(data):
             try:
-                found += self._read(message)
+                events += self._read(message)
             except WrongMode as wrong:
-                return [*found, *self._end(str(wrong))]
-        return found if data else [*found, *self._flushed()]
+                self._is_over = True
+                self._give_up(str(wrong))
+                return [*events, SessionMustEnd(str(wrong))]
+        return events if data else [*events, *self._complete_text()]
 
-    def _read(self, message: JsonObject) -> list[Happening]:
+    def _read(self, message: JsonObject) -> list[AgentEvent]:
         method, params = message.get("method"), message.get("params") or {}
         if isinstance(method, str):
             if "id" in message:
-                return self._asked_by_it(method, message["id"], params)
+                return self._requested(method, message["id"], params)
             return self._notified(method, params)
-        asked = self._rpc.answered(message)
-        if asked is None:
+        answered = self._rpc.method_answered(message)
+        if answered is None:
             return []
         if "error" in message:
-            return self._failed(asked, message["error"])
-        result = message.get("result")
-        return self._answered(asked, result if isinstance(result, dict) else {})
+            return self._failed(answered, error_text(message["error"]))
+        return self._answered(answered, mapping(message.get("result")))
 
-    def _answered(self, asked: str, result: JsonObject) -> list[Happening]:
-        match asked:
+    def _answered(self, method: str, result: JsonObject) -> list[AgentEvent]:
+        match method:
             case "initialize":
-                return self._met(result)
+                return self._initialized(result)
             case "authenticate":
-                return [ProtocolOutput(self._begin_session())]
+                return [ProtocolOutput(self._resume_session())]
             case "session/new" | "session/load" | "session/resume":
                 return self._session_begun(result)
             case "session/set_mode" | "session/set_config_option":
-                self._mode.was_set(self._setting, result)
+                self._mode.confirm(self._mode_request, result)
                 return [ProtocolOutput(self._prompt())]
             case _:
-                return self._turn_over(result)
+                return self._turn_ended(result)
 
-    def _met(self, result: JsonObject) -> list[Happening]:
+    def _failed(self, method: str, text: str) -> list[AgentEvent]:
+        if method == "session/resume":  # some say that they can, and cannot
+            return [ProtocolOutput(self._load_session())]
+        if method == "session/load":
+            self._is_loading = False
+            return [ProtocolOutput(self._new_session())]
+        if method in (SET_MODE, SET_OPTION):
+            raise self._mode.refused(text)
+        if method == "session/prompt" and self._is_cancelled:
+            return self._turn_ended({"stopReason": "cancelled"})
+        if method == "session/prompt":
+            return [*self._complete_text(), *self._give_up(text)]
+        return self._give_up(f"{method} was refused: {text}")
+
+    def _give_up(self, problem: str) -> list[AgentEvent]:
+        self._is_in_flight, self.problem = False, problem
+        self._next_prompts.clear()
+        return [TurnEnded("", problem)]
+
+    # --- a session begins ------------------------------------------------------------------------
+
+    def _initialized(self, result: JsonObject) -> list[AgentEvent]:
         version = result.get("protocolVersion")
         if version != VERSION:
             return self._give_up(f"it speaks version {version} of the protocol, not {VERSION}")
-        self._can = result.get("agentCapabilities") or {}
-        wanted = self._job.agent.preset.authenticate
-        if wanted:
-            return [ProtocolOutput(self._rpc.ask("authenticate", {"methodId": wanted}))]
-        return [ProtocolOutput(self._begin_session())]
+        self._capabilities = mapping(result.get("agentCapabilities"))
+        if method := self._preset.authenticate:
+            return [ProtocolOutput(self._rpc.request("authenticate", {"methodId": method}))]
+        return [ProtocolOutput(self._resume_session())]
 
-    def _begin_session(self) -> bytes:
-        """Return what takes up the conversation, if the agent can do that, else begins one."""
-        if self._session and "resume" in (self._can.get("sessionCapabilities") or {}):
-            return self._rpc.ask("session/resume", self._where())
+    def _resume_session(self) -> bytes:
+        """Return the request that resumes the session if there is one and the agent can do that,
+        else the one that loads it or begins another."""
+        can_resume = "resume" in mapping(self._capabilities.get("sessionCapabilities"))
+        if self._session and can_resume:
+            return self._rpc.request("session/resume", self._session_params())
         return self._load_session()
 
     def _load_session(self) -> bytes:
-        """Return what loads the conversation, if there is one and it can, else begins one."""
-        if self._session and self._can.get("loadSession"):
-            self._is_replaying = True
-            return self._rpc.ask("session/load", self._where())
+        if self._session and self._capabilities.get("loadSession"):
+            self._is_loading = True
+            return self._rpc.request("session/load", self._session_params())
         return self._new_session()
 
     def _new_session(self) -> bytes:
-        """Return what begins a conversation; where one is lost, it is told its task again."""
         if self._session:
             self._session = ""
             self._note_lost()
-        return self._rpc.ask("session/new", self._where())
+        return self._rpc.request("session/new", self._session_params())
 
     def _note_lost(self) -> None:
+        """Begin with the whole task: the agent does not know it any more."""
         self._is_lost = True
-        self._next = [LOST, self._job.anew or self._job.prompt, *self._next[1:]]
+        task = self.launch.prompt_if_lost or self.launch.prompt
+        self._next_prompts = [LOST, task, *self._next_prompts[1:]]
 
-    def _where(self) -> JsonObject:
-        """Return which session is meant, in which folder, with which tool servers."""
-        preset = self._job.agent.preset
-        where: JsonObject = {"sessionId": self._session} if self._session else {}
-        where |= {"cwd": str(self._job.folder)}
-        where |= {"mcpServers": updates.servers_for(preset.mcp, self._can)}
-        return where | ({"_meta": preset.meta} if preset.meta else {})
+    def _session_params(self) -> JsonObject:
+        params: JsonObject = {"sessionId": self._session} if self._session else {}
+        params["cwd"] = str(self.launch.folder)
+        params["mcpServers"] = updates.servers_for(self._preset.mcp, self._capabilities)
+        return params | ({"_meta": self._preset.meta} if self._preset.meta else {})
 
-    def _session_begun(self, result: JsonObject) -> list[Happening]:
-        if self._is_replaying and not self._has_replayed:
-            self._note_lost()  # some load a conversation that they do not have, as an empty one
-        self._is_replaying = False
+    def _session_begun(self, result: JsonObject) -> list[AgentEvent]:
+        if self._is_loading and not self._has_history:
+            self._note_lost()  # some load a session that they do not have as an empty one
+        self._is_loading = False
         self._session = str(result.get("sessionId") or self._session)
-        known: list[Happening] = [SessionIdReported(self._session, is_anew=self._is_lost)]
-        wanted = self._mode.request(self._session, result)
-        if wanted is None:
+        known: list[AgentEvent] = [SessionIdReported(self._session, is_new=self._is_lost)]
+        request = self._mode.request(self._session, result)
+        if request is None:
             return [*known, ProtocolOutput(self._prompt())]
-        method, self._setting = wanted
-        return [*known, ProtocolOutput(self._rpc.ask(method, self._setting))]
-
-    def _failed(self, asked: str, error: object) -> list[Happening]:
-        text = error_text(error)
-        if asked in TAKES_UP:
-            self._is_replaying = False
-            is_resume = asked == "session/resume"  # some say that they can, and cannot
-            return [ProtocolOutput(self._load_session() if is_resume else self._new_session())]
-        if asked in (SET_MODE, SET_OPTION):
-            raise self._mode.refused(text)
-        if asked == "session/prompt" and self._is_cancelled:
-            return self._turn_over({"stopReason": "cancelled"})
-        if asked == "session/prompt":
-            return [*self._flushed(), *self._give_up(text)]
-        return self._give_up(f"{asked} was refused: {text}")
-
-    def _give_up(self, problem: str) -> list[Happening]:
-        self._in_flight, self._problem = False, problem
-        self._next.clear()
-        return [TurnEnded("", problem)]
-
-    def _end(self, problem: str) -> list[Happening]:
-        """Give up for good: it must not go on, and starting it again would not help."""
-        self._is_over = True
-        self._give_up(problem)
-        return [SessionMustEnd(problem)]
+        method, self._mode_request = request
+        return [*known, ProtocolOutput(self._rpc.request(method, self._mode_request))]
 
     # --- a turn ----------------------------------------------------------------------------------
 
-    def _turn_over(self, result: JsonObject) -> list[Happening]:
-        reason = str(result.get("stopReason", "end_turn"))
-        found = self._flushed()
-        self._in_flight = False
-        if usage := updates.usage_of(result.get("usage")):
-            cost = self._usage.cost_usd
-            self._usage = (self._usage + usage).model_copy(update={"cost_usd": cost})
-            found.append(UsageReported(self._usage))
-        if self._next:
-            return [*found, ProtocolOutput(self._prompt())]
-        self._problem = WRONG_ENDS.get(reason, "")
-        return [*found, TurnEnded("" if self._problem else self._last, self._problem)]
-
-    def _flushed(self) -> list[Happening]:
-        """Return as one text what was said in pieces."""
-        text, self._said = self._said.strip(), ""
-        if not text:
-            return []
-        self._last = text
-        return [TextReported(text)]
-
-    def _notified(self, method: str, params: JsonObject) -> list[Happening]:
+    def _notified(self, method: str, params: JsonObject) -> list[AgentEvent]:
         if params.get("sessionId", self._session) != self._session:
-            return []  # of an agent of its own
-        if method == NOTICE_OF_QWEN and not self._is_replaying:
+            return []  # of a sub-agent's session
+        if method == QWEN_MODE_UPDATE and not self._is_loading:
             self._mode.check(params)
-        return self._told_by_it(params) if method == "session/update" else []
+        update = mapping(params.get("update"))
+        if method != "session/update" or not update:
+            return []
+        if self._is_loading:
+            self._has_history |= update.get("sessionUpdate") in HISTORY
+            return []
+        return self._updated(update)
 
-    def _told_by_it(self, params: JsonObject) -> list[Happening]:
-        update = params.get("update")
-        if not isinstance(update, dict):
-            return []
-        if self._is_replaying:
-            self._has_replayed |= update.get("sessionUpdate") in REPLAYED
-            return []
+    def _updated(self, update: JsonObject) -> list[AgentEvent]:
         match update.get("sessionUpdate"):
             case "current_mode_update" | "config_option_update":
                 self._mode.check(update)
                 return []
             case "agent_message_chunk":
                 text = updates.text_in(update.get("content"))
-                self._said += text
+                self._pieces += text
                 return [TextStreamed(text)] if text else []
             case "tool_call" | "tool_call_update":
-                return [*self._flushed(), *self._tools.take(update)]
+                return [*self._complete_text(), *self._tools.apply(update)]
             case "plan":
                 return self._planned(updates.plan_in(update))
-            case "usage_update":
-                return self._spent(update)
+            case "usage_update" if (cost := updates.cost_in(update)) is not None:
+                self._usage = self._usage.model_copy(update={"cost_usd": cost})
+                return [UsageReported(self._usage)]
             case _:
                 return []
 
-    def _planned(self, plan: str) -> list[Happening]:
+    def _planned(self, plan: str) -> list[AgentEvent]:
         if not plan or plan == self._plan:
             return []
         self._plan = plan
-        return [*self._flushed(), TextReported(plan)]
+        return [*self._complete_text(), TextReported(plan)]
 
-    def _spent(self, update: JsonObject) -> list[Happening]:
-        cost = updates.cost_in(update)
-        if cost is None:
-            return []
-        self._usage = self._usage.model_copy(update={"cost_usd": cost})
-        return [UsageReported(self._usage)]
+    def _complete_text(self) -> list[AgentEvent]:
+        """Return the pieces of text since the last tool call as one text."""
+        text, self._pieces = self._pieces.strip(), ""
+        self._last_message = text or self._last_message
+        return [TextReported(text)] if text else []
 
-    # --- what it asks ----------------------------------------------------------------------------
+    def _turn_ended(self, result: JsonObject) -> list[AgentEvent]:
+        events = self._complete_text()
+        self._is_in_flight = False
+        if usage := updates.usage_of(result.get("usage")):
+            cost = self._usage.cost_usd
+            self._usage = (self._usage + usage).model_copy(update={"cost_usd": cost})
+            events.append(UsageReported(self._usage))
+        if self._next_prompts:
+            return [*events, ProtocolOutput(self._prompt())]
+        self.problem = WRONG_STOP_REASONS.get(str(result.get("stopReason")), "")
+        return [*events, TurnEnded("" if self.problem else self._last_message, self.problem)]
 
-    def _asked_by_it(self, method: str, id: object, params: JsonObject) -> list[Happening]:
+    # --- what the agent requests -----------------------------------------------------------------
+
+    def _requested(self, method: str, id: object, params: JsonObject) -> list[AgentEvent]:
         match method:
             case "session/request_permission":
-                return self._asked_leave(id, params)
+                return self._permission_requested(id, params)
             case "fs/read_text_file" | "fs/write_text_file":
-                return [ProtocolOutput(self._served(method, id, params))]
+                return [ProtocolOutput(self._serve_file(method, id, params))]
             case _:
                 text = f"{method} is not served here"
                 return [ProtocolOutput(self._rpc.refuse(id, METHOD_NOT_FOUND, text))]
 
-    def _asked_leave(self, id: object, params: JsonObject) -> list[Happening]:
+    def _permission_requested(self, id: object, params: JsonObject) -> list[AgentEvent]:
         tool = params.get("toolCall")
         if self._is_cancelled or not isinstance(tool, dict):
-            return [ProtocolOutput(self._rpc.answer(id, {"outcome": {"outcome": "cancelled"}}))]
-        options = [one for one in params.get("options") or [] if isinstance(one, dict)]
-        began = self._tools.take(tool)
+            return [ProtocolOutput(self._rpc.respond(id, CANCELLED))]
+        started = self._tools.apply(tool)
         name, arguments = self._tools.action_of(tool)
         request = repr(id)
-        self._asked[request] = (id, options)
-        return [*self._flushed(), *began, PermissionRequested(request, name, arguments)]
+        self._permissions[request] = (id, rows(params.get("options")))
+        return [*self._complete_text(), *started, PermissionRequested(request, name, arguments)]
 
-    def _served(self, method: str, id: object, params: JsonObject) -> bytes:
+    def _serve_file(self, method: str, id: object, params: JsonObject) -> bytes:
         path = params.get("path")
         if not isinstance(path, str):
             return self._rpc.refuse(id, INVALID_PARAMS, "a path is missing")
         try:
             if method == "fs/write_text_file":
                 self._files.write(path, str(params.get("content", "")))
-                return self._rpc.answer(id, {})
-            line, limit = updates.number(params.get("line")), updates.number(params.get("limit"))
-            return self._rpc.answer(id, {"content": self._files.read(path, line, limit)})
+                return self._rpc.respond(id, {})
+            line, limit = number(params.get("line")), number(params.get("limit"))
+            return self._rpc.respond(id, {"content": self._files.read(path, line, limit)})
         except FileMissing as error:
             return self._rpc.refuse(id, RESOURCE_NOT_FOUND, str(error))
         except Refused as error:
             return self._rpc.refuse(id, INVALID_PARAMS, str(error))
-
-
-def _mode_of(job: AgentLaunch) -> tuple[str, ...]:
-    """Return the names of the mode that a session of this start is to be in."""
-    preset = job.agent.preset
-    return (preset.walled_mode if job.is_walled else ()) or preset.mode

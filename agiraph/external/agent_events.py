@@ -1,4 +1,4 @@
-"""Agent events: what can be seen of an outside agent while it works, as typed records."""
+"""Agent events: what a driver reads out of an external agent's output, as typed records."""
 
 from dataclasses import dataclass, field
 
@@ -7,25 +7,25 @@ from agiraph.core.turns import JsonObject, Usage
 
 @dataclass(frozen=True, slots=True)
 class SessionIdReported:
-    """The agent told the id under which its conversation can be taken up again.
+    """The id under which the agent's session can be resumed.
 
-    `is_anew`: it is another one, for the one that it should have taken up is lost.
+    `is_new`: another one than was asked for, because that one is lost.
     """
 
     session: str
-    is_anew: bool = False
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TextStreamed:
-    """A piece of text that it is writing right now; the whole comes later as `TextReported`."""
+    """A piece of text that is being written; the whole follows as `TextReported`."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextReported:
-    """It said something to whoever listens."""
+    """A complete text of the agent's model."""
 
     text: str
     model: str = ""
@@ -33,7 +33,7 @@ class TextReported:
 
 @dataclass(frozen=True, slots=True)
 class ToolUseStarted:
-    """It began to use one of its own tools."""
+    """The agent began to use one of its own tools."""
 
     id: str
     tool: str
@@ -42,7 +42,7 @@ class ToolUseStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolUseEnded:
-    """One of its tools has ended; `output` is what the tool gave it."""
+    """One of its tools has ended with this output."""
 
     id: str
     output: str = ""
@@ -51,7 +51,7 @@ class ToolUseEnded:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequested:
-    """It asks whether it may use a tool, and waits for `Driver.answer` under this request."""
+    """The agent asks whether it may use a tool, and waits for `Driver.answer` to `request`."""
 
     request: str
     tool: str
@@ -60,24 +60,21 @@ class PermissionRequested:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """What it says that it has used since it was started: a total, not a step."""
+    """What the agent says that it has used since it was started: a total, not a step."""
 
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolOutput:
-    """Bytes that the protocol wants written to its stdin now."""
+    """Bytes that the protocol needs written to the agent's stdin now."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """It has finished what it was told so far; `text` is its last word.
-
-    `problem` says why it could not (''  if it could). A driver that is two-way may be told more.
-    """
+    """The agent has ended its turn; `text` is its last message, `problem` why the turn failed."""
 
     text: str = ""
     problem: str = ""
@@ -85,12 +82,12 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class SessionMustEnd:
-    """It must not go on, and starting it again would not help; `problem` says why."""
+    """The agent must be ended, and not be started again; `problem` says why."""
 
     problem: str
 
 
-Happening = (
+AgentEvent = (
     SessionIdReported
     | TextStreamed
     | TextReported

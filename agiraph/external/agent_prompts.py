@@ -1,4 +1,5 @@
-"""Agent prompts: what an outside agent is told, as words and as `_context.json`; pure."""
+"""Agent prompts: what an external agent is given to read, as prompts and as `_context.json`;
+pure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,31 +8,33 @@ from agiraph.agent.prompts import render
 from agiraph.core.models import Assignment, Worker
 from agiraph.core.turns import JsonObject
 
-SAFE_ARGUMENT_CHARACTERS = 30_000
+ARGUMENT_CHARACTERS = 30_000
+"""A longer task is not passed as an argument."""
 TIME_NEAR = (
     "[Runtime]: {left:.0f} seconds of this task's {all:g} are left. Come to an end: write "
     "`_result.md`, and say in it what is not done and how to go on. You are stopped after that, "
     "and what has no `_result.md` is lost to the others."
 )
 BOUND_NEAR = (
-    "[Runtime]: {used}; you are stopped at the bound, a few model calls from now. Come to an end: "
+    "[Runtime]: {used}; you are stopped at the limit, a few model calls from now. Come to an end: "
     "write `_result.md` now, and say in it what is not done and how to go on. What has no "
     "`_result.md` then is lost to the others."
 )
 LOST = (
     "[Runtime]: The conversation of {agent}, which works for me, was lost when it was started "
-    "again (start {number}). It has begun its node anew, with its task and the files that it had "
+    "again (start {number}). It has begun its node again, with its task and the files that it had "
     "left: some work may have been done twice."
 )
-LOST_ON_THE_WAY = "(Its conversation was lost on the way, at start {number}: it began anew.)"
+LOST_NOTE = "(Its conversation was lost at start {number}, and begun again.)"
 POINTER = "Read _task.md in this folder and do what it says."
+SUMMARY_CHARACTERS = 1200
 
 
-def task_in_words(
+def task_text(
     assignment: Assignment, worker: Worker, *, run: Path, known: str, input_dir: str | None
 ) -> str:
-    """Return `_task.md`."""
-    refs = [{"name": name, "path": str(run / path)} for name, path in _refs(assignment)]
+    """Return `_task.md`; `known` is what the worker remembers of earlier work."""
+    refs = [{"name": name, "path": path} for name, path in _refs(assignment, run).items()]
     return render(
         "outside",
         node=assignment.node,
@@ -60,29 +63,30 @@ def context_of(
         "you": {"name": worker.name, "role": worker.role},
         "node": {"id": node.id, "name": node.name, "attempt": assignment.attempt},
         "team": list(assignment.team),
-        "refs": {name: str(run / path) for name, path in _refs(assignment)},
+        "refs": _refs(assignment, run),
         "input": input_dir,
         "plan": str(run / "_plan.md"),
     }
 
 
 def prompt_for(task: str) -> str:
-    """Return what a new conversation begins with: the task, or where it stands if it is long."""
-    return task if len(task) <= SAFE_ARGUMENT_CHARACTERS else POINTER
+    """Return the prompt of a new session: the task, or where to read it if it is long."""
+    return task if len(task) <= ARGUMENT_CHARACTERS else POINTER
 
 
 def prompt_again(task: str, *, why: str, messages: Sequence[str], checkpoint: bool) -> str:
-    """Return what it is told when it is started again; `task` is '' if it knows it already."""
+    """Return the prompt of a further start; `task` is '' if the session knows it already."""
     again = render("outside_again", why=why, messages=list(messages), checkpoint=checkpoint)
     return f"{prompt_for(task)}\n\n{again}" if task else again
 
 
-def headline(result: str, lost_at: int = 0, most: int = 1200) -> str:
-    """Return a result as the summary of its node; `lost_at`: which start lost the conversation."""
+def summary_of(result: str, lost_at: int = 0) -> str:
+    """Return a result as its node's summary; `lost_at` is the start that lost the session."""
     text = result.strip()
-    shown = text if len(text) <= most else f"{text[:most].rstrip()} [...]"
-    return f"{shown}\n\n{LOST_ON_THE_WAY.format(number=lost_at)}" if lost_at else shown
+    if len(text) > SUMMARY_CHARACTERS:
+        text = f"{text[:SUMMARY_CHARACTERS].rstrip()} [...]"
+    return f"{text}\n\n{LOST_NOTE.format(number=lost_at)}" if lost_at else text
 
 
-def _refs(assignment: Assignment) -> list[tuple[str, str]]:
-    return sorted(assignment.node.refs.items())
+def _refs(assignment: Assignment, run: Path) -> dict[str, str]:
+    return {name: str(run / path) for name, path in sorted(assignment.node.refs.items())}

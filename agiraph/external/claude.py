@@ -1,17 +1,16 @@
-"""Claude: Claude Code's two-way stream of JSON lines (`--input-format stream-json`).
+"""ClaudeDriver: Claude Code's two-way stream of JSON lines (`--input-format stream-json`).
 
-It reads user messages for as long as its stdin is open, answers each with a `result`, and asks for
-leave to use a tool by a `control_request`. A failed turn says `is_error`, whatever its `subtype`.
-With `--replay-user-messages` it repeats each message when it takes it in, so it is known whether
-a `result` is the last, or another turn follows with what was said meanwhile.
+Claude Code reads user messages until its stdin is closed, ends each turn with a `result`, and asks
+for permission to use a tool by a `control_request`. A failed turn has `is_error`, whatever its
+`subtype`. With `--replay-user-messages` it repeats each message when it takes it in: so it is
+known whether a `result` is the last one, or another turn follows with what was sent meanwhile.
 """
 
-import json
 from typing import Any
 
 from agiraph.core.turns import JsonObject, Usage
 from agiraph.external.agent_events import (
-    Happening,
+    AgentEvent,
     PermissionRequested,
     ProtocolOutput,
     SessionIdReported,
@@ -22,10 +21,11 @@ from agiraph.external.agent_events import (
     TurnEnded,
     UsageReported,
 )
+from agiraph.external.driver import Driver
 from agiraph.external.launching import AgentLaunch
-from agiraph.external.text import JsonLinesReader, count, mapping, text_of, why_failed
+from agiraph.external.text import count, json_line, mapping, rows, text_of
 
-NAMES = {
+TOOL_NAMES = {
     "Bash": "bash",
     **dict.fromkeys(("Write", "Edit", "MultiEdit", "NotebookEdit"), "write_file"),
     **dict.fromkeys(("Read", "Glob", "Grep", "LS"), "read_file"),
@@ -33,148 +33,130 @@ NAMES = {
     "WebSearch": "web_search",
 }
 SUCCESS = "success"
-ASKS_A_PERSON = "AskUserQuestion"
 NO_PERSON = (
-    "Nobody sits at your terminal. Write your question into _outbox.md as `@human?: ...`, go on "
+    "No person is at your terminal. Write your question into _outbox.md as `@human?: ...`, go on "
     "with what does not depend on it, and find the answer in _inbox.md."
 )
 
 
-class ClaudeDriver:
+class ClaudeDriver(Driver):
     """One start of Claude Code."""
 
     is_two_way = True
-    hears_in_turn = True
+    reads_mid_turn = True
 
-    def __init__(self, job: AgentLaunch) -> None:
-        """Speak with what is started for `job`."""
-        self._job = job
-        self._lines = JsonLinesReader()
-        self._asked: dict[str, JsonObject] = {}
-        self._requests = self._untaken = 0
+    def __init__(self, launch: AgentLaunch) -> None:
+        super().__init__(launch)
+        self._permission_inputs: dict[str, JsonObject] = {}
+        self._request_number = self._not_taken_in = 0
         self._usage = Usage()
-        self._problem = ""
         self._is_interrupted = False
 
     def opening(self) -> bytes:
-        """Return the greeting and the task."""
-        greeting = self._control({"subtype": "initialize", "hooks": None})
-        return greeting + self.say(self._job.prompt)
+        """Return the initialize request and the task."""
+        initialize = self._control({"subtype": "initialize", "hooks": None})
+        return initialize + self.encode_prompt(self.launch.prompt)
 
-    def take(self, data: bytes) -> list[Happening]:
-        """Return what these bytes tell."""
-        found: list[Happening] = []
-        for line in self._lines.objects(data):
-            found += self._read(line)
-        return found
+    def feed(self, data: bytes) -> list[AgentEvent]:
+        """Return what these bytes mean."""
+        return [event for line in self.lines.objects(data) for event in self._read(line)]
 
-    def say(self, text: str) -> bytes:
-        """Return a user message: it enters at the next step."""
-        self._untaken += 1
-        return _user(text)
+    def encode_prompt(self, text: str) -> bytes:
+        """Return a user message, which is taken in at the next step."""
+        self._not_taken_in += 1
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        return json_line({"type": "user", "message": message, "parent_tool_use_id": None})
 
     def interrupt(self) -> bytes | None:
-        """Return what stops the turn; the process stays and listens."""
+        """Return what stops the turn; the process goes on reading."""
         self._is_interrupted = True
         return self._control({"subtype": "interrupt"})
 
     def answer(self, request: str, refusal: str) -> bytes:
-        """Return the word on what it asked leave for."""
-        asked = self._asked.pop(request, {})
+        """Return the answer to a permission request."""
+        given = self._permission_inputs.pop(request, {})
+        response: JsonObject = {"behavior": "allow", "updatedInput": given}
         if refusal:
-            word: JsonObject = {"behavior": "deny", "message": refusal}
-        else:
-            word = {"behavior": "allow", "updatedInput": asked}
-        response = {"subtype": "success", "request_id": request, "response": word}
-        return _line({"type": "control_response", "response": response})
+            response = {"behavior": "deny", "message": refusal}
+        return _respond({"subtype": "success", "request_id": request, "response": response})
 
-    def verdict(self, exit_code: int, complaint: str) -> str:
-        """Return why it failed: what its last turn says, else its exit code."""
-        if self._problem:
-            return self._problem
+    def verdict(self, exit_code: int, stderr: str) -> str:
+        """Return why it failed: the last turn's problem, else what the exit code means."""
         if exit_code == 1 and self._is_interrupted:
-            return ""  # so it ends when a turn of it was interrupted
-        return why_failed(exit_code, complaint or self._lines.noise)
+            exit_code = 0  # the exit code after a turn that was interrupted
+        return super().verdict(exit_code, stderr)
 
     def _control(self, request: JsonObject) -> bytes:
-        self._requests += 1
-        id = f"agiraph-{self._requests}"
-        return _line({"type": "control_request", "request_id": id, "request": request})
+        self._request_number += 1
+        id = f"agiraph-{self._request_number}"
+        return json_line({"type": "control_request", "request_id": id, "request": request})
 
-    def _read(self, line: JsonObject) -> list[Happening]:
+    def _read(self, line: JsonObject) -> list[AgentEvent]:
         match line:
             case {"type": "system", "subtype": "init", "session_id": str(session)}:
                 return [SessionIdReported(session)]
             case {"type": "stream_event", "event": {"delta": {"text": str(text)}}}:
                 return [TextStreamed(text)]
             case {"type": "assistant", "message": {"content": list(blocks)} as message}:
-                return _said(blocks, str(message.get("model", "")))
+                return _assistant_events(blocks, str(message.get("model", "")))
             case {"type": "user", "isReplay": True}:
-                self._untaken -= 1
+                self._not_taken_in -= 1
                 return []
             case {"type": "user", "message": {"content": list(blocks)}}:
-                return _returned(blocks)
+                return [
+                    ToolUseEnded(id, text_of(block.get("content")), bool(block.get("is_error")))
+                    for block in rows(blocks)
+                    if isinstance(id := block.get("tool_use_id"), str)
+                ]
             case {"type": "control_request", "request_id": str(id), "request": dict(request)}:
-                return self._asked_by_it(id, request)
+                return self._requested(id, request)
             case {"type": "result"}:
-                return self._ended(line)
+                return self._turn_ended(line)
             case _:
                 return []
 
-    def _asked_by_it(self, id: str, request: JsonObject) -> list[Happening]:
+    def _requested(self, id: str, request: JsonObject) -> list[AgentEvent]:
         if request.get("subtype") != "can_use_tool":
-            response = {"subtype": "error", "request_id": id, "error": "not served here"}
-            return [ProtocolOutput(_line({"type": "control_response", "response": response}))]
-        tool, arguments = str(request.get("tool_name", "")), mapping(request.get("input"))
-        self._asked[id] = arguments
-        if tool == ASKS_A_PERSON:
+            refused = {"subtype": "error", "request_id": id, "error": "not served here"}
+            return [ProtocolOutput(_respond(refused))]
+        tool, given = str(request.get("tool_name", "")), mapping(request.get("input"))
+        self._permission_inputs[id] = given
+        if tool == "AskUserQuestion":
             return [ProtocolOutput(self.answer(id, NO_PERSON))]
-        known = dict(arguments)
-        if "file_path" in known:
-            known["path"] = known.pop("file_path")
-        return [PermissionRequested(id, NAMES.get(tool, tool), known)]
+        arguments = dict(given)
+        if "file_path" in arguments:
+            arguments["path"] = arguments.pop("file_path")
+        return [PermissionRequested(id, TOOL_NAMES.get(tool, tool), arguments)]
 
-    def _ended(self, line: JsonObject) -> list[Happening]:
+    def _turn_ended(self, line: JsonObject) -> list[AgentEvent]:
         self._usage = self._usage + _usage(mapping(line.get("usage")))
         cost = line.get("total_cost_usd")
         total = self._usage.model_copy(update={"cost_usd": cost if _is_number(cost) else None})
         text = text_of(line.get("result"))
-        how = str(line.get("subtype", SUCCESS))
-        failed = bool(line.get("is_error")) or how != SUCCESS
-        self._problem = ""
-        if failed and not self._is_interrupted:
-            self._problem = text or text_of(line.get("errors")) or how
-        self._is_interrupted = self._is_interrupted and failed
-        if self._untaken > 0:
+        subtype = str(line.get("subtype", SUCCESS))
+        has_failed = bool(line.get("is_error")) or subtype != SUCCESS
+        self.problem = ""
+        if has_failed and not self._is_interrupted:
+            self.problem = text or text_of(line.get("errors")) or subtype
+        self._is_interrupted = self._is_interrupted and has_failed
+        if self._not_taken_in > 0:
             return [UsageReported(total)]
-        return [UsageReported(total), TurnEnded("" if failed else text, self._problem)]
+        return [UsageReported(total), TurnEnded("" if has_failed else text, self.problem)]
 
 
-def _said(blocks: list[Any], model: str) -> list[Happening]:
-    found: list[Happening] = []
+def _assistant_events(blocks: list[Any], model: str) -> list[AgentEvent]:
+    events: list[AgentEvent] = []
     for block in blocks:
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
-                found.append(TextReported(text, model))
+                events.append(TextReported(text, model))
             case {"type": "tool_use", "id": str(id), "name": str(name)}:
-                found.append(ToolUseStarted(id, name, mapping(block.get("input"))))
-            case _:
-                pass
-    return found
-
-
-def _returned(blocks: list[Any]) -> list[Happening]:
-    return [
-        ToolUseEnded(
-            block["tool_use_id"], text_of(block.get("content")), bool(block.get("is_error"))
-        )
-        for block in blocks
-        if isinstance(block, dict) and isinstance(block.get("tool_use_id"), str)
-    ]
+                events.append(ToolUseStarted(id, name, mapping(block.get("input"))))
+    return events
 
 
 def _usage(counted: JsonObject) -> Usage:
-    """Return what one turn used; Anthropic counts cached input beside the rest."""
+    """Return the usage of one turn; Anthropic counts cached input separately."""
     read = count(counted.get("cache_read_input_tokens"))
     written = count(counted.get("cache_creation_input_tokens"))
     return Usage(
@@ -189,10 +171,5 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _user(text: str) -> bytes:
-    message = {"role": "user", "content": [{"type": "text", "text": text}]}
-    return _line({"type": "user", "message": message, "parent_tool_use_id": None})
-
-
-def _line(value: JsonObject) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+def _respond(response: JsonObject) -> bytes:
+    return json_line({"type": "control_response", "response": response})

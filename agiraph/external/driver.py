@@ -1,52 +1,56 @@
-"""Driver: how an outside agent is spoken with, without a process or a clock in it.
+"""Driver: how an external agent is spoken to, without a process or a clock.
 
-A driver is made anew for every start. It is handed the bytes that the agent wrote to stdout and
-says what they mean; it says which bytes to write to stdin for what the worker wants to tell it.
-What it starts with (arguments, environment) stands in its preset.
+A driver is made for one start of an agent. It is fed the bytes that the agent writes to stdout and
+returns what they mean; it encodes what the worker wants written to the agent's stdin. The arguments
+and the environment of the start are in the agent's preset.
 """
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
-from agiraph.external.agent_events import Happening
+from agiraph.external.agent_events import AgentEvent
+from agiraph.external.launching import AgentLaunch
+from agiraph.external.text import JsonLinesReader, why_failed
 
 
-class Driver(Protocol):
-    """One start of an outside agent, as a protocol without input or output."""
+class Driver(ABC):
+    """One start of an external agent, as a protocol without input or output.
 
-    @property
-    def is_two_way(self) -> bool:
-        """Whether it can be told things on stdin while it works; else stdin is closed at once."""
-        ...
+    The defaults are those of an agent that is given its task and then only writes. Of one that
+    `is_two_way` stdin stays open for prompts while it works; one that `reads_mid_turn` takes them
+    in the middle of a turn, not only at the next one.
+    """
 
-    @property
-    def hears_in_turn(self) -> bool:
-        """Whether what it is told reaches it in the middle of a turn, not only at the next one."""
-        ...
+    is_two_way = False
+    reads_mid_turn = False
+
+    def __init__(self, launch: AgentLaunch) -> None:
+        self.launch = launch
+        self.problem = ""
+        self.lines = JsonLinesReader()
 
     def opening(self) -> bytes:
-        """Return what is written to stdin first (of one that is not two-way: all there is)."""
-        ...
+        """Return what is written to stdin first (if not `is_two_way`: all that is written)."""
+        return b""
 
-    def take(self, data: bytes) -> list[Happening]:
-        """Return what the next bytes of its stdout tell; b"" says that no more will come."""
-        ...
+    @abstractmethod
+    def feed(self, data: bytes) -> list[AgentEvent]:
+        """Return what the next bytes of stdout mean; b"" is the end of stdout."""
 
-    def say(self, text: str) -> bytes | None:
-        """Return what tells it something while it works; None if it cannot be told."""
-        ...
+    def encode_prompt(self, text: str) -> bytes | None:
+        """Return a further prompt for stdin, None if it takes none; b"" if it is sent later."""
+        return None
 
     def interrupt(self) -> bytes | None:
-        """Return what makes it stop what it does and listen; None if nothing does."""
-        ...
+        """Return what makes it stop its turn and read on; None if nothing does."""
+        return None
 
     def answer(self, request: str, refusal: str) -> bytes:
-        """Return what answers `PermissionRequested`: '' allows it, anything else is why
-        it may not."""
-        ...
+        """Return the answer to a `PermissionRequested`: '' allows, anything else is the reason."""
+        return b""
 
-    def verdict(self, exit_code: int, complaint: str) -> str:
-        """Return why the ended process has failed, '' if it has not.
+    def verdict(self, exit_code: int, stderr: str) -> str:
+        """Return why the process has failed, '' if it has not.
 
-        `exit_code` is negative for a signal; `complaint` is the end of its stderr.
+        `exit_code` is negative for a signal; `stderr` is the end of what it wrote there.
         """
-        ...
+        return self.problem or why_failed(exit_code, stderr or self.lines.noise)

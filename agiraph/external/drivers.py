@@ -1,36 +1,22 @@
-"""The table of drivers: which way of speaking is spoken by what."""
+"""The table of drivers: which preset `driver` names which class."""
 
-from collections.abc import Callable
-
-from agiraph.core.errors import InvalidInput
 from agiraph.external.acp import AcpDriver
 from agiraph.external.claude import ClaudeDriver
-from agiraph.external.client_filesystem import FolderFilesystem
-from agiraph.external.codex import CodexDriver
 from agiraph.external.driver import Driver
-from agiraph.external.gemini import GeminiDriver
 from agiraph.external.launching import AgentLaunch
-from agiraph.external.opencode import OpenCodeDriver
-from agiraph.external.plain import PlainDriver
+from agiraph.external.one_shot import CodexDriver, GeminiDriver, OpenCodeDriver, PlainDriver
+from agiraph.external.preset import DriverName
 
-
-def _acp_driver(job: AgentLaunch) -> Driver:
-    return AcpDriver(job, FolderFilesystem(job.folder, (job.home, *job.readable)))
-
-
-DRIVERS: dict[str, Callable[[AgentLaunch], Driver]] = {
+DRIVERS: dict[DriverName, type[Driver]] = {
     "claude": ClaudeDriver,
     "codex": CodexDriver,
     "gemini": GeminiDriver,
     "opencode": OpenCodeDriver,
     "plain": PlainDriver,
-    "acp": _acp_driver,
+    "acp": AcpDriver,
 }
 
 
-def driver_for(job: AgentLaunch) -> Driver:
-    """Return the driver of this start; InvalidInput for one that this installation lacks."""
-    name = job.agent.preset.driver
-    if name not in DRIVERS:
-        raise InvalidInput(f"the driver '{name}' is not here (possible: {', '.join(DRIVERS)})")
-    return DRIVERS[name](job)
+def driver_for(launch: AgentLaunch) -> Driver:
+    """Return the driver of one start."""
+    return DRIVERS[launch.agent.preset.driver](launch)

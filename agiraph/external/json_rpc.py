@@ -1,10 +1,9 @@
-"""JsonRpcPeer: JSON-RPC 2.0 as bytes, a message a line; what was asked, and which answer belongs to
-it."""
+"""JsonRpcPeer: one side of a JSON-RPC 2.0 connection as bytes, one message a line."""
 
 import json
 
 from agiraph.core.turns import JsonObject
-from agiraph.external.text import JsonLinesReader, unquoted
+from agiraph.external.text import json_line, unquoted
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
@@ -12,51 +11,40 @@ RESOURCE_NOT_FOUND = -32002
 
 
 class JsonRpcPeer:
-    """One side of a connection, without input or output."""
+    """Numbers the requests of this side, and knows which response belongs to which."""
 
     def __init__(self) -> None:
-        """Begin with nothing asked."""
-        self._lines = JsonLinesReader()
         self._number = 0
-        self._asked: dict[int, str] = {}
+        self._open: dict[int, str] = {}
 
-    @property
-    def noise(self) -> str:
-        """The end of what the other side wrote that was no message."""
-        return self._lines.noise
-
-    def messages(self, data: bytes) -> list[JsonObject]:
-        """Return the messages that these bytes complete; b"" ends the last one."""
-        return self._lines.objects(data)
-
-    def ask(self, method: str, params: JsonObject) -> bytes:
-        """Return a request; `answered` will know what its answer answers."""
+    def request(self, method: str, params: JsonObject) -> bytes:
+        """Return a request, whose response `method_answered` recognizes."""
         self._number += 1
-        self._asked[self._number] = method
-        return _line({"id": self._number, "method": method, "params": params})
+        self._open[self._number] = method
+        return _encode({"id": self._number, "method": method, "params": params})
 
-    def answered(self, message: JsonObject) -> str | None:
-        """Return the method that a message answers, None if it answers nothing that was asked."""
-        number = message.get("id")
-        if "method" in message or not isinstance(number, int):
+    def method_answered(self, message: JsonObject) -> str | None:
+        """Return the method of the request that a message answers, None if it answers none."""
+        id = message.get("id")
+        if "method" in message or not isinstance(id, int):
             return None
-        return self._asked.pop(number, None)
+        return self._open.pop(id, None)
 
-    def tell(self, method: str, params: JsonObject) -> bytes:
+    def notify(self, method: str, params: JsonObject) -> bytes:
         """Return a notification."""
-        return _line({"method": method, "params": params})
+        return _encode({"method": method, "params": params})
 
-    def answer(self, request: object, result: JsonObject) -> bytes:
-        """Return the answer to a request of the other side."""
-        return _line({"id": request, "result": result})
+    def respond(self, request: object, result: JsonObject) -> bytes:
+        """Return the response to a request of the other side."""
+        return _encode({"id": request, "result": result})
 
     def refuse(self, request: object, code: int, text: str) -> bytes:
-        """Return an error as the answer to a request of the other side."""
-        return _line({"id": request, "error": {"code": code, "message": text}})
+        """Return an error as the response to a request of the other side."""
+        return _encode({"id": request, "error": {"code": code, "message": text}})
 
 
 def error_text(error: object) -> str:
-    """Return what an error says, its details with it."""
+    """Return an error's message with its details."""
     if not isinstance(error, dict):
         return str(error)
     text, data = str(error.get("message", "an error without a message")), error.get("data")
@@ -66,6 +54,5 @@ def error_text(error: object) -> str:
     return f"{text}: {data}" if data and str(data) not in text else text
 
 
-def _line(message: JsonObject) -> bytes:
-    whole = {"jsonrpc": "2.0", **message}
-    return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+def _encode(message: JsonObject) -> bytes:
+    return json_line({"jsonrpc": "2.0", **message})

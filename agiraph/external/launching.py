@@ -1,25 +1,34 @@
-"""Launching: what an outside agent is started with: argument vector and environment."""
+"""AgentLaunch: what an external agent is started with: command line, environment, files, and what
+a sandbox has to show for its program to run."""
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agiraph.core.turns import Usage
-from agiraph.external.interpreter import folders_of_script, is_script
 from agiraph.external.preset import COMMAND, ExternalAgent
+from agiraph.tools.sandbox.toolchain import prefix_of
 
 OPTIONS = "{options}"
-PASSED_ON = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
+INHERITED = ("LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 TEMPORARY = "tmp"
-MOST_TEMPORARY_BYTES = 80
+TEMPORARY_MAX_BYTES = 80
 """A Unix socket's path has at most 107 bytes, of which its name takes some."""
+
+SHEBANG = b"#!"
+HEAD_BYTES = 1024
+SHELL_EXEC = re.compile(r"^'''exec' (.+?) \"\$0\"", re.MULTILINE)
+"""How pip and uv name an interpreter whose path is too long for a first line, or has spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyEndpoint:
-    """Where the broker serves this agent: a base URL on loopback, and its token."""
+    """Where the LLM proxy serves this agent: a base URL on loopback, and its token."""
 
     url: str
     token: str
@@ -27,14 +36,13 @@ class ProxyEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class AgentLaunch:
-    """One start of an outside agent.
+    """One start of an external agent.
 
-    `prompt` is what it is told; `model` the model's name without its provider, '' for its own
-    default; `session` the conversation to take up again, '' for a new one; `anew` what it is told
-    instead of `prompt` if that conversation is lost; `folder` where it works, `home` its HOME,
-    `readable` folders that it may read besides, `handed_over` patterns of paths for the same, which
-    also match what is published later; `door` None if it uses the person's own account; `spent`
-    what the conversation that it takes up has used before.
+    `model` is without its provider, '' for the agent's own default. `session` is the one to resume,
+    '' for a new one; `prompt_if_lost` replaces `prompt` if it cannot be resumed, `spent` is what it
+    has used before. The agent works in `folder`; `home` is its HOME; it may read `readable`, also
+    given as `readable_patterns`, which match what is published later. `proxy` is None if it uses
+    the person's own account.
     """
 
     agent: ExternalAgent
@@ -43,123 +51,130 @@ class AgentLaunch:
     home: Path
     model: str = ""
     session: str = ""
-    anew: str = ""
-    door: ProxyEndpoint | None = None
-    is_walled: bool = False
+    prompt_if_lost: str = ""
+    proxy: ProxyEndpoint | None = None
+    is_sandboxed: bool = False
     readable: tuple[Path, ...] = ()
     spent: Usage = field(default_factory=Usage)
-    handed_over: tuple[str, ...] = ()
+    readable_patterns: tuple[str, ...] = ()
 
     @property
-    def takes_up(self) -> bool:
-        """Whether a conversation is taken up again that began before."""
+    def resumes(self) -> bool:
+        """Whether an earlier session is to be resumed."""
         return bool(self.session) and bool(self.agent.preset.resume)
 
 
-def argv_of(job: AgentLaunch) -> list[str]:
-    """Return the command that starts it. Raises InvalidInput if it is not installed."""
-    preset = job.agent.preset
-    pattern = preset.resume if job.takes_up else preset.start
-    further = preset.walled if job.is_walled else preset.bare
-    words = [*preset.command[1:], *_with_options(pattern, job, further)]
-    return [_program(job), *words]
-
-
-def _program(job: AgentLaunch) -> str:
-    """Return the path of its program: in a sandbox, which shows no links to it, a script's own."""
-    program = job.agent.required()
-    real = os.path.realpath(program)
-    return real if job.is_walled and is_script(Path(real)) else program
-
-
-def _with_options(pattern: Sequence[str], job: AgentLaunch, further: Sequence[str]) -> list[str]:
-    """Return the arguments, with those of the model and the sandbox at `{options}`, or first."""
-    options = [*(job.agent.preset.model if job.model else ()), *further]
-    words: list[str] = []
+def argv_of(launch: AgentLaunch) -> list[str]:
+    """Return the command that starts the agent. Raises InvalidInput if it is not installed."""
+    preset = launch.agent.preset
+    pattern = preset.resume if launch.resumes else preset.start
+    options = [
+        *(preset.model if launch.model else ()),
+        *(preset.walled if launch.is_sandboxed else preset.bare),
+    ]
+    words = [*preset.command[1:]]
     for word in pattern if OPTIONS in pattern else (OPTIONS, *pattern):
-        words.extend(options if word == OPTIONS else [word])
-    return [_filled(word, job) for word in words]
+        words.extend(_filled(one, launch) for one in (options if word == OPTIONS else [word]))
+    return [_program(launch), *words]
+
+
+def _program(launch: AgentLaunch) -> str:
+    """Return the path of the program: of a script in a sandbox, which shows no links, the file."""
+    program = launch.agent.required()
+    real = os.path.realpath(program)
+    is_script = _head(Path(real)).startswith(SHEBANG)
+    return real if launch.is_sandboxed and is_script else program
 
 
 def environment_of(
-    job: AgentLaunch, environ: Mapping[str, str], mark: Mapping[str, str]
+    launch: AgentLaunch, environ: Mapping[str, str], mark: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return all variables it is given: no provider's key is among them.
+    """Return all variables of the agent; no provider's key is among them.
 
-    `mark` is what tells whose it is. An agent that uses the person's own account has their HOME.
+    `mark` says which run it belongs to. An agent with the person's own account has their HOME.
     """
-    is_own = job.agent.preset.account == "own"
-    passed = {name: environ[name] for name in PASSED_ON if name in environ}
-    passed |= {name: value for name, value in environ.items() if name.startswith("LC_")}
-    path = {"PATH": environ.get("PATH", os.defpath)}
-    home = environ.get("HOME", str(job.home)) if is_own else str(job.home)
-    own = {name: _filled(value, job) for name, value in job.agent.preset.environment.items()}
-    place = {"HOME": home, "TERM": "dumb", "TMPDIR": _temporary(job, environ)}
-    return passed | path | place | own | dict(mark)
+    preset = launch.agent.preset
+    inherited = {
+        name: value
+        for name, value in environ.items()
+        if name in INHERITED or name.startswith("LC_")
+    }
+    home = str(launch.home)
+    places = {
+        "PATH": environ.get("PATH", os.defpath),
+        "HOME": environ.get("HOME", home) if preset.account == "own" else home,
+        "TERM": "dumb",
+        "TMPDIR": _temporary(launch, environ),
+    }
+    own = {name: _filled(value, launch) for name, value in preset.environment.items()}
+    return inherited | places | own | dict(mark)
 
 
-def _temporary(job: AgentLaunch, environ: Mapping[str, str]) -> str:
-    """Return its folder for temporary files: one of its own, unless no socket's name fits there.
+def _temporary(launch: AgentLaunch, environ: Mapping[str, str]) -> str:
+    """Return the folder for temporary files: its own, unless no socket's name fits there.
 
-    In a sandbox /tmp is its own, too. A HOME below the folder for temporary files is no good one:
+    In a sandbox /tmp is its own, too. A HOME below the folder for temporary files is not used:
     Codex makes no helper programs there.
     """
-    own = job.home / TEMPORARY
-    shared = "/tmp" if job.is_walled else environ.get("TMPDIR", "/tmp")
-    is_short = len(os.fsencode(own)) <= MOST_TEMPORARY_BYTES
+    own = launch.home / TEMPORARY
+    shared = "/tmp" if launch.is_sandboxed else environ.get("TMPDIR", "/tmp")
+    is_short = len(os.fsencode(own)) <= TEMPORARY_MAX_BYTES
     return str(own) if is_short or own.is_relative_to(shared) else shared
 
 
-def files_of(job: AgentLaunch) -> dict[Path, str]:
-    """Return the files that its HOME must hold when it starts."""
-    files = job.agent.preset.files
-    return {job.home / path: _filled(text, job) for path, text in files.items()}
+def files_of(launch: AgentLaunch) -> dict[Path, str]:
+    """Return the files that are written into its HOME before it starts."""
+    files = launch.agent.preset.files
+    return {launch.home / path: _filled(text, launch) for path, text in files.items()}
 
 
-def _filled(text: str, job: AgentLaunch) -> str:
+def _filled(text: str, launch: AgentLaunch) -> str:
     values = {
-        "model": job.model,
-        "session": job.session,
-        "folder": str(job.folder),
-        "home": str(job.home),
-        "door": job.door.url if job.door else "",
-        "token": job.door.token if job.door else "",
-        "permitted": _permitted(job),
-        "prompt": job.prompt,  # last: what it holds is not filled in
+        "model": launch.model,
+        "session": launch.session,
+        "folder": str(launch.folder),
+        "home": str(launch.home),
+        "door": launch.proxy.url if launch.proxy else "",
+        "token": launch.proxy.token if launch.proxy else "",
+        "permitted": _permitted(launch),
+        "prompt": launch.prompt,  # last: what it contains is not filled in
     }
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text
 
 
-def _permitted(job: AgentLaunch) -> str:
+def _permitted(launch: AgentLaunch) -> str:
     """Return as JSON which paths outside its folder it may use: in a sandbox, all there are."""
-    if job.is_walled:
+    if launch.is_sandboxed:
         return json.dumps({"*": "allow"})
-    patterns = [f"{job.home}/*", *(f"{folder}/*" for folder in job.handed_over)]
+    patterns = [f"{launch.home}/*", *(f"{folder}/*" for folder in launch.readable_patterns)]
     return json.dumps({"*": "deny"} | dict.fromkeys(patterns, "allow"))
 
 
-def shown_of(agent: ExternalAgent, path: str) -> list[Path]:
+# --- what a sandbox shows ------------------------------------------------------------------------
+
+
+def sandbox_readable(agent: ExternalAgent, path: str) -> list[Path]:
     """Return what a sandbox has to show of the machine for this agent's program to run.
 
-    Of a preset, which a person wrote, the package that its program stands in, the interpreter of a
-    script, which is looked for on `path`, and what it names as `readable`. Of a command line, which
+    Of a preset, which a person wrote, the package of its program, the interpreter of a script,
+    which is looked for on `path`, and what the preset names as `readable`. Of a command line, which
     a model may have written, the program's file; its interpreter too if it was found on the PATH.
     """
     program = Path(agent.required())
     real = program.resolve()
     if agent.name == COMMAND:
         is_trusted = "/" not in agent.preset.command[0]
-        return [program, *(folders_of_script(real, path) if is_trusted else ())]
-    package = _package_of(real)
-    return [program, package, *folders_of_script(real, path), *_existing(agent.preset.readable)]
+        return [program, *(script_needs(real, path) if is_trusted else ())]
+    needs = script_needs(real, path)
+    return [program, _package_of(real), *needs, *_existing(agent.preset.readable)]
 
 
-def writable_of(job: AgentLaunch) -> list[Path]:
-    """Return the folders that it may write besides its node's: its own, and what a preset names."""
-    named = job.agent.preset.writable if job.agent.name != COMMAND else ()
-    return [job.home, *_existing(named)]
+def sandbox_writable(launch: AgentLaunch) -> list[Path]:
+    """Return the folders that it may write besides its node's: its HOME and those of its preset."""
+    named = launch.agent.preset.writable if launch.agent.name != COMMAND else ()
+    return [launch.home, *_existing(named)]
 
 
 def _existing(folders: Sequence[str]) -> list[Path]:
@@ -175,3 +190,53 @@ def _package_of(program: Path) -> Path:
         if folder.parent.name in ("site-packages", "dist-packages"):
             return folder
     return program
+
+
+def script_needs(program: Path, path: str) -> list[Path]:
+    """Return what the interpreter of a script needs to run; nothing for another program.
+
+    `pipx`, `uv tool` and `pip` in a virtual environment make scripts whose first line names the
+    environment's own Python. A name that is left to `env` is looked for on `path`.
+    """
+    interpreter = _interpreter(program, path)
+    if interpreter is None or not interpreter.exists():
+        return []
+    return list(dict.fromkeys((interpreter, *_prefixes(interpreter))))
+
+
+def _prefixes(interpreter: Path) -> Iterator[Path]:
+    yield from prefix_of(interpreter.parent)
+    if interpreter.is_symlink():
+        yield from prefix_of(interpreter.resolve().parent)
+
+
+def _interpreter(program: Path, path: str) -> Path | None:
+    head = _head(program)
+    if not head.startswith(SHEBANG):
+        return None
+    text = head.removeprefix(SHEBANG).decode("utf-8", "replace")
+    words = _words(text.partition("\n")[0])
+    if words[:1] == ["/bin/sh"] and (found := SHELL_EXEC.search(text)) is not None:
+        words = _words(found[1])
+    if not words:
+        return None
+    if Path(words[0]).name != "env":
+        return Path(words[0])
+    names = (word for word in words[1:] if not word.startswith("-") and "=" not in word)
+    found_at = shutil.which(next(names, ""), path=path)
+    return Path(found_at) if found_at else None
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def _head(program: Path) -> bytes:
+    try:
+        with open(program, "rb") as file:  # plain: a program of the machine
+            return file.read(HEAD_BYTES)
+    except OSError:
+        return b""

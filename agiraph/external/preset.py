@@ -1,6 +1,6 @@
-"""AgentPreset: the outside agents that are known, and what an `agent_command` means.
+"""AgentPreset: the known external agents, and what an `agent_command` means.
 
-The table is `configs/agents.yaml`, with the person's own `{home}/agents.yaml` laid over it.
+The table is `configs/agents.yaml`, overridden by the home's own `agents.yaml`.
 """
 
 import os
@@ -23,20 +23,19 @@ DriverName = Literal["claude", "codex", "gemini", "opencode", "plain", "acp"]
 COMMAND = "command"
 
 RulesHeld = Literal["asked", "denied", "sandbox"]
-"""How the rules of approvals.yaml hold an agent.
+"""How the rules of approvals.yaml apply to an agent.
 
 `asked`: it asks before each action, and the rules answer. `denied`: its own configuration denies
-what it may not do, the rules are not asked. `sandbox`: it asks nobody, the sandbox alone holds it.
+what it may not do, the rules are not asked. `sandbox`: it does not ask, only the sandbox confines
+it.
 """
 
 
 def _names(value: object) -> object:
-    """Return one name as a list of it."""
     return ((value,) if value else ()) if isinstance(value, str) else value
 
 
 def _below(path: str) -> str:
-    """Return a path that leads below where it begins."""
     if not path or path.startswith("/") or ".." in path.split("/"):
         raise ValueError("name a file below its HOME")
     return path
@@ -46,7 +45,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
 class AgentToolServer(ConfigSection):
-    """An MCP server that an agent is told of: a command that it starts itself, or an address."""
+    """An MCP server for an agent's sessions: a command that the agent starts, or a URL."""
 
     command: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
@@ -61,25 +60,30 @@ class AgentToolServer(ConfigSection):
 
 
 class AgentPreset(ConfigSection):
-    """One outside agent. What stands in braces in its words is filled in (`launching`).
+    """One external agent. Placeholders in braces are filled in by `launching`.
 
-    `driver`: how it is spoken with. `account`: `door`, it is served by Agiraph's broker and holds
-    no provider's key; `own`, it uses the person's own login. `wire`: what it speaks at the door.
-    `rules`: how approvals.yaml holds it. Of the driver `acp` are `authenticate`: the method by
-    which it logs in; `mode` and, inside a sandbox of ours, `walled_mode`: the mode that each
-    session is put into, of several names the first that it has; `further_modes`: those that it may
-    change to by itself, because they allow no more; `meta`: what a session is told as `_meta`;
-    `mcp`: tool servers that it is told of, by their names; `client_files`: whether the client's
-    file methods are offered to it. `carried`: where in site-packages a Python package carries the
-    program. `model`: the arguments that name the model. `walled` and `bare`: further arguments
-    inside a sandbox of ours, and outside of one; `readable` and `writable`: folders that it needs
-    inside of one; `folders`: those of its HOME that must be there when it starts; `files`: files of
-    its HOME, by their paths there, written anew before each start; `leaves`: name patterns of what
-    it puts into its working folder for itself, which is not published. `stdout`, driver `plain`:
-    what it prints is its last `word`, or a `log`, which is a result only beside files that it has
-    left. `trial`: a command that succeeds where its own sandbox works ({program}: its program);
-    outside of a sandbox of ours it is tried first. Times are in seconds; `silence_seconds` is
-    without any output.
+    How it is run: `driver` speaks its protocol; `account` is `door` (it calls models through the
+    LLM proxy, over the protocol `wire`, and holds no provider's key) or `own` (the person's own
+    login). `start` and `resume` are the arguments of a new and of a resumed session, `model` those
+    that name the model, `walled` and `bare` further ones inside and outside of a sandbox of ours.
+    `carried` is where in site-packages a Python package has the program. `folders` of its HOME
+    are created, `files` of its HOME are written before each start.
+
+    How it is confined: `rules` as above; `readable` and `writable` are folders that it needs inside
+    a sandbox of ours; `trial` is a command that succeeds where its own sandbox works, tried
+    outside of one of ours ({program} is its program).
+
+    With the driver `acp`: `authenticate` is the method by which it logs in; `mode` and, inside a
+    sandbox of ours, `walled_mode` are the mode that each session is put into, of several names the
+    first that it has; it may change to `further_modes` by itself, because they allow no more;
+    `meta` is the `_meta` of each session, `mcp` are tool servers by name, `client_files` offers it
+    the client's file methods.
+
+    What it leaves: `leaves` are name patterns of what it keeps in its working folder, which is not
+    published. `stdout`, with the driver `plain`: what it prints is its last message (`word`), or a
+    `log`, which is a result only beside files that it has left.
+
+    `silence_seconds` is without any output; `settle_seconds` after its work is finished.
     """
 
     about: str = ""
@@ -119,9 +123,9 @@ class AgentPreset(ConfigSection):
 
 @dataclass(frozen=True, slots=True)
 class ExternalAgent:
-    """What an `agent_command` means: a preset by its name (`command` if it is none).
+    """What an `agent_command` means: a preset by its name, or `command` for a command line.
 
-    `program` is where its program is, None if that is not installed.
+    `program` is the path of its program, None if that is not installed.
     """
 
     name: str
@@ -129,19 +133,19 @@ class ExternalAgent:
     program: str | None
 
     def required(self) -> str:
-        """Return where the program is; InvalidInput says how to install it."""
+        """Return the program's path. Raises InvalidInput with how to install it."""
         if self.program is None:
             wanted = self.preset.command[0]
             install = self.preset.install or f"put {wanted} on the PATH of the supervisor"
             shown = f"'{self.name}' ({wanted})" if self.name != COMMAND else f"'{wanted}'"
-            raise InvalidInput(f"the outside agent {shown} is not installed: {install}")
+            raise InvalidInput(f"the external agent {shown} is not installed: {install}")
         return self.program
 
 
 def load_agents(home: Path | None = None) -> dict[str, AgentPreset]:
-    """Return the known outside agents by name, the home's `agents.yaml` laid over the shipped ones.
+    """Return the known external agents by name, those of the home's `agents.yaml` among them.
 
-    Raises InvalidInput with the file and the key for what cannot be read as a preset.
+    Raises InvalidInput with the file and the key of what is not a preset.
     """
     presets: dict[str, AgentPreset] = {}
     files = [configs_folder() / "agents.yaml"] + ([home / "agents.yaml"] if home else [])
@@ -165,7 +169,7 @@ def meant_by(
     environ: Mapping[str, str],
 ) -> ExternalAgent:
     """Return what an `agent_command` means: a preset's name (words after it are added to its
-    options), or a whole command line, which is run as it stands with the task on its stdin.
+    options), or a whole command line, which is run as it is with the task on its stdin.
 
     Raises InvalidInput for one that is neither.
     """
@@ -178,13 +182,13 @@ def meant_by(
     preset = AgentPreset(command=tuple(words))
     program = find_program(preset, environ)
     if program is None and len(words) == 1 and "/" not in words[0]:
-        error = unknown("outside agent", words[0], list(presets))
-        raise InvalidInput(f"{error}; it is no command on the PATH either")
+        error = unknown("external agent", words[0], list(presets))
+        raise InvalidInput(f"{error}; it is not a command on the PATH either")
     return ExternalAgent(COMMAND, preset, program)
 
 
 def known_agents(home: Path, environ: Mapping[str, str]) -> list[ExternalAgent]:
-    """Return every known outside agent, installed or not. Raises InvalidInput as `load_agents`."""
+    """Return every known external agent, installed or not. Raises as `load_agents`."""
     return [
         ExternalAgent(name, preset, find_program(preset, environ))
         for name, preset in load_agents(home).items()
@@ -194,7 +198,7 @@ def known_agents(home: Path, environ: Mapping[str, str]) -> list[ExternalAgent]:
 def find_program(
     preset: AgentPreset, environ: Mapping[str, str], packages: Sequence[str] | None = None
 ) -> str | None:
-    """Return the path of a preset's program: on the PATH, or where a Python package carries it."""
+    """Return the path of a preset's program: on the PATH, or in a Python package."""
     program = os.path.expanduser(preset.command[0])
     found = shutil.which(program, path=environ.get("PATH", os.defpath))
     if found is not None:
@@ -213,5 +217,5 @@ def _words(agent_command: str) -> list[str]:
     except ValueError as error:
         raise InvalidInput(f"agent_command '{agent_command}' cannot be read: {error}") from None
     if not words:
-        raise InvalidInput("agent_command is empty: name an outside agent or a command line")
+        raise InvalidInput("agent_command is empty: name an external agent or a command line")
     return words

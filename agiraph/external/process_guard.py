@@ -1,18 +1,19 @@
-"""Process guard: the small process between a worker and an outside agent, without which nothing is
+"""Process guard: the small process between a worker and an external agent, which kills what is
 left.
 
-A bare interpreter (`python -I -S`) runs `main`, so this imports only what costs nothing. The agent
-is its child and has the worker's pipes as stdin, stdout and stderr; the warden touches none of
-them. What it is for:
+A bare interpreter (`python -I -S`) runs `main`, so this imports only what is cheap. The agent is
+its child and has the worker's pipes as stdin, stdout and stderr; the guard uses none of them.
 
 - Agents run their tools in sessions of their own, which a signal to a group does not reach, and
-  leave them behind when they are killed. The warden is the subreaper of all that descends from it;
-  when the agent ends, in whatever way, it kills what is left, and only then ends itself.
-- Its lifeline is a pipe that the worker holds. When that ends, the worker is dead, or wants no
-  more: agent and all go at once. So a worker's next incarnation never meets the agent of the last.
+  leave them behind when they are killed. The guard is the subreaper of all descendants; when the
+  agent ends, in whatever way, it kills what is left, and only then exits.
+- Its lifeline is a pipe that the worker holds. When that is closed, the worker is dead or wants
+  the end: the guard kills agent and descendants at once. So a worker's next incarnation never
+  meets the agent of the last.
 - A SIGTERM is passed on to the agent, which may then end by itself.
 
-`warden` in the call's folder says who both are before the agent begins, `ended` how it ended.
+The file `warden` in its folder says which processes both are before the agent begins, `ended` how
+the agent ended.
 """
 
 import ctypes
@@ -39,7 +40,7 @@ KILL_PAUSE_SECONDS = 0.005
 
 
 def main() -> None:
-    """Run `FOLDER LIFELINE COMMAND...`: the numbers are descriptors; exit 0 once all is over."""
+    """Run `FOLDER LIFELINE COMMAND...`; the lifeline is a descriptor. Exits with 0 at the end."""
     folder, lifeline, *command = sys.argv[2:]
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     read_fd, write_fd = os.pipe()
@@ -55,23 +56,23 @@ def main() -> None:
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGTERM, lambda number, frame: _signal_to(pid, signal.SIGTERM))
     write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"agent":{pid}}}\n'.encode())
-    _let_go_of_pipes()
+    _release_pipes()
     if not select.select([int(lifeline)], [], [], 0)[0]:
         os.write(write_fd, b"!")
     os.close(write_fd)
-    code = _see_through(pid, int(lifeline), woken)
-    _kill_all_left()
+    code = _wait_for(pid, int(lifeline), woken)
+    _kill_descendants()
     if code is not None:
         write(os.path.join(folder, ENDED), f'{{"exit_code":{code}}}\n'.encode())
 
 
 def _become(command: list[str], gate: int) -> None:
-    """Turn this forked process into the agent; never returns."""
+    """Become the agent in this forked process; never returns."""
     try:
         os.setsid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if not os.read(gate, 1):
-            os._exit(NOT_STARTED)  # the warden or the worker is gone
+            os._exit(NOT_STARTED)  # the guard or the worker has died
         for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -82,15 +83,15 @@ def _become(command: list[str], gate: int) -> None:
         os._exit(NOT_STARTED)
 
 
-def _let_go_of_pipes() -> None:
-    """Hold none of the agent's pipes: their ends are the agent's."""
+def _release_pipes() -> None:
+    """Close the agent's pipes here: their ends are the agent's."""
     null = os.open(os.devnull, os.O_RDWR)  # plain: /dev/null
     for fd in (0, 1):
         os.dup2(null, fd)
 
 
-def _see_through(pid: int, lifeline: int, woken: int) -> int | None:
-    """Wait for the agent's end and return its exit code, None if the worker wanted its end."""
+def _wait_for(pid: int, lifeline: int, woken: int) -> int | None:
+    """Return the agent's exit code when it has ended, None if the lifeline was closed first."""
     watched = [woken, lifeline]
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -107,7 +108,7 @@ def _see_through(pid: int, lifeline: int, woken: int) -> int | None:
 
 
 def _reap(but: int) -> None:
-    """Let the zombies of adopted processes go; the agent's own end is looked at elsewhere."""
+    """Reap adopted processes that have ended; the agent itself is waited for elsewhere."""
     for child in _children():
         if child != but:
             try:
@@ -116,8 +117,8 @@ def _reap(but: int) -> None:
                 pass
 
 
-def _kill_all_left() -> None:
-    """Kill whatever descends from us, until there is no one."""
+def _kill_descendants() -> None:
+    """Kill all descendants, until there are none."""
     for _ in range(KILL_ROUNDS):
         for child in _children():
             kill_tree(child)
@@ -142,7 +143,7 @@ def _signal_to(pid: int, number: int) -> None:
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
-    """Let the signal wake us up, no more."""
+    """Wake `select` up by the wakeup descriptor, no more."""
 
 
 def _prctl(option: int, value: int) -> None:

@@ -1,6 +1,6 @@
-"""Text of outside agents: bytes to text, lines to JSON objects, an exit code to a reason."""
+"""Reading what external agents write: lines to JSON objects, JSON values to text, exit codes to
+reasons."""
 
-import codecs
 import json
 import signal
 
@@ -8,36 +8,23 @@ from agiraph.core.turns import JsonObject
 
 LINE_BYTES = 32 * 1024 * 1024
 SHOWN_CHARACTERS = 800
-FATAL = frozenset(
+FATAL_SIGNALS = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
 )
 
 
-class Utf8Decoder:
-    """UTF-8 that arrives in pieces; what is none is replaced."""
-
-    def __init__(self) -> None:
-        """Begin between two characters."""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def text(self, data: bytes) -> str:
-        """Return what these bytes complete; b"" ends it."""
-        return self._decoder.decode(data, final=not data)
-
-
 class JsonLinesReader:
-    """A JSON object a line, arriving in pieces; a line that is none is passed over."""
+    """One JSON object a line, arriving in pieces.
+
+    Other lines are skipped; `noise` is the end of them, which may say why nothing else came.
+    """
 
     def __init__(self) -> None:
-        """Begin at a line's beginning."""
         self._rest = bytearray()
         self.noise = ""
 
     def objects(self, data: bytes) -> list[JsonObject]:
-        """Return the objects that these bytes complete; b"" ends the last line.
-
-        `noise` keeps the end of what was no JSON object: it may say why nothing else came.
-        """
+        """Return the objects that these bytes complete; b"" completes the last line."""
         self._rest += data if data else b"\n"
         *lines, rest = bytes(self._rest).split(b"\n")
         self._rest = bytearray(rest if len(rest) <= LINE_BYTES else b"")
@@ -59,20 +46,25 @@ def _object(line: bytes) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-def why_failed(exit_code: int, complaint: str) -> str:
-    """Return in words why a process that ended so has failed; '' for exit code 0."""
+def json_line(message: JsonObject) -> bytes:
+    """Return a message as a line for an agent's stdin."""
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def why_failed(exit_code: int, output: str) -> str:
+    """Return why a process that ended with this code and output has failed; '' for code 0."""
     if exit_code == 0:
         return ""
-    said = " ".join(complaint.split())[-SHOWN_CHARACTERS:]
+    shown = " ".join(output.split())[-SHOWN_CHARACTERS:]
     how = f"exit code {exit_code}"
-    number = -exit_code if exit_code < 0 else exit_code - 128  # so shells and sandboxes tell it
-    if number in FATAL:
+    number = -exit_code if exit_code < 0 else exit_code - 128  # shells and sandboxes add 128
+    if number in FATAL_SIGNALS:
         how = f"killed by {signal.Signals(number).name}"
-    return f"{how}: {said}" if said else how
+    return f"{how}: {shown}" if shown else how
 
 
 def text_of(value: object) -> str:
-    """Return a JSON value as text to show: text as it is, the texts of a list of blocks joined."""
+    """Return a JSON value as text: a string as it is, the texts of a list of blocks joined."""
     match value:
         case None:
             return ""
@@ -87,7 +79,7 @@ def text_of(value: object) -> str:
 
 
 def unquoted(message: str) -> str:
-    """Return the service's own words of an error that quotes the service's whole answer."""
+    """Return the model service's message out of an error that quotes the service's whole answer."""
     quoted = message.strip().removeprefix("[API Error: ").removesuffix("]")
     try:
         answer = json.loads(quoted)
@@ -99,6 +91,16 @@ def unquoted(message: str) -> str:
 def mapping(value: object) -> JsonObject:
     """Return a JSON object, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def rows(value: object) -> list[JsonObject]:
+    """Return the JSON objects of a list, none for anything else."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def number(value: object) -> int | None:
+    """Return an integer, None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def count(value: object) -> int:

@@ -5,7 +5,6 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from types import TracebackType
 from urllib.parse import urlencode
 
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -16,7 +15,7 @@ from agiraph.core.models import Event
 from agiraph.http.api import ApiError, NotReachable
 
 Door = Callable[[], tuple[str, str]]
-"""Tells the API's URL and token as they are now."""
+"""Returns the API's URL and token as they are now."""
 
 PATIENCE_SECONDS = 60.0
 RETRY_SECONDS = 0.2
@@ -27,8 +26,8 @@ LARGEST_FRAME = 32 * 1024 * 1024
 class EventFollower:
     """Events of one agent in order, each once. Iterate over it, or call `next` with a deadline.
 
-    `seq` is the cursor: the last event that was handed out. When the connection breaks it is made
-    again from there, at the address that holds then. Use it as a context manager, or close it.
+    `seq` is the cursor: the last event that was returned. When the connection breaks it is opened
+    again from there, at the gateway's current address. Use it as a context manager, or close it.
     """
 
     def __init__(
@@ -42,8 +41,8 @@ class EventFollower:
     ) -> None:
         """Follow `path` (`/agents/{a}/events`); opened when the first event is asked for.
 
-        `wanted` is what the query names besides the cursor; `trust` whom to take for the gateway
-        where it speaks TLS (None: whom the known authorities vouch for).
+        `wanted` is the query besides the cursor; `trust` verifies the gateway's certificate (None:
+        the known authorities do).
         """
         self._wanted = dict(wanted or {})
         self._trust = trust
@@ -96,12 +95,7 @@ class EventFollower:
         """Return the follower itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """Close it."""
         self.close()
 

@@ -1,9 +1,7 @@
 """Board: what workers ask of the coordinator."""
 
-from pydantic import Field
-
 from agiraph.core.ids import NodeId
-from agiraph.core.models import WorkMode
+from agiraph.core.specs import NodeSpec
 from agiraph.core.turns import JsonObject
 from agiraph.messages.body import Body
 
@@ -26,21 +24,13 @@ class BoardState(Body):
     state: JsonObject
 
 
-class CreateNodeMessage(Body):
+class CreateNodeMessage(NodeSpec, Body):
     """Put a node on the board. Worker to its coordinator; answered by `board.created`."""
 
     TYPE = "board.create"
     DURABLE = True
     cause: str
-    task: str
-    name: str | None = None
-    role: str | None = None
-    refs: dict[str, str] = Field(default_factory=dict)
-    dependencies: tuple[str, ...] = ()
-    worker: str | None = None
     parent_node: NodeId | None = None
-    mode: WorkMode | None = None
-    checks: tuple[str, ...] = ()
 
 
 class NodeCreatedReply(Body):

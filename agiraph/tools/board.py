@@ -1,43 +1,17 @@
 """Board tools: put work on the board, wait for it, see it."""
 
-from typing import Any
+from pydantic import Field
 
-from pydantic import Field, field_validator
-
-from agiraph.board.commands import StageTerms
-from agiraph.core.models import WorkMode
+from agiraph.core.specs import Names, NodeSpec, StageTerms
 from agiraph.core.turns import JsonObject
-from agiraph.tools.base import WORKERS, Names, NoParams, Tool, ToolParams, as_json
-from agiraph.tools.ports import NewNode, ToolContext, WaitOutcome
-
-CHECKS = "shell commands that must succeed in scratch/ before its result is published"
+from agiraph.tools.base import WORKERS, NoParams, Tool, ToolParams, as_json
+from agiraph.tools.ports import ToolContext, WaitOutcome
 
 
-class CreateWorkNodeParams(ToolParams):
+class CreateWorkNodeParams(NodeSpec, ToolParams):
     """Parameters of `create_work_node`."""
 
-    task: str = Field(min_length=1, description="what to do, in full: the worker sees only this")
-    name: str | None = Field(default=None, description="a short name, unique in the run")
-    role: str | None = Field(default=None, description="the kind of worker: researcher, writer ...")
-    refs: dict[str, str] = Field(
-        default_factory=dict,
-        description="ref name to what it points to: a node, or node/published/file",
-    )
-    dependencies: Names = Field(
-        default=(), description="nodes, by name or id, that must be completed first"
-    )
-    worker: str | None = Field(default=None, description="who is to do it; else any idle worker")
-    mode: WorkMode | None = Field(
-        default=None,
-        description="single_inference: one model call without tools, its answer is the output",
-    )
-    checks: Names = Field(default=(), description=CHECKS)
     wait: bool = Field(default=False, description="whether to wait until the node has ended")
-
-    @field_validator("refs", mode="before")
-    @classmethod
-    def _no_refs(cls, value: Any) -> Any:
-        return {} if value is None else value
 
     def terms(self) -> StageTerms | None:
         """Return the terms of the stage that this node opens: only the coordinator gives them."""
@@ -47,23 +21,12 @@ class CreateWorkNodeParams(ToolParams):
 class WaitParams(ToolParams):
     """Parameters of `wait`."""
 
-    nodes: Names = Field(default=(), description="names or ids; left out: all that you created")
+    nodes: Names = Field(default=(), description="names or ids; left out: all you created")
 
 
 async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> str:
     """Create a node and return {"node_id", "name", "status"}; with `wait`, also how it ended."""
-    node = NewNode(
-        task=params.task,
-        name=params.name,
-        role=params.role,
-        refs=params.refs,
-        dependencies=params.dependencies,
-        worker=params.worker,
-        mode=params.mode,
-        stage=params.terms(),
-        checks=params.checks,
-    )
-    created: JsonObject = await context.team.create_node(context.call_id, node)
+    created = await context.team.create_node(context.call_id, params, params.terms())
     if not params.wait:
         return as_json(created)
     outcome = await context.team.wait(context.call_id, (created["node_id"],))
@@ -104,7 +67,7 @@ WAIT = Tool(
 )
 CHECK_BOARD = Tool(
     name="check_board",
-    description="See all nodes and workers and how they stand.",
+    description="See all nodes and workers and their states.",
     params=NoParams,
     run=check_board,
     idempotent=True,

@@ -9,54 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agiraph.board.commands import StageRole, StageTerms
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import Address
-from agiraph.core.models import DeliveryMode, Urgency, WorkerType, WorkMode
+from agiraph.core.models import DeliveryMode, Urgency
+from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.memory.skills import Skill
 from agiraph.tools.scopes.scope import Scope
 
 EntityKind = Literal["worker", "coordinator"]
 JsonObject = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class NewNode:
-    """What `create_work_node` asks for; names and ids both serve in `dependencies` and `worker`."""
-
-    task: str
-    name: str | None = None
-    role: str | None = None
-    refs: dict[str, str] | None = None
-    dependencies: tuple[str, ...] = ()
-    worker: str | None = None
-    mode: WorkMode | None = None
-    stage: StageTerms | None = None
-    checks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NewWorker:
-    """What `spawn_worker` asks for."""
-
-    name: str
-    type: WorkerType = "harnessed"
-    model: str | None = None
-    agent_command: str | None = None
-    role: str | None = None
-    tools: tuple[str, ...] | None = None
-    memory: str = ""
-    mode: WorkMode = "multi_turn"
-
-
-@dataclass(frozen=True, slots=True)
-class NewStage:
-    """What `launch_roles` asks for."""
-
-    terms: StageTerms
-    roles: tuple[StageRole, ...]
-    retire: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,68 +42,68 @@ class WaitOutcome:
     interrupted_by_message: bool = False
 
 
-class TeamPort(Protocol):
-    """What every entity can do with the others. All raise Refused with a reason for the model."""
+class Team:
+    """What an entity's tools do with the team, the board and the clock; all raise Refused.
+
+    Workers and the coordinator override what they can do; the rest is refused.
+    """
 
     async def send_message(self, call_id: str, to: str, content: str, mode: DeliveryMode) -> None:
         """Send text to a worker, `coordinator`, `human` or `*`."""
-        ...
+        raise _not_possible("send_message")
 
     async def check_messages(self, call_id: str) -> list[str]:
         """Return the messages that arrived and are not yet in the conversation."""
-        ...
+        raise _not_possible("check_messages")
 
     async def ask_human(self, call_id: str, question: NewQuestion) -> str:
         """Ask; return what came of it, however long it takes, or at once if it need not wait."""
-        ...
+        raise _not_possible("ask_human")
 
-    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
-        """Put a node on the board; return {"node_id", "name", "status"}."""
-        ...
+    async def create_node(
+        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+    ) -> JsonObject:
+        """Put a node on the board; return {"node_id", "name", "status"}.
+
+        `stage` are the terms of the stage that it opens, if it is the first of one.
+        """
+        raise _not_possible("create_work_node")
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
         """Wait for nodes (empty: those this entity created) to end or for a message."""
-        ...
+        raise _not_possible("wait")
 
     async def view_board(self) -> JsonObject:
         """Return {"stage", "nodes": [...], "workers": [...]}."""
-        ...
+        raise _not_possible("check_board")
 
     async def read_context(self, key: str) -> str:
         """Return what stands under a key of the shared context, as one JSON object."""
-        ...
+        raise _not_possible("read_context")
 
     async def list_context(self) -> str:
         """Return the rows of all keys, as one JSON object."""
-        ...
+        raise _not_possible("list_context")
 
     async def change_context(
         self, call_id: str, way: Literal["write", "append"], key: str, value: Any
     ) -> JsonObject:
         """Write or append under a key; return {"key", "version", "items"}."""
-        ...
-
-
-class TriggerPort(Protocol):
-    """What every entity can have done later."""
+        raise _not_possible(f"{way}_context")
 
     async def schedule(
         self, call_id: str, type_: str, config: JsonObject, action: Any
     ) -> JsonObject:
         """Make a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
-        ...
+        raise _not_possible("schedule")
 
     async def list_triggers(self) -> list[JsonObject]:
-        """Return the agent's triggers that go on."""
-        ...
+        """Return the agent's triggers that are active or paused."""
+        raise _not_possible("list_triggers")
 
     async def cancel_trigger(self, call_id: str, named: str) -> JsonObject:
         """Cancel a trigger; return {"trigger_id", "status"}."""
-        ...
-
-
-class WorkerPort(TeamPort, TriggerPort, Protocol):
-    """What a worker can do with the node it holds."""
+        raise _not_possible("cancel_trigger")
 
     async def publish(
         self, call_id: str, summary: str, missing: str, insight: str
@@ -150,39 +112,35 @@ class WorkerPort(TeamPort, TriggerPort, Protocol):
 
         `missing` tells what a result in part lacks, `insight` is offered to the agent's memory.
         """
-        ...
+        raise _not_possible("publish")
 
     async def checkpoint(self, call_id: str, summary: str) -> None:
         """Report a milestone; the node goes on."""
-        ...
+        raise _not_possible("checkpoint")
 
     async def suggest_next(self, call_id: str, suggestion: str) -> None:
         """Suggest a follow-up to the coordinator."""
-        ...
+        raise _not_possible("suggest_next")
 
-
-class CoordinatorPort(TeamPort, TriggerPort, Protocol):
-    """What the coordinator can do with the team."""
-
-    async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
+    async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         """Create a worker; return {"worker_id", "name"}."""
-        ...
+        raise _not_possible("spawn_worker")
 
     async def assign_worker(self, call_id: str, node: str, worker: str) -> JsonObject:
         """Give a pending node to a worker; return {"node_id", "worker_id", "status"}."""
-        ...
+        raise _not_possible("assign_worker")
 
     async def retire_worker(self, call_id: str, worker: str) -> JsonObject:
-        """Let an idle worker go; return {"worker_id", "status"}."""
-        ...
+        """Retire an idle worker; return {"worker_id", "status"}."""
+        raise _not_possible("retire_worker")
 
     async def cancel_node(self, call_id: str, node: str) -> JsonObject:
         """Cancel a node that has not ended; return {"node_id", "status"}."""
-        ...
+        raise _not_possible("cancel_node")
 
-    async def launch_roles(self, call_id: str, stage: NewStage) -> JsonObject:
+    async def launch_roles(self, call_id: str, stage: StageSpec) -> JsonObject:
         """Open a stage: all or nothing; return {"stage", "contract", "nodes", "workers"}."""
-        ...
+        raise _not_possible("launch_roles")
 
     async def reconvene(
         self, call_id: str, assessment: str, decided: str, terms: StageTerms | None
@@ -191,15 +149,19 @@ class CoordinatorPort(TeamPort, TriggerPort, Protocol):
 
         `terms` are those of the next stage.
         """
-        ...
+        raise _not_possible("reconvene")
 
     async def end_cycle(self, call_id: str, notes: str, next_in: str | None) -> JsonObject:
         """End a cycle of an infinite run; return {"cycle", "next_cycle_at"}."""
-        ...
+        raise _not_possible("end_cycle")
 
     async def finish(self, call_id: str, summary: str) -> None:
         """End the run and write `_output.md`."""
-        ...
+        raise _not_possible("finish")
+
+
+def _not_possible(tool: str) -> Refused:
+    return Refused(f"you cannot use {tool} here")
 
 
 class RemoteTools(Protocol):
@@ -252,8 +214,7 @@ def _to_nobody(event: str, data: JsonObject) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool is handed besides its parameters. `team` is a WorkerPort or a CoordinatorPort, by
-    `kind`.
+    """What a tool is handed besides its parameters.
 
     `calls` is the entity's folder of what its running calls leave for its next incarnation.
     `report` tells the world of something that a tool has done. `skills` are those it was told of.
@@ -263,7 +224,7 @@ class ToolContext:
     call_id: str
     scope: Scope
     config: Config
-    team: Any
+    team: Team
     environment: dict[str, str]
     calls: Path
     elsewhere: RemoteTools = field(default_factory=NoRemoteTools)

@@ -44,12 +44,12 @@ def outside(home: Path, as_json: bool) -> None:
     keys and settings.
     """
     from agiraph.core.config import load_config
+    from agiraph.external.preflight import why_not_confined
     from agiraph.external.preset import ExternalAgent, known_agents
-    from agiraph.external.trial import why_not_shut_in
-    from agiraph.tools.sandbox.sandbox import standing_wall
+    from agiraph.tools.sandbox.sandbox import find_sandbox
 
     own = Home(home).config
-    wall = standing_wall(load_config(*([own] if own.is_file() else [])).sandbox)
+    wall = find_sandbox(load_config(*([own] if own.is_file() else [])).sandbox)
 
     def row(agent: ExternalAgent) -> JsonObject:
         preset, program = agent.preset, agent.program
@@ -63,7 +63,7 @@ def outside(home: Path, as_json: bool) -> None:
             "driver": preset.driver,
             "account": preset.account,
             "rules": preset.rules,
-            "problem": why_not_shut_in(agent, wall, os.environ),
+            "problem": why_not_confined(agent, wall, os.environ),
         }
 
     with ThreadPoolExecutor() as pool:

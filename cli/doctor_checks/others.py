@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agiraph.core.errors import InvalidInput
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from cli.doctor_checks.check import DoctorCheck, DoctorContext
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def check_sandbox(context: DoctorContext) -> DoctorCheck:
     """Whether models' commands are shut in, found out by shutting one in."""
     config = context.settings().sandbox
-    wall = standing_wall(config)
+    wall = find_sandbox(config)
     if wall.is_up:
         network = "the network" if config.network else "no network"
         detail = f"commands run behind {wall.found.program}, with {network}; so are pages read"
@@ -24,9 +24,9 @@ def check_sandbox(context: DoctorContext) -> DoctorCheck:
             detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
         return DoctorCheck("sandbox", "ok", f"{detail} (mode {config.mode})")
     if wall.is_required:
-        detail = f"required, but there is none, so commands are refused: {wall.why_down}"
+        detail = f"required, but there is none, so commands are refused: {wall.why_missing}"
         return DoctorCheck("sandbox", "fail", detail, _mending(wall))
-    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_down}"
+    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_missing}"
     return DoctorCheck("sandbox", "warn", detail, _mending(wall))
 
 
@@ -36,9 +36,8 @@ def _mending(wall: Sandbox) -> str:
 
 def check_agents(context: DoctorContext) -> DoctorCheck:
     """Which outside agents can be given work; none is needed."""
-    from agiraph.external.holding import rules_not_held
+    from agiraph.external.preflight import rules_not_enforced, why_not_confined
     from agiraph.external.preset import known_agents
-    from agiraph.external.trial import why_not_shut_in
 
     try:
         agents = known_agents(context.home.path, context.environ)
@@ -52,13 +51,13 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
         detail += f"; with your own login, keys and settings: {_names(own)}"
     advice: list[str] = []
     policy = _policy_of(context)
-    if free := [agent for agent in there if rules_not_held(agent, policy)]:
+    if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
         detail += f"; your approvals.yaml does not hold: {_names(free)}"
         advice.append(
             "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
         )
-    wall = standing_wall(context.settings().sandbox)
-    problems = {agent.name: why_not_shut_in(agent, wall, context.environ) for agent in there}
+    wall = find_sandbox(context.settings().sandbox)
+    problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
     if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
         detail = "; ".join([detail, *told])
         advice.append(_mending(wall))
@@ -85,8 +84,7 @@ def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
 
 def check_servers(context: DoctorContext) -> DoctorCheck:
     """The servers of tools can be started."""
-    from agiraph.mcp.checking import why_unusable
-    from agiraph.mcp.secrets import read_secrets
+    from agiraph.mcp.secrets import read_secrets, why_unusable
 
     servers = context.settings().mcp.servers
     if not servers:

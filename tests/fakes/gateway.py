@@ -16,6 +16,7 @@ from agiraph.board.store import BoardStore
 from agiraph.core.ids import CLOCK, HUMAN, SUPERVISOR, AgentId, QuestionId, RunId
 from agiraph.core.models import BUDGET, Agent, Event, ProposedAction
 from agiraph.core.money import BudgetState
+from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.core.turns import Usage
 from agiraph.http.api import ApiError
 from agiraph.http.client import Client
@@ -185,9 +186,9 @@ class World:
                 ),
                 1.0,
             )
-            store.execute(CreateNode(cause="c1", task="Look at the tables", name="tables"), 2.0)
+            store.execute(CreateNode("c1", NodeSpec(task="Look at the tables", name="tables")), 2.0)
             for name in names:
-                store.execute(SpawnWorker(cause=f"w-{name}", name=name), 3.0)
+                store.execute(SpawnWorker(f"w-{name}", WorkerSpec(name=name)), 3.0)
             workers = [worker.id for worker in store.board.workers.values()]
         finally:
             store.close()

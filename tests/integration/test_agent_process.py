@@ -37,7 +37,7 @@ def run(folder: Path, last: str, use: Use) -> list[psutil.Process]:
             cwd=folder,
             folder=folder / ".warden",
             opening=b"",
-            keeps_listening=True,
+            keeps_stdin_open=True,
         )
         try:
             everyone = [psutil.Process(int(pid)) for pid in (await process.read()).split()]
@@ -67,7 +67,7 @@ def test_how_it_ended_is_known_and_what_it_left_behind_is_gone(
     async def use(process: ExternalAgentProcess, everyone: list[psutil.Process]) -> None:
         process.write(b".")
         assert await process.ended() == code
-        assert process.complaint.strip() == "a word of complaint"
+        assert process.stderr.strip() == "a word of complaint"
         gone(everyone)
 
     run(tmp_path, f"os.read(0, 1); {last}", use)

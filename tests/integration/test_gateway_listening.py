@@ -16,7 +16,7 @@ from actors.supervisor.main import command
 from agiraph.core.errors import Refused
 from agiraph.http.api import ApiError, CreateTokenRequest, NotReachable
 from agiraph.http.client import Client
-from agiraph.http.client.tls import trust_of
+from agiraph.http.client.connection import trust_of
 from cli.main import agiraph
 from tests.fakes.gateway import AGENT, World, gateway_world
 from tests.integration.commands import Commands

@@ -17,12 +17,12 @@ import pytest
 
 from actors.supervisor.paths import socket_url
 from agiraph.core.config import load_config
-from agiraph.external.launching import AgentLaunch, argv_of, shown_of
+from agiraph.external.launching import AgentLaunch, argv_of, sandbox_readable
 from agiraph.external.preset import AgentPreset, ExternalAgent
 from agiraph.storage.home import Home
 from agiraph.tools.command import CommandLimits, CommandResult, run_command
 from agiraph.tools.sandbox.probe import probe
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from tests.unit.tools.desk import Desk
 from tests.unit.tools.scopes.house import OTHER, House, build
@@ -57,7 +57,7 @@ def inside(
     path: str = os.defpath,
 ) -> CommandResult:
     """Run a command as `bash` does."""
-    before = standing_wall(load_config().sandbox).words_before(
+    before = find_sandbox(load_config().sandbox).words_before(
         scope, path=path, has_network=has_network
     )
     finished = asyncio.run(
@@ -95,9 +95,9 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     link.symlink_to(program)
     agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
     scope = house.worker()
-    job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_walled=True)
-    argv = standing_wall(load_config().sandbox).around(
-        argv_of(job), scope, readable=shown_of(agent, os.defpath), cwd=job.folder
+    job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_sandboxed=True)
+    argv = find_sandbox(load_config().sandbox).around(
+        argv_of(job), scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
     )
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     assert (done.stdout, done.stderr) == (f"{house.node.scratch} [1]\n", "")
@@ -196,7 +196,7 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
     """D-Bus and X11 listen there; neither way to run something behind the wall reaches them."""
     name = f"agiraph-test-{secrets.token_hex(8)}"
     argv = [sys.executable, "-c", REACH, name]
-    wall = standing_wall(load_config().sandbox)
+    wall = find_sandbox(load_config().sandbox)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"\0{name}")
         server.listen()

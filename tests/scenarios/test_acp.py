@@ -144,7 +144,7 @@ def test_one_that_begins_in_a_mode_of_its_own_obeys_the_rules_and_fails_when_it_
     place.plays(coordinator=led("cal", command))
     outcome = place.lead("Have it made")
     [failed] = outcome.events("node.failed")
-    reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' alone"
+    reason = "moded was ended: it is in its mode 'auto', and is to work in 'default' only"
     assert failed["data"]["reason"] == reason
     assert [e["data"]["session"] for e in outcome.events("outside.started")] == ["", "s1"]
     assert outcome.events("outside.ended")[-1]["data"]["problem"] in reason
@@ -186,9 +186,7 @@ def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
     outcome = place.lead("Have it made")
     assert (outcome.code, outcome.result["status"]) == (0, "completed"), outcome.progress
     [completed] = outcome.events("node.completed")
-    summary = (
-        "Done after all.\n\n(Its conversation was lost on the way, at start 2: it began anew.)"
-    )
+    summary = "Done after all.\n\n(Its conversation was lost at start 2, and begun again.)"
     assert completed["data"]["summary"] == summary
     heard = [e["data"]["content"] for e in outcome.events("message.sent")]
     [lost] = [text for text in heard if "was lost when it was started again" in text]
@@ -198,7 +196,7 @@ def test_one_that_loses_its_conversation_says_so_and_begins_anew_with_its_task(
     [again] = [text for text in prompts if text.startswith(LOST)]
     assert "# Task: dot-tool" in again
     [told] = spawned(outcome)["warnings"]
-    assert "scripted asks nobody before it acts: the rule 'no-date'" in told
+    assert "scripted does not ask before it acts: the rule 'no-date'" in told
     [warned] = outcome.events("outside.warning")
     assert (warned["data"]["text"], warned["data"]["rules"]) == (told, "sandbox")
     before = outcome.types()

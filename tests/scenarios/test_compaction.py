@@ -55,7 +55,7 @@ class Analyst:
     def __call__(self, seen: SeenRequest) -> Reply:
         kind = kind_of(seen)
         is_new = kind == "work" and any(
-            "cut down to what" in t.model_dump_json() for t in seen.turns
+            "shortened to what" in t.model_dump_json() for t in seen.turns
         )
         reply = self._answer(seen, kind)
         kind = "after" if is_new else kind

@@ -202,7 +202,7 @@ if starts == 0:
     open("tool.py", "w").write("print(41)")
     open("_checkpoint.md", "w").write("tool.py is written")
 elif starts == 1:
-    assert "wrote no _result.md, and said no last word" in told
+    assert "wrote no _result.md, and no last message" in told
     print("It is done.")
 else:
     assert "$ python3 tool.py | grep -x 42" in told, "it hears which check failed"
@@ -222,7 +222,7 @@ def test_no_node_is_completed_without_a_result_and_its_checks(place: Place, tmp_
     assert published["tool.py"] == "print(42)"
     assert published["_result.md"] == "Now it prints 42.\n"
     problems = [event["data"]["problem"] for event in outcome.events("outside.ended")]
-    lacking = "it ended without a result: it wrote no _result.md, and said no last word"
+    lacking = "it ended without a result: it wrote no _result.md, and no last message"
     assert problems == [lacking, "", ""]
     passed = [event["data"]["has_passed"] for event in outcome.events("node.checked")]
     assert passed == [False, True]
@@ -268,7 +268,7 @@ def test_a_log_is_a_result_only_beside_files_and_what_an_agent_keeps_is_none(
 @pytest.mark.parametrize(
     ("agent", "said"),
     [
-        ("cluade-code", "unknown outside agent 'cluade-code', did you mean 'claude-code'?"),
+        ("cluade-code", "unknown external agent 'cluade-code', did you mean 'claude-code'?"),
         ("./no-such-program", "'./no-such-program' is not installed"),
     ],
 )
@@ -354,7 +354,7 @@ def ask():
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     opener.open(request).read()
 if sys.argv[1] == "resume":
-    assert "stopped at the bound" in sys.argv[2]
+    assert "stopped at the limit" in sys.argv[2]
     open("_result.md", "w").write("half of it")
     sys.exit()
 if sys.argv[1] == "waits":
@@ -374,7 +374,7 @@ for number in range(20):
         while True:
             time.sleep(0.05)
     if sys.argv[1] == "heeds":
-        while number == 1 and "stopped at the bound" not in open("_inbox.md").read():
+        while number == 1 and "stopped at the limit" not in open("_inbox.md").read():
             time.sleep(0.02)
         if number == 1:
             open("_result.md", "w").write("half of it")

@@ -11,7 +11,7 @@ def test_a_worker_that_goes_on_after_the_warning_fails_its_node(place: Place) ->
     place.plays(coordinator=one_worker("ada"), ada=[again] * 9)
     outcome = place.lead("Find a fact", "--name", "circle")
     reason = outcome.events("node.failed")[0]["data"]["reason"]
-    assert "a loop: the same call with the same result 4 times running" in reason
+    assert "a loop: the same call with the same result 4 times in a row" in reason
     assert "cat nowhere.md" in reason
     told = [seen.said for seen in place.server.seen_by("ada")]
     assert len(told) == 4
@@ -43,7 +43,7 @@ def test_a_coordinator_is_told_and_then_its_run_fails_and_it_still_talks(place: 
     outcome = place.run("Find a fact", "--name", "lost", "--model", "openai/fake")
     assert outcome.result["status"] == "failed"
     reason = outcome.events("agent.failed")[0]["data"]["reason"]
-    assert "a loop: the same call with the same result 6 times running" in reason
+    assert "a loop: the same call with the same result 6 times in a row" in reason
     agent = outcome.result["agent"]
     assert place.command("send", agent, "What happened?").returncode == 0
     place.server.wait_for(lambda seen: "What happened?" in seen.said)

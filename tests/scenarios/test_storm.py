@@ -1,6 +1,6 @@
 """A team in a storm of 429s, on a budget that is too short: no node fails, no call is unpaid for.
 
-`python -m benchmarks.storm` has fifty workers do the same.
+`python -m benchmarks storm` has fifty workers do the same.
 """
 
 from tests.scenarios.place import Place

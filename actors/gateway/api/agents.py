@@ -156,12 +156,12 @@ def check_orders(request: RunRequest, home: Path, config: SandboxConfig) -> None
 
 
 def _check_plan(text: str, home: Path, config: SandboxConfig) -> None:
-    from agiraph.external.trial import check_agent_command  # few plans need it
+    from agiraph.external.preflight import check_agent_command  # few plans need it
 
     try:
         for command in plan_commands(parse_plan(text)):
-            if isinstance(command, SpawnWorker) and command.type == "autonomous":
-                check_agent_command(command.agent_command, home, config, os.environ)
+            if isinstance(command, SpawnWorker) and command.spec.type == "autonomous":
+                check_agent_command(command.spec.agent_command, home, config, os.environ)
     except Refused as error:
         raise ApiError(UNPROCESSABLE, str(error)) from None
 

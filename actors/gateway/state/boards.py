@@ -108,28 +108,17 @@ def node_view(board: Board, node: WorkNode) -> NodeView:
     """Return one node; other nodes and the worker in it by name."""
     times = board.times.get(node.id) or NodeTimes(created=0.0)
     result = node.summary or node.reason
-    return NodeView(
-        id=node.id,
-        name=node.name,
-        role=node.role,
-        task=node.task,
-        status=node.status,
-        assigned_worker=_worker_name(board, node),
-        dependencies=tuple(board.nodes[other].name for other in node.dependencies),
-        parent_node=board.nodes[node.parent_node].name if node.parent_node else None,
-        children=tuple(board.nodes[other].name for other in node.children),
-        stage=node.stage,
-        attempt=node.attempt,
-        summary=node.summary,
-        reason=node.reason,
-        published=node.published,
-        folder=node.folder,
-        checks=node.checks,
-        result_preview=result[:PREVIEW] if result else None,
-        created_at=times.created,
-        started_at=times.started,
-        ended_at=times.ended,
-    )
+    shown = {
+        "assigned_worker": _worker_name(board, node),
+        "dependencies": tuple(board.nodes[other].name for other in node.dependencies),
+        "parent_node": board.nodes[node.parent_node].name if node.parent_node else None,
+        "children": tuple(board.nodes[other].name for other in node.children),
+        "result_preview": result[:PREVIEW] if result else None,
+        "created_at": times.created,
+        "started_at": times.started,
+        "ended_at": times.ended,
+    }
+    return NodeView.model_validate({**dict(node), **shown})
 
 
 def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
@@ -141,18 +130,13 @@ def node_detail(board: Board, node: WorkNode) -> NodeDetailView:
 
 def worker_view(board: Board, agent: AgentId, worker: Worker, step: str) -> WorkerView:
     """Return one worker; `step` is what it said it does right now."""
-    return WorkerView(
-        id=worker.id,
-        name=worker.name,
-        type=worker.type,
-        role=worker.role,
-        model=worker.model,
-        status=worker.status,
-        node=board.nodes[worker.node].name if worker.node else None,
-        node_id=worker.node,
-        address=worker_address(agent, worker.id),
-        step=step,
-    )
+    shown = {
+        "node": board.nodes[worker.node].name if worker.node else None,
+        "node_id": worker.node,
+        "address": worker_address(agent, worker.id),
+        "step": step,
+    }
+    return WorkerView.model_validate({**dict(worker), **shown})
 
 
 def _worker_name(board: Board, node: WorkNode) -> str | None:

@@ -1,6 +1,6 @@
-"""An outside agent as a worker: its process, what goes in and out, and how often it is started.
+"""An external agent as a worker: `runner` does a node with it, `launcher` prepares each start,
+`session` is one start from launch to end, `process` its operating-system side, `team_bridge` what
+is passed between it and the team, `permission_requests` what it asks permission for.
 
-`process` is the operating-system side, `sitting` one start of it from launch to end, `bridge` what
-crosses between it and the team, `permissions` what it asks leave for, `outsider` the work on a
-node: starts, failures, result. What the agent says is read by `agiraph.external`.
+What the agent writes is read by the drivers of `agiraph.external`.
 """

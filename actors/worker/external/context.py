@@ -1,5 +1,4 @@
-"""ExternalAgentContext: the worker, as far as the outside agent that works in it needs
-to know it."""
+"""ExternalAgentContext: what an external agent's runner needs of its worker."""
 
 from typing import Protocol
 
@@ -16,11 +15,11 @@ from agiraph.storage.home import RunHome
 
 
 class ExternalAgentContext(WorkerToolsContext, Protocol):
-    """One worker of the type `autonomous`.
+    """A worker of the type `autonomous`.
 
-    `shortage` is which budget its agent's last calls have lacked, None if they lacked none; `low`
-    which bound of its node they are near, until the agent is told; `unpublished` name patterns of
-    what stands in scratch/ and is no result.
+    `shortage` is which budget its agent's last calls have lacked, `low` which limit of its node
+    they are near, until the agent is warned; `unpublished` are name patterns of what is in scratch/
+    and is not part of the result.
     """
 
     args: WorkerArgs

@@ -1,5 +1,5 @@
-"""PermissionRequests: what an outside agent asks leave for is judged by the same rules as anybody's
-action."""
+"""PermissionRequests: what an external agent asks permission for is decided by the same rules as
+any entity's action."""
 
 import asyncio
 import json
@@ -16,55 +16,58 @@ from agiraph.external.agent_events import PermissionRequested
 from agiraph.tools.approvals.policy import subject_of
 
 SHOWN_CHARACTERS = 200
-MOST_TIMES = 40  # who mends and tests asks for the same test some dozen times; a loop goes on
+MOST_TIMES = 40  # one that fixes and tests asks for the same test some dozen times; a loop goes on
 
 
 class TooManyPermissionRequests(Refused):
-    """It has asked for the same action again and again: it is in a loop that costs money."""
+    """The agent has asked for the same action again and again: it is in a loop that costs money."""
 
 
 class PermissionRequests:
-    """The rules, for one node. A question to the human outlives neither its start nor its node."""
+    """The permission requests of one attempt at a node, which `key` names.
+
+    A question to the human ends with the start that asked it.
+    """
 
     def __init__(self, worker: ExternalAgentContext, key: str) -> None:
-        """Judge for `worker`; `key` names the node and its attempt."""
         self._worker = worker
         self._key = key
         self._one_at_a_time = asyncio.Lock()
-        self._asked = Counter[str]()
+        self._requests = Counter[str]()
 
-    async def refusal_of(self, asked: PermissionRequested) -> str:
-        """Return '' if it may be done, else why not; however long that takes to be known.
+    async def refusal_of(self, requested: PermissionRequested) -> str:
+        """Return '' if it is permitted, else why not; waits for the human if a rule says so.
 
         Raises TooManyPermissionRequests for an action that was asked for too often on this node.
         """
-        self._count(asked)
+        self._count(requested)
         worker = self._worker
-        key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{asked.request}"
-        call = ToolCall(id=key, name=asked.tool, arguments=asked.arguments)
+        key = f"leave.{self._key}.{worker.transcript.outside.began_at}.{requested.request}"
+        call = ToolCall(id=key, name=requested.tool, arguments=requested.arguments)
         async with self._one_at_a_time:
-            asking = worker.approval_gate(OpenCall(call, key))
-            if asking is None:
+            question = worker.approval_gate(OpenCall(call, key))
+            if question is None:
                 return ""
             now = worker.runtime.clock.now
             worker.conversation.append(ExternalPermissionAsked(key=key, ts=now()))
-            cleared = await asking.answer()
-            allowed = ExternalPermissionDecided(key=key, message=cleared.message, ts=now())
-            worker.conversation.append(allowed)
-        return cleared.refusal
+            decided = await question.answer()
+            record = ExternalPermissionDecided(key=key, message=decided.message, ts=now())
+            worker.conversation.append(record)
+        return decided.refusal
 
-    def _count(self, asked: PermissionRequested) -> None:
-        """Count an action, with all that it is about: an edit is another one for other words."""
-        key = derived_id(asked.tool, json.dumps(asked.arguments, sort_keys=True, default=str))
-        self._asked[key] += 1
-        if self._asked[key] > MOST_TIMES:
-            about = f"{asked.tool}: {subject_of(asked.arguments)[:SHOWN_CHARACTERS]}"
+    def _count(self, requested: PermissionRequested) -> None:
+        """Count an action with all its arguments: an edit with another text is another action."""
+        arguments = json.dumps(requested.arguments, sort_keys=True, default=str)
+        key = derived_id(requested.tool, arguments)
+        self._requests[key] += 1
+        if self._requests[key] > MOST_TIMES:
+            about = f"{requested.tool}: {subject_of(requested.arguments)[:SHOWN_CHARACTERS]}"
             raise TooManyPermissionRequests(
                 f"it asked more than {MOST_TIMES} times for the same action, {about}"
             )
 
     async def withdraw_all(self) -> None:
-        """Take back every question that is open: who asked is gone."""
+        """Withdraw every open question: the start that asked has ended."""
         worker = self._worker
         for key in sorted(worker.transcript.outside.asking):
             identity = approval_id(worker.runtime.address, key)

@@ -1,10 +1,11 @@
-"""ExternalAgentProcess: an outside agent as a child of this process; nothing of it outlives us.
+"""ExternalAgentProcess: an external agent as a child process; nothing of it outlives the worker.
 
-Between the agent and us stands its warden (`agiraph/external/process_guard.py` tells its life): a
-process that kills whatever descends from the agent when the agent ends, or when we do.
+Between the agent and the worker is its process guard (`agiraph/external/process_guard.py`), which
+kills all descendants of the agent when the agent ends, or when the worker does.
 """
 
 import asyncio
+import codecs
 import json
 import os
 import signal
@@ -20,23 +21,22 @@ import psutil
 
 from actors.runtime.processes import descendants, kill_all
 from agiraph.external import process_guard
-from agiraph.external.text import Utf8Decoder
 from agiraph.storage.files import is_folder, make_folder, read_bytes, remove_tree
 
 ROOT = str(Path(process_guard.__file__).parents[2])
 MARK = "AGIRAPH_WARDEN"
-COMPLAINT_CHARACTERS = 4000
+STDERR_CHARACTERS = 4000
 CHUNK_BYTES = 65536
-GONE_SECONDS = 5.0
+GUARD_SECONDS = 5.0
 REAP_SECONDS = 2.0
-LOOK_AGAIN_SECONDS = 0.02
-BEGUN_SECONDS = 0.005
-GONE_LOOK_SECONDS = 0.05
-LAST_WORDS_SECONDS = 0.5
+DRAIN_SECONDS = 0.5
+STARTED_POLL_SECONDS = 0.005
+EXIT_POLL_SECONDS = 0.05
+GUARD_POLL_SECONDS = 0.02
 
 
 class ExternalAgentProcess:
-    """One running outside agent."""
+    """One running external agent, made by `start`."""
 
     def __init__(
         self,
@@ -45,14 +45,13 @@ class ExternalAgentProcess:
         folder: Path,
         lifeline: int,
     ) -> None:
-        """Hold what `start` has begun."""
         self._process = process
         self._transport = transport
         self._folder = folder
         self._lifeline: int | None = lifeline
-        self._complaints = asyncio.create_task(self._hear_complaints())
-        self._gone = asyncio.create_task(self._until_gone())
-        self.complaint = ""
+        self._stderr = asyncio.create_task(self._read_stderr())
+        self._exited = asyncio.create_task(self._until_exited())
+        self.stderr = ""
         self.is_paused = False
 
     @classmethod
@@ -64,11 +63,11 @@ class ExternalAgentProcess:
         cwd: Path,
         folder: Path,
         opening: bytes,
-        keeps_listening: bool,
+        keeps_stdin_open: bool,
     ) -> "ExternalAgentProcess":
-        """Start a command; its stdin is closed behind `opening` unless it `keeps_listening`.
+        """Start a command; its stdin is closed after `opening` unless it `keeps_stdin_open`.
 
-        `folder` is where its warden says who it is. Raises OSError or ValueError if it cannot be.
+        `folder` is where its guard writes the process ids. Raises OSError or ValueError.
         """
         forget(folder)
         make_folder(folder, 0o700)
@@ -89,21 +88,21 @@ class ExternalAgentProcess:
             os.close(read_fd)
         self = cls(process, transport, folder, write_fd)
         try:
-            await self._begun()
+            await self._until_started()
         except BaseException:
             await self._end()
             raise
         self.write(opening)
-        if not keeps_listening:
+        if not keeps_stdin_open:
             self.close_stdin()
         return self
 
-    async def _begun(self) -> None:
-        """Wait until its warden has said who it is, or has ended."""
+    async def _until_started(self) -> None:
+        """Wait until its guard has written the process ids, or has exited."""
         with suppress(TimeoutError):
             async with asyncio.timeout(REAP_SECONDS):
                 while self._process.returncode is None and self.pid is None:  # noqa: ASYNC110
-                    await asyncio.sleep(BEGUN_SECONDS)
+                    await asyncio.sleep(STARTED_POLL_SECONDS)
 
     @property
     def pid(self) -> int | None:
@@ -119,7 +118,7 @@ class ExternalAgentProcess:
                 stdin.write(data)
 
     def close_stdin(self) -> None:
-        """Tell it that nothing more will come."""
+        """Close its stdin: it gets no further input."""
         if self._process.stdin is not None:
             self._process.stdin.close()
 
@@ -128,78 +127,78 @@ class ExternalAgentProcess:
         assert self._process.stdout is not None
         reading = asyncio.create_task(self._process.stdout.read(CHUNK_BYTES))
         try:
-            await asyncio.wait({reading, self._gone}, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait({reading}, timeout=LAST_WORDS_SECONDS)
+            await asyncio.wait({reading, self._exited}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({reading}, timeout=DRAIN_SECONDS)
             return reading.result() if reading.done() else b""
         finally:
             reading.cancel()
 
     async def ended(self) -> int:
-        """Wait until it and all its descendants are gone; return its exit code, as of `wait`."""
-        await asyncio.wait([self._gone])
-        await asyncio.wait([self._complaints], timeout=LAST_WORDS_SECONDS)
+        """Return its exit code when it and all its descendants have ended."""
+        await asyncio.wait([self._exited])
+        await asyncio.wait([self._stderr], timeout=DRAIN_SECONDS)
         try:
             ended = json.loads(read_bytes(self._folder / process_guard.ENDED))
-        except (OSError, ValueError):  # its warden was killed, and it with it
+        except (OSError, ValueError):  # its guard was killed, and it with the guard
             return -signal.SIGKILL
         return int(ended["exit_code"])
 
     def pause(self) -> None:
-        """Let it and all its descendants stand still."""
+        """Stop it and all its descendants by SIGSTOP."""
         self._signal_all(signal.SIGSTOP)
         self.is_paused = True
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Continue it and all its descendants."""
         self._signal_all(signal.SIGCONT)
         self.is_paused = False
 
     async def stop(self, grace_seconds: float) -> None:
-        """End it: asked first, killed with all that descends from it after the grace."""
+        """Terminate it; after the grace, kill it and all its descendants."""
         if self.is_paused:
             self.resume()
         if self._process.returncode is None and grace_seconds > 0:
             with suppress(ProcessLookupError):
                 self._process.terminate()
-            await asyncio.wait([self._gone], timeout=grace_seconds)
+            await asyncio.wait([self._exited], timeout=grace_seconds)
         await self._end()
 
     async def _end(self) -> None:
-        """Let the lifeline go; kill what the warden, for whatever reason, did not."""
+        """Close the lifeline; kill what the guard, for whatever reason, did not."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
-        await asyncio.wait([self._gone], timeout=REAP_SECONDS)
+        await asyncio.wait([self._exited], timeout=REAP_SECONDS)
         if self._process.returncode is None:
             with suppress(psutil.Error):
                 kill_all([*descendants(self._process.pid), psutil.Process(self._process.pid)])
-            await asyncio.wait([self._gone], timeout=REAP_SECONDS)
-        if self._process.returncode != 0:  # it was killed: what it had adopted lives
+            await asyncio.wait([self._exited], timeout=REAP_SECONDS)
+        if self._process.returncode != 0:  # the guard was killed: what it had adopted lives
             kill_all(_orphans(self._folder))
-        for task in (self._complaints, self._gone):
+        for task in (self._stderr, self._exited):
             task.cancel()
-        await asyncio.wait([self._complaints, self._gone])
-        self._transport.close()  # its pipes too, which it does not need any more
-        await asyncio.sleep(0)  # when they are closed
+        await asyncio.wait([self._stderr, self._exited])
+        self._transport.close()  # its pipes, too
+        await asyncio.sleep(0)  # which the loop closes now
 
     def _signal_all(self, number: int) -> None:
         for process in descendants(self._process.pid):
             with suppress(psutil.Error):
                 process.send_signal(number)
 
-    async def _until_gone(self) -> None:
-        """Wait for the warden's end, whoever else may hold its pipes then.
+    async def _until_exited(self) -> None:
+        """Wait until the guard has exited, whatever still holds its pipes.
 
-        What the agent has started may hold them, if the warden was killed and they outlive it.
+        If the guard was killed, what the agent has started may outlive it and hold them.
         """
         while self._process.returncode is None:  # noqa: ASYNC110 - `wait` waits for the pipes too
-            await asyncio.sleep(GONE_LOOK_SECONDS)
+            await asyncio.sleep(EXIT_POLL_SECONDS)
 
-    async def _hear_complaints(self) -> None:
+    async def _read_stderr(self) -> None:
         assert self._process.stderr is not None
-        decoder = Utf8Decoder()
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while data := await self._process.stderr.read(CHUNK_BYTES):
-            self.complaint = (self.complaint + decoder.text(data))[-COMPLAINT_CHARACTERS:]
+            self.stderr = (self.stderr + decoder.decode(data))[-STDERR_CHARACTERS:]
 
 
 async def _subprocess(
@@ -207,8 +206,8 @@ async def _subprocess(
 ) -> tuple[asyncio.subprocess.Process, asyncio.SubprocessTransport]:
     """Do as `create_subprocess_exec` does with three pipes, and return its transport as well.
 
-    Who does not have that cannot close the pipes: `ChildProcess.wait` returns as soon as the exit
-    code is known, and leaves them to the garbage collector.
+    Without the transport the pipes cannot be closed: `wait` returns as soon as the exit code is
+    known, and leaves them to the garbage collector.
     """
     loop = asyncio.get_running_loop()
     transport, protocol = await loop.subprocess_exec(
@@ -218,19 +217,19 @@ async def _subprocess(
 
 
 async def until_gone(folder: Path) -> None:
-    """Wait until the agent of a dead incarnation is gone; kill it if it does not go."""
+    """Wait until the agent of a dead incarnation has ended; kill it if that takes too long."""
     try:
-        async with asyncio.timeout(GONE_SECONDS):
-            while _living(folder):  # noqa: ASYNC110 - not our child: nobody tells
-                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        async with asyncio.timeout(GUARD_SECONDS):
+            while _living(folder):  # noqa: ASYNC110 - not our child: nothing notifies us
+                await asyncio.sleep(GUARD_POLL_SECONDS)
     except TimeoutError:
-        pass  # somebody froze its warden
+        pass  # somebody froze its guard
     finally:
         forget(folder)
 
 
 def forget(folder: Path) -> None:
-    """Remove what a warden left, and kill it if it still lives."""
+    """Kill the guard of a folder if it still lives, with all below it; remove the folder."""
     for process in _living(folder):
         kill_all([*descendants(process.pid), process])
     if is_folder(folder):
@@ -239,7 +238,7 @@ def forget(folder: Path) -> None:
 
 
 def _living(folder: Path) -> list[psutil.Process]:
-    """Return the warden and the agent of a folder that live: never others that have their pids."""
+    """Return the guard of a folder if it lives: never another process that has its pid now."""
     identity = _identity(folder)
     if identity is None:
         return []
@@ -252,7 +251,7 @@ def _living(folder: Path) -> list[psutil.Process]:
 
 
 def _orphans(folder: Path) -> list[psutil.Process]:
-    """Return whatever was started under a warden, by the variable that says so."""
+    """Return whatever was started under a guard, by the environment variable that says so."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):

@@ -1,4 +1,4 @@
-"""AgentSession: one start of an outside agent, from its launch to its end."""
+"""AgentSession: one start of an external agent, from its launch to its end."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,14 +13,13 @@ from actors.worker.external.process import ExternalAgentProcess
 from actors.worker.external.team_bridge import TeamBridge
 from agiraph.agent.activity import step_of
 from agiraph.agent.event_replay import answered
-from agiraph.agent.inbox import IncomingMessage
 from agiraph.agent.node_limits import used_at_door
 from agiraph.agent.records import ExternalSessionKnown, InputReceived, ModelAnswered
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.ids import BROKER, derived_message_id
 from agiraph.core.turns import JsonObject, ToolCall, Usage
 from agiraph.external.agent_events import (
-    Happening,
+    AgentEvent,
     PermissionRequested,
     ProtocolOutput,
     SessionIdReported,
@@ -42,367 +41,353 @@ TICK_SECONDS = 0.2
 GRACE_SECONDS = 0.8
 DRAIN_SECONDS = 2.0
 REFUSED_SECONDS = 1.5
-"""How long one that was refused at a bound of its node may take to come to its own end."""
+"""How long an agent that was refused at a limit of its node may take to end by itself."""
 
 SHOWN_CHARACTERS = 2000
 PREVIEW_CHARACTERS = 300
-NOBODY_ENDED_IT = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSessionResult:
-    """How a sitting ended. `problem`: why it failed, '' if it did not; `word`: its last.
+    """How a session ended. `problem` says why it failed, '' if it did not.
 
-    `was_interrupted`: it was ended because a message would not wait. `told`: how many of the
-    messages to it have reached its mind. `has_spoken`: it has said or done anything. `is_final`: it
-    is not to be started again.
+    `received`: how many of the messages to it its model was given. `was_interrupted`: it was ended
+    for a message that interrupts. `has_spoken`: it wrote or did anything. `is_final`: it must not
+    be started again.
     """
 
     problem: str
-    word: str
+    last_message: str
     usage: Usage
-    told: int
-    was_interrupted: bool = False
-    has_spoken: bool = False
-    is_final: bool = False
+    received: int
+    was_interrupted: bool
+    has_spoken: bool
+    is_final: bool
 
 
 class AgentSession:
-    """One start. The agent is gone, with all that descends from it, when `run` is over."""
+    """One start. The agent and all its descendants have ended when `run` returns."""
 
     def __init__(
         self,
         worker: ExternalAgentContext,
-        job: AgentLaunch,
+        launch: AgentLaunch,
         driver: Driver,
         exchange: ExchangeFolder,
         bridge: TeamBridge,
         permissions: PermissionRequests,
     ) -> None:
-        """Sit for `worker`; nothing is started yet."""
         self._worker = worker
-        self._job = job
+        self._state = worker.transcript.outside
+        self._launch = launch
         self._driver = driver
         self._exchange = exchange
         self._bridge = bridge
         self._permissions = permissions
         self._clock = worker.runtime.clock
-        self._conversation = worker.conversation
-        self._beside = BackgroundTasks()
-        self._over = asyncio.Event()
-        self._ended_by_us: str | None = None
+        self._tasks = BackgroundTasks()
+        self._must_end = asyncio.Event()
+        self._end_reason: str | None = None
         self._was_interrupted = self._has_spoken = self._is_final = False
         self._streamed = ""
         self._turn: TurnEnded | None = None
         self._usage = Usage()
-        self._told = len(worker.transcript.outside.heard)
+        self._sent = self._read_up_to = len(self._state.heard)
         self._inbox_reads: set[str] = set()
-        self._read_up_to = self._told
-        self._listens = driver.is_two_way
-        self._asking = 0
-        self._tools: dict[str, str] = {}
-        self._began_at = self._alive_at = self._clock.monotonic()
+        self._is_listening = driver.is_two_way
+        self._open_requests = 0
+        self._tool_names: dict[str, str] = {}
+        self._began_at = self._active_at = self._clock.monotonic()
         self._refused_at: float | None = None
         self._result: tuple[tuple[int, int], float] | None = None
 
     async def run(
         self, command: Sequence[str], environment: dict[str, str], folder: Path
     ) -> AgentSessionResult:
-        """Start `command` and see it through. Raises OSError, ValueError if it cannot start."""
+        """Start `command` and wait for its end. Raises OSError, ValueError if it cannot start."""
         self._process = await ExternalAgentProcess.start(
             command,
             environment=environment,
-            cwd=self._job.folder,
+            cwd=self._launch.folder,
             folder=folder,
             opening=self._driver.opening(),
-            keeps_listening=self._driver.is_two_way,
+            keeps_stdin_open=self._driver.is_two_way,
         )
-        self._tell_begun()
+        self._report_started()
         try:
-            self._beside.start(self._attend())
-            await first_to_end(self._live(), self._over.wait(), self._beside.until_broken())
-            await self._beside.stop()
-            if self._ended_by_us is not None:
+            self._tasks.start(self._attend())
+            await first_to_end(
+                self._read_to_end(), self._must_end.wait(), self._tasks.until_broken()
+            )
+            await self._tasks.stop()
+            if self._end_reason is not None:
                 await self._process.stop(GRACE_SECONDS)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(DRAIN_SECONDS):
-                        await self._live()
+                        await self._read_to_end()
         finally:
-            await self._beside.stop()
+            await self._tasks.stop()
             await self._process.stop(GRACE_SECONDS)
-        await self._bridge.carry_out(has_ended=True)
-        return self._ending(await self._process.ended())
+        await self._bridge.send_outbox(has_ended=True)
+        return self._ended(await self._process.ended())
 
-    async def _live(self) -> None:
-        """Listen to it until it is gone."""
-        await self._read()
-        await self._process.ended()
-
-    def _ending(self, code: int) -> AgentSessionResult:
-        problem = self._ended_by_us
+    def _ended(self, exit_code: int) -> AgentSessionResult:
+        problem, received = self._end_reason, self._sent
         if problem is None:
-            problem = self._driver.verdict(code, self._process.complaint)
-        told = self._told
-        if not problem and self._ended_by_us is None:
-            # It came to the end of its turn, so its model was given what its tools had read.
-            told = max(told, self._read_up_to)
+            problem = self._driver.verdict(exit_code, self._process.stderr)
+            if not problem:  # its turn is complete, so its model was given what its tools had read
+                received = max(received, self._read_up_to)
         return AgentSessionResult(
             problem,
-            word=self._turn.text if self._turn else "",
+            last_message=self._turn.text if self._turn else "",
             usage=self._usage,
-            told=told,
+            received=received,
             was_interrupted=self._was_interrupted,
             has_spoken=self._has_spoken,
             is_final=self._is_final,
         )
 
-    # --- what it says ----------------------------------------------------------------------------
+    # --- what the agent writes -------------------------------------------------------------------
 
-    async def _read(self) -> None:
-        """Read until it says no more."""
+    async def _read_to_end(self) -> None:
+        """Handle its stdout to the end, and wait for its exit."""
         while data := await self._process.read():
-            self._alive_at = self._clock.monotonic()
-            self._take(data)
-        self._take(b"")
+            self._active_at = self._clock.monotonic()
+            self._handle_all(self._driver.feed(data))
+        self._handle_all(self._driver.feed(b""))
+        await self._process.ended()
 
-    def _take(self, data: bytes) -> None:
-        for happening in self._driver.take(data):
-            self._see(happening)
+    def _handle_all(self, events: Sequence[AgentEvent]) -> None:
+        for event in events:
+            self._handle(event)
 
-    def _see(self, happening: Happening) -> None:
-        match happening:
-            case SessionIdReported(session=session, is_anew=is_anew):
-                self._session_known(session, is_anew)
+    def _handle(self, event: AgentEvent) -> None:
+        match event:
+            case SessionIdReported():
+                self._session_known(event)
             case TextStreamed(text=text):
                 self._streamed += text
             case TextReported():
-                self._said(happening)
+                self._text_reported(event)
             case ToolUseStarted():
-                self._tool_began(happening)
+                self._tool_started(event)
             case ToolUseEnded():
-                self._tool_ended(happening)
+                self._tool_ended(event)
             case PermissionRequested():
-                self._beside.start(self._give_leave(happening))
+                self._tasks.start(self._answer_permission(event))
             case UsageReported(usage=usage):
                 self._usage = usage
             case ProtocolOutput(data=data):
                 self._process.write(data)
             case TurnEnded():
-                self._turn = happening
+                self._turn = event
                 self._turn_ended()
             case SessionMustEnd(problem=problem):
-                self._end_for_good(problem)
+                self._end(problem, is_final=True)
 
-    def _session_known(self, session: str, is_anew: bool) -> None:
-        if is_anew or session != self._worker.transcript.outside.session:
+    def _session_known(self, known: SessionIdReported) -> None:
+        if known.is_new or known.session != self._state.session:
             now = self._clock.now()
-            self._conversation.append(
-                ExternalSessionKnown(session=session, is_anew=is_anew, ts=now)
-            )
+            record = ExternalSessionKnown(session=known.session, is_anew=known.is_new, ts=now)
+            self._worker.conversation.append(record)
 
-    def _let_hear(self) -> None:
-        """Let the consoles that listen hear what it is writing."""
+    def _stream_text(self) -> None:
+        """Send what it is writing to the consoles that follow it."""
         if self._streamed:
             address = self._worker.runtime.address
-            place = f"outside.{self._worker.transcript.place}"
-            call = derived_message_id(address, place)
-            heard = StreamDelta(entity=address, call=call, text=self._streamed)
-            self._worker.runtime.post(BROKER, heard)
+            call = derived_message_id(address, f"outside.{self._worker.transcript.place}")
+            delta = StreamDelta(entity=address, call=call, text=self._streamed)
+            self._worker.runtime.post(BROKER, delta)
             self._streamed = ""
 
-    def _said(self, said: TextReported) -> None:
+    def _text_reported(self, reported: TextReported) -> None:
         self._has_spoken = True
-        self._let_hear()
-        model = said.model or self._job.agent.name
-        record = ModelAnswered(text=said.text, model=model, ts=self._clock.now())
-        self._conversation.append(record)
-        telling = answered(record, self._worker.transcript.place)
-        self._worker.report(*telling.told)
+        self._stream_text()
+        model = reported.model or self._launch.agent.name
+        record = ModelAnswered(text=reported.text, model=model, ts=self._clock.now())
+        self._worker.conversation.append(record)
+        self._worker.report(*answered(record, self._worker.transcript.place).told)
 
-    def _tool_began(self, began: ToolUseStarted) -> None:
+    def _tool_started(self, started: ToolUseStarted) -> None:
         self._has_spoken = True
-        if any(INBOX in str(value) for value in began.arguments.values()):
-            self._inbox_reads.add(began.id)
-        arguments = _shortened(began.arguments)
-        told = {"tool": began.tool, "arguments": arguments}
-        self._worker.report("tool.called", told, self._key_of(began.id))
-        self._tools[began.id] = began.tool
-        call = ToolCall(id=began.id, name=began.tool, arguments=arguments)
+        if any(INBOX in str(value) for value in started.arguments.values()):
+            self._inbox_reads.add(started.id)
+        arguments = _shortened(started.arguments)
+        about = {"tool": started.tool, "arguments": arguments}
+        self._worker.report("tool.called", about, self._event_key(started.id))
+        self._tool_names[started.id] = started.tool
+        call = ToolCall(id=started.id, name=started.tool, arguments=arguments)
         self._worker.show("busy", step_of(call))
 
     def _tool_ended(self, ended: ToolUseEnded) -> None:
         if ended.id in self._inbox_reads:
             self._note_read(ended.output)
-        told = {
-            "tool": self._tools.pop(ended.id, ""),
+        about = {
+            "tool": self._tool_names.pop(ended.id, ""),
             "is_error": ended.is_error,
             "characters": len(ended.output),
             "preview": ended.output[:PREVIEW_CHARACTERS],
         }
-        self._worker.report("tool.result", told, self._key_of(ended.id))
-        self._worker.show("busy", self._job.agent.name)
+        self._worker.report("tool.result", about, self._event_key(ended.id))
+        self._show_agent()
 
     def _note_read(self, output: str) -> None:
-        """Note which messages a tool has shown it out of `_inbox.md`, the oldest first."""
-        heard = self._worker.transcript.outside.heard
-        while self._read_up_to < len(heard) and is_shown_in(heard[self._read_up_to], output):
+        """Note which messages a tool has shown out of `_inbox.md`, the oldest first."""
+        messages = self._state.heard
+        while self._read_up_to < len(messages) and is_shown_in(messages[self._read_up_to], output):
             self._read_up_to += 1
 
-    def _key_of(self, id: str) -> str:
-        outside = self._worker.transcript.outside
-        return f"outside.{outside.began_at}.{id}"
+    def _event_key(self, id: str) -> str:
+        return f"outside.{self._state.began_at}.{id}"
+
+    def _show_agent(self) -> None:
+        self._worker.show("busy", self._launch.agent.name)
 
     def _turn_ended(self) -> None:
-        """Let it go once it has done what it was told, unless there is more to tell it."""
-        if not self._listens or self._worker.inbox.arrived.is_set():
+        """Close its stdin when it has done what it was sent, unless a message has arrived."""
+        if not self._is_listening or self._worker.inbox.arrived.is_set():
             return
-        self._listens = False
-        self._told = len(self._worker.transcript.outside.heard)
+        self._is_listening = False
+        self._sent = len(self._state.heard)
         self._process.close_stdin()
 
-    async def _give_leave(self, asked: PermissionRequested) -> None:
-        self._asking += 1
+    async def _answer_permission(self, requested: PermissionRequested) -> None:
+        self._open_requests += 1
         try:
-            refusal = await self._permissions.refusal_of(asked)
+            refusal = await self._permissions.refusal_of(requested)
         except TooManyPermissionRequests as loop:
-            self._end_for_good(str(loop))
+            self._end(str(loop), is_final=True)
             return
         finally:
-            self._asking -= 1
-        self._process.write(self._driver.answer(asked.request, refusal))
-        self._worker.show("busy", self._job.agent.name)
+            self._open_requests -= 1
+        self._process.write(self._driver.answer(requested.request, refusal))
+        self._show_agent()
 
-    # --- what is done beside ---------------------------------------------------------------------
+    # --- what is done meanwhile ------------------------------------------------------------------
 
     async def _attend(self) -> None:
-        """Carry messages, and look at the clock and at whether it may go on, again and again."""
+        """Pass messages in both directions and check the limits, again and again."""
         while True:
-            if self._stands_still():
+            if self._follow_pause():
                 await asyncio.sleep(TICK_SECONDS)
                 continue
-            self._hand_in(self._bridge.take_in())
-            was_refused = await self._bridge.carry_out()
+            received = self._bridge.receive()
+            if any(incoming.mode == "interrupt" for incoming in received):
+                self._interrupt()
+            if received:
+                self._deliver()
+            has_news = await self._bridge.send_outbox()
             if self._worker.limits.tell_of_deadline(TIME_NEAR):
-                self._bridge.show_inbox()
-                was_refused = True
-            was_refused |= self._warn_if_low()
-            if was_refused:
-                self._say_what_is_untold()
-            self._let_hear()
-            self._look_at_the_clock()
+                self._bridge.write_inbox()
+                has_news = True
+            if has_news | self._warn_of_bound():
+                self._deliver()
+            self._stream_text()
+            self._check_limits()
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK_SECONDS):
                     await self._worker.inbox.arrived.wait()
 
-    @property
-    def _is_at_bound(self) -> bool:
-        """Whether one of its calls was refused because of a bound of its node."""
-        shortage = self._worker.shortage
-        return shortage is not None and shortage.budget.scope == "node"
+    def _follow_pause(self) -> bool:
+        """Stop the agent and its descendants while the worker is paused; return whether it is."""
+        is_shut = self._worker.gate.is_shut
+        if is_shut:
+            self._process.pause()  # each time: it may have started more meanwhile
+            self._active_at = self._clock.monotonic()
+        elif self._process.is_paused:
+            self._process.resume()
+            self._show_agent()
+        return is_shut
 
-    def _warn_if_low(self) -> bool:
-        """Tell it, once a node, that it is near a bound; return whether it was told.
+    def _warn_of_bound(self) -> bool:
+        """Warn it, once a node, that it is near a limit; return whether it was warned.
 
-        One that hears nothing in the middle of a turn is interrupted: there may be no other turn.
+        One that takes no prompt in the middle of a turn is interrupted: there may be no other turn.
         """
         low, self._worker.low = self._worker.low, None
-        warned = self._worker.transcript.outside.warned
-        if low is None or self._is_at_bound or "bound" in warned:
+        if low is None or self._is_at_bound or "bound" in self._state.warned:
             return False
         text = BOUND_NEAR.format(used=used_at_door(low))
         now = self._clock.now()
         warning = InputReceived(content=text, from_name=RUNTIME_NAME, ts=now, warns_of="bound")
-        self._conversation.append(warning)
-        self._bridge.show_inbox()
-        if not (self._listens and self._driver.hears_in_turn):
+        self._worker.conversation.append(warning)
+        self._bridge.write_inbox()
+        if not (self._is_listening and self._driver.reads_mid_turn):
             self._interrupt()
         return True
 
-    def _stands_still(self) -> bool:
-        """Hold it, and whatever it has started, for as long as it is paused."""
-        is_shut = self._worker.gate.is_shut
-        if is_shut:
-            self._process.pause()  # each time: what it started meanwhile stands still, too
-            self._alive_at = self._clock.monotonic()
-        elif self._process.is_paused:
-            self._process.resume()
-            self._worker.show("busy", self._job.agent.name)
-        return is_shut
-
-    def _hand_in(self, taken: list[IncomingMessage]) -> None:
-        """Tell it what came, if it can be told; else it stands in `_inbox.md`."""
-        if not taken:
-            return
-        if any(incoming.mode == "interrupt" for incoming in taken):
-            self._interrupt()
-        self._say_what_is_untold()
-
-    def _say_what_is_untold(self) -> None:
-        heard = self._worker.transcript.outside.heard
-        if self._listens:
-            for shown in heard[self._told :]:
-                self._process.write(self._driver.say(shown) or b"")
-            self._told = len(heard)
+    def _deliver(self) -> None:
+        """Write the messages that were not sent to its stdin; all of them are in `_inbox.md`."""
+        if self._is_listening:
+            messages = self._state.heard
+            for message in messages[self._sent :]:
+                self._process.write(self._driver.encode_prompt(message) or b"")
+            self._sent = len(messages)
 
     def _interrupt(self) -> None:
-        """Have it stop what it does; one that cannot listen is ended, to be started again."""
-        stop = self._driver.interrupt() if self._listens else None
+        """Stop its turn; one that cannot be interrupted is ended, to be resumed."""
+        stop = self._driver.interrupt() if self._is_listening else None
         if stop is not None:
             self._process.write(stop)
-        elif self._job.agent.preset.resume and self._worker.transcript.outside.session:
+        elif self._launch.agent.preset.resume and self._state.session:
             self._was_interrupted = True
-            self._end(NOBODY_ENDED_IT)
+            self._end("")
 
-    def _look_at_the_clock(self) -> None:
-        now, preset = self._clock.monotonic(), self._job.agent.preset
+    # --- its limits ------------------------------------------------------------------------------
+
+    @property
+    def _is_at_bound(self) -> bool:
+        """Whether one of its calls was refused because of a limit of its node."""
+        shortage = self._worker.shortage
+        return shortage is not None and shortage.budget.scope == "node"
+
+    def _check_limits(self) -> None:
+        """End it if one of its limits is reached, or if it has finished and does not exit."""
+        now, preset = self._clock.monotonic(), self._launch.agent.preset
         if self._is_at_bound:
             self._refused_at = self._refused_at or now
             if now - self._refused_at > REFUSED_SECONDS:
-                self._end("it is at a bound of its node")
-        if self._asking:
-            self._alive_at = now
-        if now - self._alive_at > preset.silence_seconds:
-            self._end(f"it gave no sign of life for {preset.silence_seconds:g} s")
+                self._end("it is at a limit of its node")
+        if self._open_requests:
+            self._active_at = now
+        if now - self._active_at > preset.silence_seconds:
+            self._end(f"it wrote nothing for {preset.silence_seconds:g} s")
         if preset.total_seconds is not None and now - self._began_at > preset.total_seconds:
             self._end(f"its time of {preset.total_seconds:g} s is over")
-        has_finished = self._driver.is_two_way and not self._listens
-        if has_finished and now - self._alive_at > preset.settle_seconds:
+        has_finished = self._driver.is_two_way and not self._is_listening
+        if has_finished and now - self._active_at > preset.settle_seconds:
             self._end(self._turn.problem if self._turn else "")
         if preset.driver == "plain" and self._has_settled_result(now, preset.settle_seconds):
             self._end("")
 
     def _has_settled_result(self, now: float, seconds: float) -> bool:
-        """Whether its result has stood for so long that it will not end by itself."""
-        seen = self._exchange.read(RESULT)
-        if seen is None:
+        """Whether its result has been there for so long that it will not end by itself."""
+        found = self._exchange.read(RESULT)
+        if found is None:
             self._result = None
-        elif self._result is None or self._result[0] != seen.stamp:
-            self._result = seen.stamp, now
-        return self._result is not None and now - max(self._result[1], self._alive_at) > seconds
+        elif self._result is None or self._result[0] != found.stamp:
+            self._result = found.stamp, now
+        return self._result is not None and now - max(self._result[1], self._active_at) > seconds
 
-    def _end_for_good(self, problem: str) -> None:
-        self._is_final = True
-        self._end(problem)
+    def _end(self, problem: str, *, is_final: bool = False) -> None:
+        self._is_final |= is_final
+        if self._end_reason is None:
+            self._end_reason = problem
+            self._must_end.set()
 
-    def _end(self, problem: str) -> None:
-        if self._ended_by_us is None:
-            self._ended_by_us = problem
-            self._over.set()
-
-    def _tell_begun(self) -> None:
-        outside = self._worker.transcript.outside
+    def _report_started(self) -> None:
         about = {
-            "agent": self._job.agent.name,
-            "number": outside.starts,
-            "session": self._job.session if self._job.takes_up else "",
+            "agent": self._launch.agent.name,
+            "number": self._state.starts,
+            "session": self._launch.session,
             "pid": self._process.pid,
         }
-        self._worker.report("outside.started", about, outside.began_at)
-        self._worker.show("busy", self._job.agent.name)
+        self._worker.report("outside.started", about, self._state.began_at)
+        self._show_agent()
 
 
 def _shortened(arguments: JsonObject) -> JsonObject:
-    """Return a tool's arguments as an event tells them: long texts cut."""
+    """Return a tool's arguments for an event: long texts are cut."""
     return {
         name: f"{value[:SHOWN_CHARACTERS]}…"
         if isinstance(value, str) and len(value) > SHOWN_CHARACTERS

@@ -1,8 +1,8 @@
-"""TeamBridge: what crosses between an outside agent and its team.
+"""TeamBridge: the messages between an external agent and its team.
 
-In: a message is recorded in the conversation before the agent is shown it. Out: what the agent
-wrote is sent under an id that follows from the node and the words, and then recorded; so a crash
-between the two sends it again as the same message.
+To the agent: a message is recorded in the conversation before the agent is shown it. From the
+agent: what it wrote is sent under an id that follows from the node and the text, and then recorded;
+so after a crash between the two it is sent again as the same message.
 """
 
 from contextlib import suppress
@@ -15,7 +15,6 @@ from agiraph.agent.records import ExternalMessageSent, InputReceived
 from agiraph.agent.transcript import RUNTIME_NAME
 from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, HUMAN_NAME, derived_id, short_derived_id
-from agiraph.core.models import Assignment
 from agiraph.external.agent_prompts import LOST
 from agiraph.external.exchange_files import CHECKPOINT, OUTBOX, ExchangeFolder
 from agiraph.external.outbox import OutboxMessage, unsent
@@ -25,7 +24,7 @@ SETTLED_SECONDS = 0.5
 
 
 class TeamBridge:
-    """Both ways, for one node."""
+    """The messages of one attempt at a node, which `key` names."""
 
     def __init__(
         self,
@@ -33,55 +32,45 @@ class TeamBridge:
         messenger: Messenger,
         worker_tools: WorkerTools,
         exchange: ExchangeFolder,
-        assignment: Assignment,
+        key: str,
     ) -> None:
-        """Carry for `worker`, between `exchange` and its team."""
         self._worker = worker
         self._messenger = messenger
         self._tools = worker_tools
         self._exchange = exchange
-        self._key = f"{assignment.node.id}.{assignment.attempt}"
+        self._key = key
         self._since: dict[str, tuple[tuple[int, int], float]] = {}
 
-    def take_in(self, *, with_followups: bool = False) -> list[IncomingMessage]:
-        """Record what has arrived, show it in `_inbox.md`, and return it."""
-        worker, heard, taken = self._worker, list[InputReceived](), list[IncomingMessage]()
-        now = worker.runtime.clock.now()
+    def receive(self, *, with_followups: bool = False) -> list[IncomingMessage]:
+        """Record what has arrived, write it into `_inbox.md`, and return it."""
+        worker, received = self._worker, list[IncomingMessage]()
         for incoming in worker.inbox.take(with_followups=with_followups):
             if worker.transcript.has_seen(incoming.id):
                 incoming.done()
                 continue
             worker.conversation.when_recorded(incoming.done)
-            taken.append(incoming)
-            heard.append(
-                InputReceived(
-                    content=incoming.shown,
-                    from_name=incoming.from_name,
-                    ts=now,
-                    message=incoming.id,
-                    answers=incoming.answers or None,
-                )
-            )
-        if heard:
-            worker.conversation.append(*heard)
-            self.show_inbox()
-        for incoming in taken:
+            received.append(incoming)
+        if received:
+            now = worker.runtime.clock.now()
+            worker.conversation.append(*(_record_of(incoming, now) for incoming in received))
+            self.write_inbox()
+        for incoming in received:
             facts = {"from": incoming.from_name, "id": incoming.id, **incoming.facts}
             worker.report("message.received", facts, incoming.id)
-        return taken
+        return received
 
-    def show_inbox(self) -> None:
-        """Write every message that came so far into `_inbox.md`."""
+    def write_inbox(self) -> None:
+        """Write every message so far into `_inbox.md`."""
         self._exchange.write_inbox(self._worker.transcript.outside.heard)
 
-    async def carry_out(self, *, has_ended: bool = False) -> bool:
-        """Send what stands in `_outbox.md` and was not sent; return whether it has to be told.
+    async def send_outbox(self, *, has_ended: bool = False) -> bool:
+        """Send what is new in `_outbox.md`; return whether any of it could not be sent.
 
-        A milestone in `_checkpoint.md` is told too, and that its conversation was lost.
-        `has_ended`: nobody writes there any more.
+        A milestone in `_checkpoint.md` is reported too, and that the agent's session was lost.
+        `has_ended`: the agent does not write there any more.
         """
-        await self._tell_of_lost()
-        await self._tell_milestone(has_ended)
+        await self._report_lost_session()
+        await self._report_milestone(has_ended)
         seen = self._exchange.read(OUTBOX)
         if seen is None:
             return False
@@ -93,7 +82,7 @@ class TeamBridge:
         return was_refused
 
     async def _send(self, outgoing: OutboxMessage) -> bool:
-        """Send one message; one that cannot be sent is told to the agent, and not tried again."""
+        """Send one message; if it cannot be sent, the agent gets the reason instead."""
         key, asked, refusal = f"outbox.{self._key}.{outgoing.key}", None, ""
         try:
             if outgoing.asks and outgoing.to.lower() == HUMAN_NAME:
@@ -106,10 +95,14 @@ class TeamBridge:
             refusal = str(error)
         self._record(outgoing.key, outgoing.to, asked, outgoing.text if asked else "")
         if refusal:
-            self._tell(f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}")
+            text = f"[Runtime]: Your message to {outgoing.to} was not sent: {refusal}"
+            now = self._worker.runtime.clock.now()
+            record = InputReceived(content=text, from_name=RUNTIME_NAME, ts=now)
+            self._worker.conversation.append(record)
+            self.write_inbox()
         return not refusal
 
-    async def _tell_of_lost(self) -> None:
+    async def _report_lost_session(self) -> None:
         outside = self._worker.transcript.outside
         key = f"lost.{self._key}.{outside.lost_at}"
         if not outside.lost_at or key in outside.sent:
@@ -119,7 +112,7 @@ class TeamBridge:
             await self._messenger.send_message(key, COORDINATOR_NAME, text, "steer")
         self._record(key, COORDINATOR_NAME)
 
-    async def _tell_milestone(self, has_ended: bool) -> None:
+    async def _report_milestone(self, has_ended: bool) -> None:
         seen = self._exchange.read(CHECKPOINT)
         if seen is None or not (has_ended or self._is_settled(CHECKPOINT, seen.stamp)):
             return
@@ -134,18 +127,21 @@ class TeamBridge:
         record = ExternalMessageSent(key=key, to=to, asked=asked, question=question, ts=now)
         self._worker.conversation.append(record)
 
-    def _tell(self, text: str) -> None:
-        now = self._worker.runtime.clock.now()
-        self._worker.conversation.append(
-            InputReceived(content=text, from_name=RUNTIME_NAME, ts=now)
-        )
-        self.show_inbox()
-
     def _is_settled(self, name: str, stamp: tuple[int, int]) -> bool:
-        """Whether a file has stayed as it is for a while."""
+        """Whether a file has not changed for a while."""
         now = self._worker.runtime.clock.monotonic()
         known, since = self._since.get(name, (None, now))
         if known != stamp:
             self._since[name] = (stamp, now)
             return False
         return now - since >= SETTLED_SECONDS
+
+
+def _record_of(incoming: IncomingMessage, now: float) -> InputReceived:
+    return InputReceived(
+        content=incoming.shown,
+        from_name=incoming.from_name,
+        ts=now,
+        message=incoming.id,
+        answers=incoming.answers or None,
+    )

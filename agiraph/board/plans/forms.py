@@ -1,8 +1,10 @@
 """The two forms of a plan file, as they are written; unknown keys are refused."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+
+from agiraph.core.specs import AnyWorkerType, ContractTerms, NodeTerms
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -13,7 +15,7 @@ class PlanForm(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
 
-class GraphNode(PlanForm):
+class GraphNode(NodeTerms, PlanForm):
     """A node of a static graph."""
 
     id: Words
@@ -24,7 +26,6 @@ class GraphNode(PlanForm):
     )
     worker: Words | None = None
     model: Words | None = None
-    checks: tuple[Words, ...] = ()
 
 
 class GraphFile(PlanForm):
@@ -34,7 +35,7 @@ class GraphFile(PlanForm):
     nodes: tuple[GraphNode, ...] = Field(min_length=1)
 
 
-class RoleForm(PlanForm):
+class RoleForm(NodeTerms, PlanForm):
     """A role of a stage: one worker and what it is to do there.
 
     What a role may read and write follows from the scopes; `workspace_reads` and
@@ -42,15 +43,18 @@ class RoleForm(PlanForm):
     """
 
     id: Words
-    prompt: Words
+    task: Words = Field(validation_alias=AliasChoices("prompt", "task"))
     name: Words | None = None
-    title: Words | None = None
-    node_type: Literal["api", "agentic"] = "api"
+    role: Words = Field(default="worker", validation_alias=AliasChoices("title", "role"))
+    type: AnyWorkerType = Field(
+        default="harnessed", validation_alias=AliasChoices("node_type", "type")
+    )
     model: Words | None = None
-    agent: Words | None = None
+    agent_command: Words | None = Field(
+        default=None, validation_alias=AliasChoices("agent", "agent_command")
+    )
     workspace_reads: tuple[str, ...] = ()
     workspace_writes: tuple[str, ...] = ()
-    checks: tuple[Words, ...] = ()
 
 
 class StageForm(PlanForm):
@@ -60,16 +64,11 @@ class StageForm(PlanForm):
     roles: tuple[RoleForm, ...] = Field(min_length=1)
 
 
-class ContractForm(PlanForm):
-    """What the stages promise. `all_must_checkpoint` is the older name of `all_must_complete`."""
+class ContractForm(ContractTerms, PlanForm):
+    """What the stages promise."""
 
     max_stages: int | None = Field(default=None, ge=1)
-    checkpoint_policy: Literal["all_must_checkpoint", "all_must_complete", "majority", "any"] = (
-        "all_must_complete"
-    )
     coordinator_reconvenes: bool = True
-    max_iterations_per_node: int | None = Field(default=None, ge=1)
-    timeout_seconds: float | None = Field(default=None, gt=0)
 
 
 class CollaborationFile(PlanForm):

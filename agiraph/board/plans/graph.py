@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from agiraph.board.names import free_name
 from agiraph.board.plans.forms import GraphFile, GraphNode
-from agiraph.board.plans.record import Plan, PlanNode, PlanWorker
+from agiraph.board.plans.record import Plan, PlanNode
 from agiraph.board.plans.team import add_worker
 from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import InvalidInput, unknown
 from agiraph.core.ids import slug
+from agiraph.core.specs import NodeTerms, WorkerSpec
 
 
 def plan_of_graph(form: GraphFile) -> Plan:
@@ -20,19 +21,18 @@ def plan_of_graph(form: GraphFile) -> Plan:
                 error = unknown("node", needed, list(names))
                 raise InvalidInput(f"nodes[{number}].deps[{place}]: {error}")
     _refuse_ring({node.id: node.deps for node in form.nodes})
-    workers: dict[str, PlanWorker] = {}
+    workers: dict[str, WorkerSpec] = {}
     nodes: dict[str, PlanNode] = {}
     for number, node in enumerate(form.nodes):
         worker = _worker_of_node(node, names[node.id], workers, f"nodes[{number}]")
-        nodes[node.id] = PlanNode(
-            name=names[node.id],
-            role=node.role,
-            task=node.task,
-            dependencies=tuple(dict.fromkeys(names[needed] for needed in node.deps)),
-            worker=worker,
-            model=node.model,
-            checks=node.checks,
-        )
+        behind = tuple(dict.fromkeys(names[needed] for needed in node.deps))
+        named = {
+            "name": names[node.id],
+            "dependencies": behind,
+            "refs": {name: name for name in behind},
+            "worker": worker,
+        }
+        nodes[node.id] = PlanNode.model_validate({**node.shared_with(NodeTerms), **named})
     order = _dependencies_first({node.id: node.deps for node in form.nodes})
     return Plan(
         goal=form.goal,
@@ -55,15 +55,14 @@ def _names_by_id(nodes: Sequence[GraphNode]) -> dict[str, str]:
 
 
 def _worker_of_node(
-    node: GraphNode, name: str, workers: dict[str, PlanWorker], place: str
+    node: GraphNode, name: str, workers: dict[str, WorkerSpec], place: str
 ) -> str | None:
     """Return the name of the worker a node asks for; one that asks for a model has its own."""
     wanted = node.worker or (name if node.model else None)
     if wanted is None:
         return None
-    return add_worker(
-        PlanWorker(name=wanted, role=node.role, model=node.model), workers, f"{place}.worker"
-    )
+    spec = WorkerSpec.model_validate(node.shared_with(WorkerSpec) | {"name": wanted})
+    return add_worker(spec, workers, f"{place}.worker")
 
 
 def _refuse_ring(needs: Mapping[str, Sequence[str]]) -> None:

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from agiraph.board.commands import CreateNode, SpawnWorker, StageTerms
+from agiraph.board.commands import CreateNode, SpawnWorker
 from agiraph.board.plans.forms import GraphFile
 from agiraph.board.plans.graph import plan_of_graph
 from agiraph.board.plans.reading import read_form
 from agiraph.board.plans.record import Plan
 from agiraph.board.plans.stages import plan_of_stages
 from agiraph.core.errors import InvalidInput
+from agiraph.core.specs import StageTerms
 
 __all__ = ["Plan", "parse_plan", "plan_commands", "read_plan"]
 
@@ -41,28 +42,12 @@ def plan_commands(plan: Plan) -> tuple[SpawnWorker | CreateNode, ...]:
     A node has a ref to each of its dependencies, called by that one's name. The causes follow
     from the names, so filling the same board again changes nothing.
     """
-    spawns = (
-        SpawnWorker(
-            cause=f"plan:worker:{worker.name}",
-            name=worker.name,
-            type=worker.type,
-            model=worker.model,
-            role=worker.role,
-            agent_command=worker.agent_command,
-        )
-        for worker in plan.workers
-    )
+    spawns = (SpawnWorker(f"plan:worker:{worker.name}", worker) for worker in plan.workers)
     is_staged = _is_staged(plan)
     nodes = (
         CreateNode(
             cause=f"plan:node:{node.name}",
-            task=node.task,
-            name=node.name,
-            role=node.role,
-            refs={name: name for name in node.dependencies},
-            dependencies=node.dependencies,
-            worker=node.worker,
-            checks=node.checks,
+            spec=node,
             cohort=(node.stage or "") if is_staged else "",
             enough=plan.contract.checkpoint_policy if is_staged else "all_must_complete",
             stage=_terms(plan) if node is plan.nodes[0] else None,

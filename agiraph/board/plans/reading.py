@@ -80,7 +80,9 @@ def _possible(form: type[BaseModel], path: tuple[str | int, ...]) -> str:
     for part in path:
         if isinstance(part, str):
             model = _model_in(model.model_fields[part].annotation) or model
-    return ", ".join(key for name in model.model_fields for key in _keys(model, name))
+    own = [name for name in model.__annotations__ if name in model.model_fields]
+    names = dict.fromkeys((*own, *model.model_fields))
+    return ", ".join(key for name in names for key in _keys(model, name))
 
 
 def _keys(model: type[BaseModel], name: str) -> list[str]:

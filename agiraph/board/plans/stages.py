@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from agiraph.board.names import free_name
 from agiraph.board.plans.forms import CollaborationFile, ContractForm, RoleForm
-from agiraph.board.plans.record import Plan, PlanNode, PlanWorker
+from agiraph.board.plans.record import Plan, PlanNode
 from agiraph.board.plans.team import add_worker
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import slug
 from agiraph.core.models import StageContract
+from agiraph.core.specs import ContractTerms, NodeTerms, WorkerSpec
 
 
 def plan_of_stages(form: CollaborationFile) -> Plan:
     """Return the plan of stages: every node of a stage needs all nodes of the one before."""
-    workers: dict[str, PlanWorker] = {}
+    workers: dict[str, WorkerSpec] = {}
     nodes: list[PlanNode] = []
     before: tuple[str, ...] = ()
     for number, stage in enumerate(form.stages):
@@ -26,18 +27,14 @@ def plan_of_stages(form: CollaborationFile) -> Plan:
             where = f"stages[{number}].roles[{place}]"
             worker = add_worker(_worker_of_role(role, where), workers, where)
             taken = {node.name for node in (*nodes, *added)}
-            added.append(
-                PlanNode(
-                    name=free_name(slug(role.id, fallback="node"), taken),
-                    role=role.title or "worker",
-                    task=role.prompt,
-                    dependencies=before,
-                    worker=worker,
-                    model=role.model,
-                    stage=name,
-                    checks=role.checks,
-                )
-            )
+            named = {
+                "name": free_name(slug(role.id, fallback="node"), taken),
+                "dependencies": before,
+                "refs": {name: name for name in before},
+                "worker": worker,
+                "stage": name,
+            }
+            added.append(PlanNode.model_validate({**role.shared_with(NodeTerms), **named}))
         nodes += added
         before = tuple(node.name for node in added)
     contract = _contract(form.contract)
@@ -55,25 +52,16 @@ def _refuse_twins(roles: Sequence[RoleForm], stage: str) -> None:
         seen[role.id] = place
 
 
-def _worker_of_role(role: RoleForm, where: str) -> PlanWorker:
-    is_agentic = role.node_type == "agentic"
-    if is_agentic and not role.agent:
+def _worker_of_role(role: RoleForm, where: str) -> WorkerSpec:
+    is_external = role.type == "autonomous"
+    if is_external and not role.agent_command:
         raise InvalidInput(f"{where}.agent: is missing (an agentic role names what to launch)")
-    return PlanWorker(
-        name=role.name or role.id,
-        role=role.title or "worker",
-        type="autonomous" if is_agentic else "harnessed",
-        model=role.model,
-        agent_command=role.agent if is_agentic else None,
-    )
+    asked = role.shared_with(WorkerSpec) | {"name": role.name or role.id}
+    if not is_external:
+        asked.pop("agent_command", None)
+    return WorkerSpec.model_validate(asked)
 
 
 def _contract(form: ContractForm) -> StageContract:
-    policy = form.checkpoint_policy
-    given = {
-        "checkpoint_policy": "all_must_complete" if policy == "all_must_checkpoint" else policy,
-        "max_iterations_per_node": form.max_iterations_per_node,
-        "timeout_seconds": form.timeout_seconds,
-    }
-    said = {name: given[name] for name in given if name in form.model_fields_set}
-    return StageContract.model_validate({k: v for k, v in said.items() if v is not None})
+    """Return what the plan says of its contract, and only that in its `model_fields_set`."""
+    return StageContract.model_validate(form.shared_with(ContractTerms))

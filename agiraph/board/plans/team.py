@@ -1,11 +1,11 @@
 """The team of a plan: the workers that its nodes and roles name, each once."""
 
 from agiraph.board.names import check_worker_name
-from agiraph.board.plans.record import PlanWorker
 from agiraph.core.errors import InvalidInput
+from agiraph.core.specs import WorkerSpec
 
 
-def add_worker(worker: PlanWorker, workers: dict[str, PlanWorker], place: str) -> str:
+def add_worker(worker: WorkerSpec, workers: dict[str, WorkerSpec], place: str) -> str:
     """Put a worker among those of the plan; the same name is the same worker."""
     try:
         key = check_worker_name(worker.name).casefold()

@@ -4,10 +4,11 @@ from pydantic import Field
 
 from agiraph.core.evidence import Evidence
 from agiraph.core.ids import NodeId, RunId, WorkerId
+from agiraph.core.specs import NodeTerms
 from agiraph.http.api.base import ApiView
 
 
-class NodeView(ApiView):
+class NodeView(NodeTerms, ApiView):
     """A node of the board. `assigned_worker` is a name; `result_preview` 200 characters at most.
 
     `checks` are the commands that its result must pass before it is published.
@@ -16,7 +17,6 @@ class NodeView(ApiView):
     id: NodeId
     name: str
     role: str
-    task: str
     status: str
     assigned_worker: str | None = None
     dependencies: tuple[str, ...] = ()
@@ -28,7 +28,6 @@ class NodeView(ApiView):
     reason: str | None = None
     published: tuple[str, ...] = ()
     folder: str = ""
-    checks: tuple[str, ...] = ()
     result_preview: str | None = None
     created_at: float = 0.0
     started_at: float | None = None

@@ -5,9 +5,9 @@
         for event in client.follow_events(agent.id):
             ...
 
-Wherever an agent is named its id or its name serves, and so for workers, nodes and entities.
-Every method raises NotReachable when no gateway answers (after a crash it is back within a second
-or two) and ApiError when it refuses. `AsyncClient` has the same methods as coroutines.
+Agents, workers, nodes and entities are named by id or by name. Every method raises NotReachable
+when no gateway answers (after a crash it is back within a second or two) and ApiError when it
+refuses. `AsyncClient` has the same methods as coroutines.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ __all__ = ["LATEST", "ApiError", "AsyncClient", "Client", "NotReachable", "read_
 
 
 def __getattr__(name: str) -> Any:
-    """Import a client when it is asked for: each takes what the other does not need."""
+    """Import a client when it is used: each imports libraries that the other does not need."""
     if name == "Client":
         from agiraph.http.client.sync import Client
 

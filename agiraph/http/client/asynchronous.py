@@ -1,49 +1,56 @@
 """The client for a program with an event loop: the same calls, as coroutines."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from types import TracebackType
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
+from httpx_sse import EventSource, aconnect_sse
 
 from agiraph.core.models import Event
-from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, named, of_agent
-from agiraph.http.client.calls import ApiCalls
-from agiraph.http.client.connection import GatewayConnection
-from agiraph.http.client.reconnect import PAUSE_SECONDS
-from agiraph.http.client.streaming import StreamEnd, open_stream
-from agiraph.http.client.wire import WHO, answer_of, request_of
+from agiraph.http.client.call import Answer, ApiCall, AsyncCaller, agent_path, given
+from agiraph.http.client.connection import (
+    BAD_REQUEST,
+    PAUSE_SECONDS,
+    UNAUTHORIZED,
+    GatewayConnection,
+    refusal_of,
+)
+
+STREAM_TIMEOUT = httpx.Timeout(10.0, read=45.0)
+"""The gateway sends something every 15 seconds; after three times that it is gone."""
+SERVER_ERROR = 500
+ARCHIVED = 1000
+"""The code of an `end` after which nothing will follow."""
 
 
-class AsyncClient(GatewayConnection[httpx.AsyncClient], ApiCalls, AsyncCaller):
+class AsyncClient(GatewayConnection[httpx.AsyncClient], AsyncCaller):
     """A few connections to one gateway, for the tasks of one loop; use `async with`."""
 
     HTTP = httpx.AsyncClient
 
     async def make(self, call: ApiCall[Answer]) -> Answer:
         """Make one call and return its answer. Raises NotReachable, ApiError."""
-        waiting = self._patience.begin()
+        retry_until: float | None = None
         while True:
             try:
-                response = await self._http.send(request_of(self._http, call))
+                response = await self._http.send(self._request(call))
             except httpx.TransportError as error:
-                if waiting.is_over(error):
-                    raise self._away(error) from error
+                retry_until = self._retry_until(error, retry_until)
                 await asyncio.sleep(PAUSE_SECONDS)
-                self._look_for_the_door()
+                self._find_gateway()
                 continue
-            if response.status_code == WHO and self._look_for_the_door():
-                continue
-            self._patience.has_met = True
-            return answer_of(call, response)
+            if response.status_code != UNAUTHORIZED or not self._find_gateway():
+                return self._answer(call, response)
 
     async def check(self, within_seconds: float) -> None:
         """Raise NotReachable unless the gateway answers anything at all within so many seconds."""
         try:
             await self._http.get("/health", timeout=within_seconds)
         except httpx.TransportError as error:
-            raise self._away(error) from error
-        self._patience.has_met = True
+            raise self._unreachable(error) from error
+        self._has_answered = True
 
     async def follow_events(
         self,
@@ -54,47 +61,59 @@ class AsyncClient(GatewayConnection[httpx.AsyncClient], ApiCalls, AsyncCaller):
         entity: str | None = None,
         node: str | None = None,
     ) -> AsyncIterator[Event]:
-        """Yield the events of an agent, first its log from `after` on, then each as it comes.
+        """Yield the events of an agent after `after`, then each new one.
 
-        Each comes once, in order, through restarts of the gateway; narrowed as by `events`. Ends
-        when the agent is archived. Raises NotReachable when the gateway stays away, ApiError
-        (status 404) for an unknown agent.
+        Each comes once, in order, also when the gateway restarts; `types`, `entity` and `node`
+        select them as those of `events` do. Ends when the agent is archived. Raises NotReachable
+        when the gateway stays away, ApiError (status 404) for an unknown agent.
         """
-        seq, waiting = after, self._patience.begin()
-        wanted = named(type=list(types), entity=entity, node=node)
+        seq, retry_until = after, None
+        wanted = given(type=list(types), entity=entity, node=node)
         while True:
             try:
-                query = {"after": seq, **wanted}
-                async with open_stream(self._http, of_agent(agent, "events"), query) as stream:
-                    self._patience.has_met = True
-                    async for told in stream:
-                        waiting = self._patience.begin()
-                        if isinstance(told, StreamEnd):
-                            if told.is_final:
+                async with self._stream(agent, {"after": seq, **wanted}) as source:
+                    async for message in source.aiter_sse():
+                        retry_until = None
+                        if not message.data:  # it only sets the time between retries
+                            continue
+                        if message.event == "end":
+                            if message.json()["code"] == ARCHIVED:
                                 return
                             break
-                        if told.seq > seq:
-                            seq = told.seq
-                            yield told
+                        event = Event.model_validate_json(message.data)
+                        if event.seq > seq:
+                            seq = event.seq
+                            yield event
             except httpx.TransportError as error:
-                if waiting.is_over(error):
-                    raise self._away(error) from error
+                retry_until = self._retry_until(error, retry_until)
             await asyncio.sleep(PAUSE_SECONDS)
-            self._look_for_the_door()
+            self._find_gateway()
+
+    @asynccontextmanager
+    async def _stream(self, agent: str, query: Mapping[str, Any]) -> AsyncIterator[EventSource]:
+        """Open an event stream; raise httpx.TransportError, or ApiError if it is refused."""
+        path = agent_path(agent, "events")
+        async with aconnect_sse(
+            self._http, "GET", path, params=dict(query), timeout=STREAM_TIMEOUT
+        ) as source:
+            response = source.response
+            if response.status_code >= BAD_REQUEST:
+                await response.aread()
+                refusal = refusal_of(response)
+                if refusal.status < SERVER_ERROR:
+                    raise refusal
+                raise httpx.RemoteProtocolError(refusal.detail)
+            self._has_answered = True
+            yield source
 
     async def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> "AsyncClient":
         """Return the client itself."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         """Close it."""
         await self.close()

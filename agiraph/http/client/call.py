@@ -1,20 +1,20 @@
 """One call of the HTTP API as a value, and how one definition serves both clients.
 
-A family of calls is a class of methods that return a `ApiCall` and ask nobody:
+A group of calls is a class of methods that return an `ApiCall` and send nothing:
 
     class AgentCalls:
-        @Verb
-        def agent(self, agent: str) -> Call[AgentSummary]: ...
+        @ApiMethod
+        def agent(self, agent: str) -> ApiCall[AgentView]: ...
 
-`Client` inherits the families and gets `client.agent(name) -> AgentView`; `AsyncClient` inherits
-the same ones and gets a coroutine of it. Names, arguments and types stand in one place.
+`Client` inherits the groups and gets `client.agent(name) -> AgentView`; `AsyncClient` inherits
+the same ones and gets a coroutine of it. Names, arguments and types are declared once.
 """
 
 import functools
 import secrets
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from urllib.parse import quote
 
 from pydantic import TypeAdapter
@@ -22,45 +22,38 @@ from pydantic import TypeAdapter
 from agiraph.http.api.base import ApiRequest
 from agiraph.http.api.errors import ApiError
 
+if TYPE_CHECKING:
+    import httpx
+
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
-Value = str | int | float | Sequence[str]
-Query = Mapping[str, Value]
+QueryValue = str | int | float | bool | Sequence[str] | None
 
 LONG_SECONDS = 60.0
 """For what starts or stops processes."""
 
 
 @dataclass(frozen=True, slots=True)
-class HttpReply:
-    """What came back: the names of the headers are in small letters."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class ApiCall(Generic[Answer]):
-    """What to ask of the gateway, and how to read its answer.
+    """A request to the gateway, and how its response is read.
 
-    `key` is its Idempotency-Key: the gateway does what it asks for once, however often it is made.
-    None for what only asks.
+    `key` is its Idempotency-Key: the gateway carries the request out once, however often it is
+    sent. None for requests that change nothing, or that are idempotent by themselves.
     """
 
     method: str
     path: str
-    read: Callable[[HttpReply], Answer]
-    query: Query | None = None
-    content: bytes | None = None
+    read: "Callable[[httpx.Response], Answer]"
+    query: Mapping[str, QueryValue] = field(default_factory=dict)
+    body: ApiRequest | None = None
     timeout_seconds: float | None = None
     key: str | None = None
-    headers: Mapping[str, str] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class SyncCaller:
-    """Whoever makes calls and waits for their answers."""
+    """Makes calls and waits for their answers."""
 
     def make(self, call: ApiCall[Answer]) -> Answer:
         """Make one call. Raises NotReachable, ApiError."""
@@ -68,7 +61,7 @@ class SyncCaller:
 
 
 class AsyncCaller:
-    """Whoever makes calls in an event loop."""
+    """Makes calls in an event loop."""
 
     async def make(self, call: ApiCall[Answer]) -> Answer:
         """Make one call. Raises NotReachable, ApiError."""
@@ -76,10 +69,9 @@ class AsyncCaller:
 
 
 class ApiMethod(Generic[P, Answer]):
-    """A method that describes a call; looked up on a client, it makes it."""
+    """A method that describes a call; looked up on a client, it makes the call."""
 
     def __init__(self, describe: Callable[Concatenate[Any, P], ApiCall[Answer]]) -> None:
-        """Wrap a method of a family of calls."""
         self._describe = describe
         self.__doc__ = describe.__doc__
 
@@ -92,7 +84,7 @@ class ApiMethod(Generic[P, Answer]):
         self, client: AsyncCaller, owner: type
     ) -> Callable[P, Coroutine[Any, Any, Answer]]: ...
     def __get__(self, client: SyncCaller | AsyncCaller | None, owner: type) -> Any:
-        """Return what makes the call."""
+        """Return a function that makes the call."""
         if client is None:
             return self
         describe = self._describe.__get__(client)
@@ -104,71 +96,65 @@ class ApiMethod(Generic[P, Answer]):
         return make
 
 
-def get(path: str, shape: type[Answer], query: Query | None = None) -> ApiCall[Answer]:
-    """Return a call that only asks."""
-    return ApiCall("GET", path, reader(shape), query=query)
+def get(path: str, shape: type[Answer], **query: QueryValue) -> ApiCall[Answer]:
+    """Return a GET request; values of the query that are empty are left out."""
+    return ApiCall("GET", path, reader(shape), given(**query))
 
 
 def post(
     path: str,
-    body: ApiRequest | None,
     shape: type[Answer],
+    body: ApiRequest | None = None,
     *,
     timeout_seconds: float | None = None,
     key: str | None = None,
     method: str = "POST",
 ) -> ApiCall[Answer]:
-    """Return a call that makes, sends or changes something; without a key it gets a new one."""
+    """Return a request that changes something; without a key it gets a new one."""
     return ApiCall(
         method,
         path,
         reader(shape),
-        content=body.model_dump_json(exclude_none=True).encode() if body else None,
+        body=body,
         timeout_seconds=timeout_seconds,
-        key=key or new_key(),
+        key=key or secrets.token_hex(16),
     )
-
-
-def search(path: str, body: ApiRequest, shape: type[Answer]) -> ApiCall[Answer]:
-    """Return a call that only asks, with more than a URL can hold."""
-    content = body.model_dump_json(exclude_none=True).encode()
-    return ApiCall("POST", path, reader(shape), content=content)
 
 
 def delete(
     path: str, shape: type[Answer], *, timeout_seconds: float | None = None
 ) -> ApiCall[Answer]:
-    """Return a call that takes something away."""
-    return post(path, None, shape, timeout_seconds=timeout_seconds, method="DELETE")
+    """Return a DELETE request."""
+    return post(path, shape, timeout_seconds=timeout_seconds, method="DELETE")
 
 
-def new_key() -> str:
-    """Return an Idempotency-Key that nobody used before."""
-    return secrets.token_hex(16)
+def repeatable(method: str, path: str, shape: type[Answer], body: ApiRequest) -> ApiCall[Answer]:
+    """Return a request with a body that does the same when it is sent twice, and needs no key."""
+    return ApiCall(method, path, reader(shape), body=body)
 
 
-def reader(shape: type[Answer]) -> Callable[[HttpReply], Answer]:
-    """Return what reads a JSON answer of this shape."""
-    return lambda reply: TypeAdapter(shape).validate_json(reply.content)
+def reader(shape: type[Answer]) -> "Callable[[httpx.Response], Answer]":
+    """Return a function that reads a JSON response of this shape."""
+    return lambda response: TypeAdapter(shape).validate_json(response.content)
 
 
-def of_agent(agent: str, *rest: str) -> str:
-    """Return the path of something of an agent; each argument is one part of it."""
-    return "/".join(["/agents", *(part(name) for name in (agent, *rest))])
+def given(**values: QueryValue) -> dict[str, QueryValue]:
+    """Return the query values that are not empty."""
+    return {key: value for key, value in values.items() if value not in (None, "", (), [])}
 
 
-def parts(path: str) -> list[str]:
-    """Return the parts of a path that a person wrote, each fit for a URL."""
-    return [part(name) for name in path.split("/") if name]
+def agent_path(agent: str, *rest: str) -> str:
+    """Return the path of a resource of an agent; each argument is one segment of it."""
+    return "/".join(["/agents", *(segment(name) for name in (agent, *rest))])
 
 
-def part(name: str) -> str:
-    """Return a name as one part of a URL's path; `.` and `..` would lead to another route."""
+def segments(path: str) -> list[str]:
+    """Return the segments of a path with `/` between them, each quoted for a URL."""
+    return [segment(name) for name in path.split("/") if name]
+
+
+def segment(name: str) -> str:
+    """Return a name as one segment of a URL's path; `.` and `..` would lead to another route."""
     if name in ("", ".", ".."):
         raise ApiError(404, f"there is no '{name}'")
     return quote(name, safe="")
-
-
-def named(**values: Value | None) -> dict[str, Value]:
-    """Return a query of those values that were given."""
-    return {key: value for key, value in values.items() if value not in (None, "", (), [])}

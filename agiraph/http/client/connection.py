@@ -1,23 +1,49 @@
-"""GatewayConnection: what both clients know: where the gateway is, how to find it
-again, patience."""
+"""GatewayConnection: what both clients share: requests, responses, and retries while the gateway
+restarts."""
 
 import ssl
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
-from agiraph.http.api.errors import NotReachable
-from agiraph.http.client.discovery import Door, is_supervised, read_cert, read_door, why_unreachable
-from agiraph.http.client.reconnect import PATIENCE_SECONDS, ReconnectPolicy
-from agiraph.http.client.tls import trust_of
-from agiraph.http.client.wire import TIMEOUT_SECONDS, away, settings
+from agiraph.http.api.errors import BLANK, ApiError, NotReachable
+from agiraph.http.client.agents import AgentCalls
+from agiraph.http.client.call import Answer, ApiCall
+from agiraph.http.client.conversation import ConversationCalls
+from agiraph.http.client.discovery import (
+    Door,
+    is_supervised,
+    read_cert,
+    read_door,
+    why_unreachable,
+)
+from agiraph.http.client.system import SystemCalls
+from agiraph.http.client.work import WorkCalls
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 
+TIMEOUT_SECONDS = 30.0
+PATIENCE_SECONDS = 10.0
+"""How long a gateway that went away is waited for: a restart takes a second or two."""
+PAUSE_SECONDS = 0.1
+BAD_REQUEST = 400
+UNAUTHORIZED = 401
 
-class GatewayConnection(Generic[Http]):
-    """The gateway of one client, which speaks to it through an HTTP client of the kind `HTTP`."""
+RETRIED = (httpx.ConnectError, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
+"""What a gateway that dies looks like. A call that took too long is not made again."""
+
+PEM_END = "-----END CERTIFICATE-----"
+
+
+class ApiCalls(AgentCalls, ConversationCalls, WorkCalls, SystemCalls):
+    """All calls of the HTTP API."""
+
+
+class GatewayConnection(ApiCalls, Generic[Http]):
+    """The gateway of one client, reached through an HTTP client of the class `HTTP`."""
 
     HTTP: ClassVar[type[Any]]
 
@@ -30,19 +56,27 @@ class GatewayConnection(Generic[Http]):
         patience_seconds: float = PATIENCE_SECONDS,
         cert: Path | None = None,
     ) -> None:
-        """Talk to the gateway at `url` (`http://127.0.0.1:PORT`) with its token.
+        """Connect to the gateway at `url` (`http://127.0.0.1:PORT`) with its token.
 
         A gateway that answered before and goes away is waited for, `patience_seconds` long; the
-        call is then made again, under the same Idempotency-Key, so it does nothing twice. `cert` is
-        the certificate that it shows, if no known authority vouches for it.
+        call is then made again under the same Idempotency-Key, so it takes effect once. `cert` is
+        the gateway's certificate, if no known authority has signed it.
         """
         self.url = url.rstrip("/")
         trust = trust_of(self.url, cert)
+        self._trust = trust if isinstance(trust, ssl.SSLContext) else None
         self._home: Path | None = None
         self._door: Door = lambda: (self.url, token)
-        self._patience = ReconnectPolicy(patience_seconds, lambda: True)
-        self._trust = trust if isinstance(trust, ssl.SSLContext) else None
-        self._http: Http = self.HTTP(**settings(self.url, token, timeout_seconds, trust))
+        self._patience_seconds = patience_seconds
+        self._is_expected: Callable[[], bool] = lambda: True
+        self._has_answered = False
+        self._http: Http = self.HTTP(
+            verify=trust,
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=timeout_seconds,
+            trust_env=False,
+        )
 
     @classmethod
     def for_home(
@@ -62,16 +96,51 @@ class GatewayConnection(Generic[Http]):
             cert=read_cert(home),
         )
         client._door = lambda: read_door(home)
-        client._patience.is_expected = lambda: is_supervised(home)
+        client._is_expected = lambda: is_supervised(home)
         client._home = home
         return client
 
-    def _away(self, error: httpx.TransportError) -> NotReachable:
-        """Return what it means that nothing came back."""
-        return away(self.url, error) if self._home is None else why_unreachable(self._home)
+    def _request(self, call: ApiCall[Any]) -> httpx.Request:
+        headers = dict(call.headers)
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        if call.key is not None:
+            headers["Idempotency-Key"] = call.key
+        return self._http.build_request(
+            call.method,
+            call.path,
+            params=dict(call.query) or None,
+            content=call.body.model_dump_json(exclude_none=True) if call.body else None,
+            headers=headers,
+            timeout=call.timeout_seconds or httpx.USE_CLIENT_DEFAULT,
+        )
 
-    def _look_for_the_door(self) -> bool:
-        """Talk to where the gateway is now; return whether it has another token by now.
+    def _answer(self, call: ApiCall[Answer], response: httpx.Response) -> Answer:
+        """Return the answer in a response; raise ApiError if it is a refusal."""
+        self._has_answered = True
+        if response.status_code >= BAD_REQUEST:
+            raise refusal_of(response)
+        return call.read(response)
+
+    def _retry_until(self, error: httpx.TransportError, until: float | None) -> float:
+        """Return until when to try again after a failure; raise NotReachable if that is pointless.
+
+        `until` is what this returned at the failure before, None at the first one.
+        """
+        now = time.monotonic()
+        until = now + self._patience_seconds if until is None else until
+        is_transient = self._has_answered and isinstance(error, RETRIED)
+        if not is_transient or now >= until or not self._is_expected():
+            raise self._unreachable(error) from error
+        return until
+
+    def _unreachable(self, error: httpx.TransportError) -> NotReachable:
+        if self._home is not None:
+            return why_unreachable(self._home)
+        return NotReachable(f"no gateway answers at {self.url} ({error})")
+
+    def _find_gateway(self) -> bool:
+        """Read where the gateway listens now; return whether it has another token than before.
 
         It may have another port after a restart, and its token may have been rotated.
         """
@@ -84,3 +153,33 @@ class GatewayConnection(Generic[Http]):
         before, now = self._http.headers["Authorization"], f"Bearer {token}"
         self._http.headers["Authorization"] = now
         return before != now
+
+
+def refusal_of(response: httpx.Response) -> ApiError:
+    """Return the error that a response describes."""
+    status = response.status_code
+    try:
+        problem = response.json()
+        return ApiError(status, str(problem["detail"]), str(problem.get("type", BLANK)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ApiError(status, f"the gateway answered {status}")
+
+
+def trust_of(url: str, cert: Path | None) -> ssl.SSLContext | bool:
+    """Return what httpx verifies with: nothing without TLS, else `cert` or the known authorities.
+
+    With `cert` (a PEM file) exactly its first certificate is trusted, whatever name it is for: on
+    its own machine a gateway is reached as 127.0.0.1, which its certificate need not name. Raises
+    OSError if the file cannot be read or holds none.
+    """
+    if not url.startswith("https:"):
+        return False
+    if cert is None:
+        return True
+    text = cert.read_text(encoding="ascii", errors="replace")  # plain: named by the person
+    own, mark, _ = text.partition(PEM_END)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=own[own.find("-----BEGIN") :] + mark + "\n")
+    return context

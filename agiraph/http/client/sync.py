@@ -2,50 +2,43 @@
 
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import httpx
 
-from agiraph.http.client.call import Answer, ApiCall, SyncCaller, named, of_agent
-from agiraph.http.client.calls import ApiCalls
-from agiraph.http.client.connection import GatewayConnection
-from agiraph.http.client.reconnect import PAUSE_SECONDS
-from agiraph.http.client.wire import WHO, answer_of, request_of
+from agiraph.http.client.call import Answer, ApiCall, SyncCaller, agent_path, given
+from agiraph.http.client.connection import PAUSE_SECONDS, UNAUTHORIZED, GatewayConnection
 
 if TYPE_CHECKING:
     from agiraph.http.event_follower import EventFollower
 
 
-class Client(GatewayConnection[httpx.Client], ApiCalls, SyncCaller):
+class Client(GatewayConnection[httpx.Client], SyncCaller):
     """One connection to one gateway. Not for sharing between threads; close it, or use `with`."""
 
     HTTP = httpx.Client
 
     def make(self, call: ApiCall[Answer]) -> Answer:
         """Make one call and return its answer. Raises NotReachable, ApiError."""
-        waiting = self._patience.begin()
+        retry_until: float | None = None
         while True:
             try:
-                response = self._http.send(request_of(self._http, call))
+                response = self._http.send(self._request(call))
             except httpx.TransportError as error:
-                if waiting.is_over(error):
-                    raise self._away(error) from error
+                retry_until = self._retry_until(error, retry_until)
                 time.sleep(PAUSE_SECONDS)
-                self._look_for_the_door()
+                self._find_gateway()
                 continue
-            if response.status_code == WHO and self._look_for_the_door():
-                continue
-            self._patience.has_met = True
-            return answer_of(call, response)
+            if response.status_code != UNAUTHORIZED or not self._find_gateway():
+                return self._answer(call, response)
 
     def check(self, within_seconds: float) -> None:
         """Raise NotReachable unless the gateway answers anything at all within so many seconds."""
         try:
             self._http.get("/health", timeout=within_seconds)
         except httpx.TransportError as error:
-            raise self._away(error) from error
-        self._patience.has_met = True
+            raise self._unreachable(error) from error
+        self._has_answered = True
 
     def follow_events(
         self,
@@ -56,37 +49,28 @@ class Client(GatewayConnection[httpx.Client], ApiCalls, SyncCaller):
         entity: str | None = None,
         node: str | None = None,
     ) -> "EventFollower":
-        """Return a EventFollower: iterate over it for Events, first the log from `after` on, then
-        live.
+        """Return an EventFollower: iterate over it for the events after `after`, then live ones.
 
-        `types`, `entity` and `node` narrow them as those of `events` do.
+        `types`, `entity` and `node` select events as those of `events` do.
 
-        `follower.next(within_seconds)` returns None when nothing came in time. It lives through
-        restarts of the gateway. Its methods raise NotReachable when the gateway stays away for
-        ten seconds, ApiError (status 404) for an unknown agent.
+        `follower.next(within_seconds)` returns None when nothing came in time. It reconnects while
+        the gateway restarts. Its methods raise NotReachable when the gateway stays away, ApiError
+        (status 404) for an unknown agent.
         """
-        wanted = named(type=list(types), entity=entity, node=node)
-        from agiraph.http.event_follower import (
-            EventFollower,  # and with it a library for WebSockets
-        )
+        from agiraph.http.event_follower import EventFollower  # imports a WebSocket library
 
-        return EventFollower(
-            self._door, of_agent(agent, "events"), after, wanted=wanted, trust=self._trust
-        )
+        wanted = given(type=list(types), entity=entity, node=node)
+        path = agent_path(agent, "events")
+        return EventFollower(self._door, path, after, wanted=wanted, trust=self._trust)
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self._http.close()
 
     def __enter__(self) -> "Client":
         """Return the client itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         """Close it."""
         self.close()

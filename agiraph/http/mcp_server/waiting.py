@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from agiraph.http.api import ConversationMessageView
-from agiraph.http.client import AsyncClient
-from agiraph.http.client.conversation import LATEST
+from agiraph.http.client import LATEST, AsyncClient
 from agiraph.http.mcp_server.results import AgentStateResult, state_of
 
 LOOK_SECONDS = 0.25

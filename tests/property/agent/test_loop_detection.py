@@ -1,4 +1,4 @@
-"""The same call with the same result three times running is seen, whatever came before."""
+"""The same call with the same result three times in a row is detected, whatever came before."""
 
 from itertools import takewhile
 

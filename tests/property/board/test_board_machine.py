@@ -10,17 +10,26 @@ from agiraph.board.decide import decide
 from agiraph.board.events import BOARD_EVENT, BoardEvent
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.stage_rules import due_at, is_policy_met
-from agiraph.board.view import board_view, full_board
+from agiraph.board.view import board_view
 from agiraph.board.wait_cycles import find_cycle
 from agiraph.core.errors import Refused
 from agiraph.core.ids import RunId
-from agiraph.core.models import WorkMode, WorkNode
+from agiraph.core.models import WorkNode
+from agiraph.core.specs import (
+    ContractTerms,
+    NodeSpec,
+    RoleSpec,
+    StageSpec,
+    StageTerms,
+    WorkerSpec,
+    WorkMode,
+)
 
 NODES = st.sampled_from(["alpha", "beta", "gamma", "alpha-2", "delta", "nobody"])
 WORKERS = st.sampled_from(["ada", "ben", "cyd", "worker-1", "nobody"])
 MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
 TERMS = st.builds(
-    c.StageTerms,
+    StageTerms,
     name=st.none() | st.sampled_from(["One", "Two"]),
     timeout_seconds=st.none() | st.sampled_from([5.0, 30.0]),
     checkpoint_policy=st.none() | st.sampled_from(["all_must_complete", "majority", "any"]),
@@ -73,28 +82,53 @@ class BoardMachine(RuleBasedStateMachine):
         refs: dict[str, str],
         worker: str | None,
         parent: str | None,
-        terms: c.StageTerms | None,
+        terms: StageTerms | None,
         mode: WorkMode | None,
     ) -> None:
         key = f"n{cause}"
         needed = tuple(needs)
-        self.do(c.CreateNode(key, "t", name, None, refs, needed, worker, parent, terms, mode))
+        self.do(
+            c.CreateNode(
+                key,
+                NodeSpec(
+                    task="t",
+                    name=name,
+                    role=None,
+                    refs=refs,
+                    dependencies=needed,
+                    worker=worker,
+                    mode=mode,
+                ),
+                parent_node=parent,
+                stage=terms,
+            )
+        )
 
     @rule(cause=CAUSES, name=WORKERS, mode=MODES)
     def spawn(self, cause: str, name: str, mode: WorkMode) -> None:
-        self.do(c.SpawnWorker(f"w{cause}", name, mode=mode))
+        self.do(c.SpawnWorker(f"w{cause}", WorkerSpec(name=name, mode=mode)))
 
     @rule(
         cause=CAUSES,
         terms=TERMS,
-        roles=st.lists(st.builds(c.StageRole, WORKERS, st.just("t"), node=NODES), max_size=3),
+        roles=st.lists(
+            st.builds(RoleSpec, name=WORKERS, task=st.just("t"), node=NODES), min_size=1, max_size=3
+        ),
         retire=st.lists(WORKERS, max_size=1),
     )
     def launch(
-        self, cause: str, terms: c.StageTerms, roles: list[c.StageRole], retire: list[str]
+        self, cause: str, terms: StageTerms, roles: list[RoleSpec], retire: list[str]
     ) -> None:
         stages, nodes = len(self.board.stages), len(self.board.nodes)
-        self.do(c.LaunchRoles(f"s{cause}", terms, tuple(roles), tuple(retire)))
+        contract = ContractTerms.model_validate(terms.shared_with(ContractTerms))
+        stage = StageSpec(
+            name=terms.name,
+            goal=terms.goal,
+            roles=tuple(roles),
+            contract=contract,
+            retire=tuple(retire),
+        )
+        self.do(c.LaunchRoles(f"s{cause}", stage))
         if len(self.board.stages) > stages:
             assert len(self.board.nodes) == nodes + len(roles), "all of it or nothing"
 
@@ -152,7 +186,7 @@ class BoardMachine(RuleBasedStateMachine):
         self.do(c.LoseWorker(worker, "killed"))
 
     @rule(cause=CAUSES, terms=st.none() | TERMS)
-    def reconvene(self, cause: str, terms: c.StageTerms | None) -> None:
+    def reconvene(self, cause: str, terms: StageTerms | None) -> None:
         self.do(c.Reconvene("so far", f"r{cause}", "go on", terms))
 
     @rule(max_concurrent=st.integers(1, 3))
@@ -245,7 +279,6 @@ class BoardMachine(RuleBasedStateMachine):
     @invariant()
     def it_can_be_shown(self) -> None:
         assert len(board_view(self.board)["nodes"]) == len(self.board.nodes)
-        full_board(self.board)
 
     def teardown(self) -> None:
         records = [event.model_dump(mode="json") for event in self.journal]

@@ -10,7 +10,7 @@ from agiraph.board.decide import decide
 from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.core.errors import Refused
 from agiraph.core.ids import NodeId, RunId
-from agiraph.core.models import WorkMode
+from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
 
 Step = tuple[str, int, int, int]
 KINDS = st.sampled_from(["create", "create", "keep", "keep", "block", "block", "block", "fail"])
@@ -40,7 +40,9 @@ def made(steps: list[Step], max_workers: int) -> Board:
     board = do(Board(), c.StartRun(RunId("r"), "g", "m", "w", max_workers=max_workers))
     for number in range(max_workers):
         mode: WorkMode = "single_inference" if number == 2 else "multi_turn"
-        board = do(board, c.SpawnWorker(f"w{number}", f"worker{number}", mode=mode))
+        board = do(
+            board, c.SpawnWorker(f"w{number}", WorkerSpec(name=f"worker{number}", mode=mode))
+        )
     for number, step in enumerate(steps):
         board = at_rest(do(board, command_of(board, number, step)))
     return board
@@ -59,13 +61,13 @@ def command_of(board: Board, number: int, step: Step) -> c.Command:
         case "fail" if third == 0:
             return c.FailNode(nodes[first % len(nodes)], None, "no")
         case "keep":
-            return c.CreateNode(f"n{number}", "t", worker=team[first % len(team)])
+            return c.CreateNode(f"n{number}", NodeSpec(task="t", worker=team[first % len(team)]))
         case _:
             parent = at_work[first % len(at_work)] if first < 4 and board.nodes else None
             needs = some[:1] if second < 2 and board.nodes else ()
             mode: WorkMode = "single_inference" if third == 7 else "multi_turn"
             return c.CreateNode(
-                f"n{number}", "t", dependencies=needs, parent_node=parent, mode=mode
+                f"n{number}", NodeSpec(task="t", dependencies=needs, mode=mode), parent_node=parent
             )
 
 

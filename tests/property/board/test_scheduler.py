@@ -8,7 +8,8 @@ from agiraph.board.board import Board, fold
 from agiraph.board.decide import decide
 from agiraph.board.scheduler import Action, SchedulingLimits, plan
 from agiraph.core.ids import RunId
-from agiraph.core.models import WorkMode, WorkNode
+from agiraph.core.models import WorkNode
+from agiraph.core.specs import NodeSpec, WorkerSpec, WorkMode
 
 ROLES = st.sampled_from(["worker", "writer", "Writer", "analyst"])
 MODES: st.SearchStrategy[WorkMode] = st.sampled_from(["multi_turn", "single_inference"])
@@ -62,7 +63,11 @@ def shops(draw: st.DrawFn) -> Shop:
     """Draw a team and a graph of nodes; each depends on earlier ones only."""
     shop = Shop(draw(st.integers(1, 4)), draw(st.integers(3, 8)))
     for number in range(draw(st.integers(0, 3))):
-        shop.do(c.SpawnWorker(f"w{number}", f"w{number}", role=draw(ROLES), mode=draw(MODES)))
+        shop.do(
+            c.SpawnWorker(
+                f"w{number}", WorkerSpec(name=f"w{number}", role=draw(ROLES), mode=draw(MODES))
+            )
+        )
     team = [worker.name for worker in shop.board.team]
     for number in range(draw(st.integers(1, 10))):
         needs = draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
@@ -70,7 +75,18 @@ def shops(draw: st.DrawFn) -> Shop:
         names = tuple(f"n{need}" for need in sorted(needs))
         mode = None if worker else draw(MODES)
         shop.do(
-            c.CreateNode(f"n{number}", "t", f"n{number}", draw(ROLES), {}, names, worker, mode=mode)
+            c.CreateNode(
+                f"n{number}",
+                NodeSpec(
+                    task="t",
+                    name=f"n{number}",
+                    role=draw(ROLES),
+                    refs={},
+                    dependencies=names,
+                    worker=worker,
+                    mode=mode,
+                ),
+            )
         )
     return shop
 

@@ -18,7 +18,7 @@ from agiraph.core.models import DeliveryMode
 from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, ToolCall
 from agiraph.storage.home import AgentHome, RunHome
 from agiraph.tools.base import Recovery, Tool, ToolParams
-from agiraph.tools.ports import ToolContext
+from agiraph.tools.ports import Team, ToolContext
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
 
@@ -140,7 +140,7 @@ class FakeEntity:
         scope = Scope.for_worker(
             AgentHome(self.folder), RunHome(self.folder / "run"), WorkerId("w"), None, None
         )
-        return ToolContext("worker", key, scope, load_config(), None, {}, self.folder / ".calls")
+        return ToolContext("worker", key, scope, load_config(), Team(), {}, self.folder / ".calls")
 
     def approval_gate(self, opened: OpenCall | None) -> ApprovalRequest | None:
         return self.asking(opened)

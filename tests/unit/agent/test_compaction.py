@@ -120,7 +120,7 @@ def test_an_act_that_was_done_in_the_turn_for_saving_is_shown() -> None:
 def test_a_silent_end_is_given_something_to_answer() -> None:
     transcript = begun()
     worked(transcript, text="All saved.")
-    assert short(transcript).turns[-1] == UserTurn(content="[Runtime]: Go on from here.")
+    assert short(transcript).turns[-1] == UserTurn(content="[Runtime]: Continue from here.")
 
 
 def test_answers_of_the_human_are_kept_with_their_questions() -> None:

@@ -11,7 +11,8 @@ from agiraph.agent.records import (
 from agiraph.agent.single_inference import HEADLINE_CHARACTERS, headline, shown_refs
 from agiraph.agent.transcript import Transcript
 from agiraph.core.ids import NodeId, RunId
-from agiraph.core.models import Assignment, StageContract, WorkMode, WorkNode
+from agiraph.core.models import Assignment, StageContract, WorkNode
+from agiraph.core.specs import WorkMode
 from agiraph.core.turns import UserTurn
 
 

@@ -16,6 +16,7 @@ from agiraph.board.events import BoardEvent
 from agiraph.board.scheduler import Action, SchedulingLimits, plan
 from agiraph.core.ids import RunId
 from agiraph.core.models import StageContract, Worker, WorkNode
+from agiraph.core.specs import NodeSpec, WorkerSpec
 
 
 class Desk:
@@ -52,10 +53,22 @@ class Desk:
         return happened
 
     def node(self, name: str, *needs: str, role: str = "worker", worker: str | None = None) -> None:
-        self.do(CreateNode(f"c-{name}", f"do {name}", name, role, {}, needs, worker))
+        self.do(
+            CreateNode(
+                f"c-{name}",
+                NodeSpec(
+                    task=f"do {name}",
+                    name=name,
+                    role=role,
+                    refs={},
+                    dependencies=needs,
+                    worker=worker,
+                ),
+            )
+        )
 
     def worker(self, name: str, role: str = "worker") -> None:
-        self.do(SpawnWorker(f"w-{name}", name, role=role))
+        self.do(SpawnWorker(f"w-{name}", WorkerSpec(name=name, role=role)))
 
     def assign(self, node: str, worker: str) -> None:
         self.do(AssignNode(node, worker))

@@ -7,21 +7,25 @@ from agiraph.board.commands import CreateNode, FinishRun, StartRun
 from agiraph.board.decide import decide
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId, short_derived_id
+from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 
 def test_the_first_node_opens_the_first_stage() -> None:
     desk = Desk()
-    assert desk.do(CreateNode("c1", "Look at it")) == ["stage.started", "node.created"]
-    assert desk.do(CreateNode("c2", "Look again")) == ["node.created"]
+    assert desk.do(CreateNode("c1", NodeSpec(task="Look at it"))) == [
+        "stage.started",
+        "node.created",
+    ]
+    assert desk.do(CreateNode("c2", NodeSpec(task="Look again"))) == ["node.created"]
     assert [stage.name for stage in desk.board.stages] == ["Stage 1"]
     assert len(desk.board.stages[0].nodes) == 2
 
 
 def test_the_same_cause_creates_one_node() -> None:
     desk = Desk()
-    desk.do(CreateNode("c1", "Look at it"))
-    assert desk.do(CreateNode("c1", "Look at it")) == []
+    desk.do(CreateNode("c1", NodeSpec(task="Look at it")))
+    assert desk.do(CreateNode("c1", NodeSpec(task="Look at it"))) == []
     found = desk.board.node_by_cause("c1")
     assert found is not None
     assert found.id == short_derived_id("r1", "c1")
@@ -31,7 +35,7 @@ def test_the_same_cause_creates_one_node() -> None:
 def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
     desk = Desk()
     for cause in ("1", "2", "3"):
-        desk.do(CreateNode(cause, "Look at the Tables, please, and say more"))
+        desk.do(CreateNode(cause, NodeSpec(task="Look at the Tables, please, and say more")))
     names = [node.name for node in desk.board.nodes.values()]
     assert names == [
         "look-at-the-tables-please",
@@ -42,7 +46,7 @@ def test_a_node_is_named_after_its_task_and_no_two_alike() -> None:
 
 def test_a_folder_is_made_of_name_role_and_id() -> None:
     desk = Desk()
-    desk.do(CreateNode("c1", "x", name="Big Report!", role="Lead Writer"))
+    desk.do(CreateNode("c1", NodeSpec(task="x", name="Big Report!", role="Lead Writer")))
     node = desk.at("big-report")
     assert node.folder == f"big-report-lead-writer-{node.id}"
     assert node.role == "Lead Writer"
@@ -50,13 +54,13 @@ def test_a_folder_is_made_of_name_role_and_id() -> None:
 
 def test_a_task_in_no_known_script_still_gets_a_name() -> None:
     desk = Desk()
-    desk.do(CreateNode("c1", "数据分析", name="报告"))
+    desk.do(CreateNode("c1", NodeSpec(task="数据分析", name="报告")))
     assert desk.board.node_by_cause("c1").name == "node"  # type: ignore[union-attr]
 
 
 def test_an_empty_task_is_refused() -> None:
     with pytest.raises(InvalidInput, match="needs a task"):
-        Desk().do(CreateNode("c1", "  "))
+        Desk().do(CreateNode("c1", NodeSpec(task="  ")))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_a_ref_may_be_written_in_many_ways(value: str, path: str) -> None:
     desk.node("source")
     source = desk.at("source")
     written = value.format(id=source.id, folder=source.folder)
-    desk.do(CreateNode("c2", "use it", name="use", refs={"data": written}))
+    desk.do(CreateNode("c2", NodeSpec(task="use it", name="use", refs={"data": written})))
     assert desk.at("use").refs == {"data": f"nodes/{source.folder}/published{path}"}
 
 
@@ -86,7 +90,7 @@ def test_a_ref_that_leads_elsewhere_is_refused(value: str) -> None:
     desk = Desk()
     desk.node("source")
     with pytest.raises(InvalidInput, match="is not a reference"):
-        desk.do(CreateNode("c2", "use it", refs={"data": value}))
+        desk.do(CreateNode("c2", NodeSpec(task="use it", refs={"data": value})))
 
 
 def test_an_unknown_node_is_refused_with_the_known_ones() -> None:
@@ -94,9 +98,9 @@ def test_an_unknown_node_is_refused_with_the_known_ones() -> None:
     desk.node("one")
     desk.node("two")
     with pytest.raises(InvalidInput, match=r"unknown node 'three' \(known: one, two\)"):
-        desk.do(CreateNode("c3", "x", refs={"data": "three"}))
+        desk.do(CreateNode("c3", NodeSpec(task="x", refs={"data": "three"})))
     with pytest.raises(InvalidInput, match=r"unknown node 'three' \(known: one, two\)"):
-        desk.do(CreateNode("c3", "x", dependencies=("three",)))
+        desk.do(CreateNode("c3", NodeSpec(task="x", dependencies=("three",))))
 
 
 def test_a_ref_to_unfinished_work_is_a_dependency() -> None:
@@ -105,14 +109,18 @@ def test_a_ref_to_unfinished_work_is_a_dependency() -> None:
     desk.node("done")
     desk.complete("done", "ada")
     desk.node("open")
-    desk.do(CreateNode("c", "x", name="user", refs={"a": "done", "b": "open"}))
+    desk.do(CreateNode("c", NodeSpec(task="x", name="user", refs={"a": "done", "b": "open"})))
     assert desk.at("user").dependencies == (desk.at("open").id,)
 
 
 def test_a_dependency_named_twice_counts_once() -> None:
     desk = Desk()
     desk.node("one")
-    desk.do(CreateNode("c", "x", name="user", refs={"a": "one"}, dependencies=("one", "one")))
+    desk.do(
+        CreateNode(
+            "c", NodeSpec(task="x", name="user", refs={"a": "one"}, dependencies=("one", "one"))
+        )
+    )
     assert desk.at("user").dependencies == (desk.at("one").id,)
 
 
@@ -132,7 +140,7 @@ def test_a_node_cannot_need_itself() -> None:
 def test_a_child_is_known_to_its_parent() -> None:
     desk = Desk()
     desk.node("one")
-    desk.do(CreateNode("c", "x", name="child", parent_node="one"))
+    desk.do(CreateNode("c", NodeSpec(task="x", name="child"), parent_node="one"))
     assert desk.at("one").children == (desk.at("child").id,)
     assert desk.at("child").parent_node == desk.at("one").id
 
@@ -158,7 +166,7 @@ def test_ids_that_meet_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_happens_before_a_run_or_after_it() -> None:
     with pytest.raises(IllegalTransition, match="no run"):
-        decide(Board(), CreateNode("c", "x"), 0)
+        decide(Board(), CreateNode("c", NodeSpec(task="x")), 0)
     desk = Desk()
     desk.do(FinishRun("all good"))
     with pytest.raises(IllegalTransition, match="it is completed"):

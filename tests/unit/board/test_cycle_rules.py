@@ -8,6 +8,7 @@ from agiraph.board.decide import decide
 from agiraph.core.errors import IllegalTransition
 from agiraph.core.ids import RunId
 from agiraph.core.models import Mode
+from agiraph.core.specs import NodeSpec
 
 
 def do(board: Board, command: c.Command) -> Board:
@@ -48,8 +49,8 @@ def test_a_finite_run_has_no_cycles() -> None:
 
 
 def test_the_bound_on_nodes_counts_for_each_cycle() -> None:
-    board = do(started(), c.CreateNode("n1", "look"))
+    board = do(started(), c.CreateNode("n1", NodeSpec(task="look")))
     with pytest.raises(IllegalTransition, match="no more can be created"):
-        do(board, c.CreateNode("n2", "look again"))
+        do(board, c.CreateNode("n2", NodeSpec(task="look again")))
     board = do(do(board, c.EndCycle("call-1", "x", 60.0)), c.StartCycle("call-1"))
-    assert len(do(board, c.CreateNode("n2", "look again")).nodes) == 2
+    assert len(do(board, c.CreateNode("n2", NodeSpec(task="look again"))).nodes) == 2

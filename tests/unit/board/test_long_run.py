@@ -9,8 +9,6 @@ from agiraph.board.commands import (
     FinishRun,
     LaunchRoles,
     Reconvene,
-    StageRole,
-    StageTerms,
     StartRun,
 )
 from agiraph.board.plans.plan_page import plan_page
@@ -18,6 +16,7 @@ from agiraph.board.scheduler import SchedulingLimits, plan
 from agiraph.board.store import BoardStore, read_board
 from agiraph.board.view import NODES_SHOWN, board_view
 from agiraph.core.ids import RunId
+from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec
 
 STAGES = 50
 ROLES = 4
@@ -44,10 +43,11 @@ class LongRun:
 
     def stage(self, number: int) -> None:
         names = ["ada", "ben", "cyd", f"guest-{number}"]
-        roles = tuple(StageRole(name, f"part {number}") for name in names)
+        roles = tuple(RoleSpec(name=name, task=f"part {number}") for name in names)
         let_go = (f"guest-{number - 1}",) if number else ()
-        terms = StageTerms(f"S{number}", checkpoint_policy="majority")
-        self.do(LaunchRoles(f"c{number}", terms, roles, let_go))
+        contract = ContractTerms(checkpoint_policy="majority")
+        stage = StageSpec(name=f"S{number}", roles=roles, contract=contract, retire=let_go)
+        self.do(LaunchRoles(f"c{number}", stage))
         for name in names[:3]:
             self.do(CompleteNode(f"{name}-s{number}", 1, f"{name} did {number}", ()))
         self.do(Reconvene(f"assessed {number}", f"r{number}", f"decided {number}"))
@@ -81,8 +81,8 @@ def test_what_is_shown_of_a_big_board_is_bounded_and_says_what_it_leaves_out(
     run = LongRun(tmp_path / "journal.jsonl")
     for number in range(STAGES):
         run.stage(number)
-    terms, roles = StageTerms("Last"), (StageRole("ada", "part"), StageRole("ben", "part"))
-    run.do(LaunchRoles("last", terms, roles))
+    roles = (RoleSpec(name="ada", task="part"), RoleSpec(name="ben", task="part"))
+    run.do(LaunchRoles("last", StageSpec(name="Last", roles=roles)))
     view = board_view(run.board)
     shown = [row["name"] for row in view["nodes"]]
     assert len(shown) == NODES_SHOWN

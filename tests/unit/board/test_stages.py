@@ -10,13 +10,13 @@ from agiraph.board.commands import (
     LaunchStage,
     MeetStage,
     Reconvene,
-    StageTerms,
     StopRun,
 )
 from agiraph.board.events import BOARD_EVENT, StageMet, StageReconvened, StageStarted
 from agiraph.board.stage_rules import due_at
 from agiraph.core.errors import IllegalTransition
-from agiraph.core.models import CheckpointPolicy, StageContract
+from agiraph.core.models import StageContract
+from agiraph.core.specs import CheckpointPolicy, NodeSpec, StageTerms
 from tests.unit.board.desk import Desk
 
 
@@ -93,7 +93,9 @@ def test_sub_nodes_do_not_count_for_a_policy() -> None:
     desk = desk_with("majority", nodes=3)
     desk.run("n0", "ada")
     for number in range(5):
-        desk.do(CreateNode(f"s{number}", "part", f"part-{number}", parent_node="n0"))
+        desk.do(
+            CreateNode(f"s{number}", NodeSpec(task="part", name=f"part-{number}"), parent_node="n0")
+        )
     desk.do(LaunchStage())
     desk.do(CompleteNode("n0", 1, "done", ()))
     assert desk.plan(1)[0] != MeetStage(0)
@@ -104,7 +106,11 @@ def test_sub_nodes_do_not_count_for_a_policy() -> None:
 def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> None:
     desk = Desk()
     desk.worker("ada")
-    desk.do(CreateNode("a", "a", "first", stage=StageTerms("Race", timeout_seconds=10)))
+    desk.do(
+        CreateNode(
+            "a", NodeSpec(task="a", name="first"), stage=StageTerms(name="Race", timeout_seconds=10)
+        )
+    )
     started = desk.now
     desk.node("second")
     assert due_at(desk.board) == started + 10
@@ -120,7 +126,7 @@ def test_a_stage_goes_on_when_its_time_is_up_and_counts_it_from_its_start() -> N
 def test_nothing_joins_a_stage_whose_time_is_up() -> None:
     desk = Desk()
     desk.worker("ada")
-    desk.do(CreateNode("a", "a", "first", stage=StageTerms(timeout_seconds=10)))
+    desk.do(CreateNode("a", NodeSpec(task="a", name="first"), stage=StageTerms(timeout_seconds=10)))
     desk.complete("first", "ada")
     assert due_at(desk.board) is None
     desk.now += 10
@@ -131,17 +137,30 @@ def test_nothing_joins_a_stage_whose_time_is_up() -> None:
 def test_the_terms_of_a_stage_come_with_its_first_node_or_with_reconvening() -> None:
     desk = Desk()
     desk.worker("ada")
-    terms = StageTerms("Research", "find out", 7, 60, "majority")
-    desk.do(CreateNode("a", "a", "first", stage=terms))
+    terms = StageTerms(
+        name="Research",
+        goal="find out",
+        max_iterations_per_node=7,
+        timeout_seconds=60,
+        checkpoint_policy="majority",
+    )
+    desk.do(CreateNode("a", NodeSpec(task="a", name="first"), stage=terms))
     stage = desk.board.stages[0]
     assert (stage.name, stage.goal) == ("Research", "find out")
     assert stage.contract.max_iterations_per_node == 7
     assert (stage.contract.timeout_seconds, stage.contract.checkpoint_policy) == (60, "majority")
     assert stage.contract.node_timeout_seconds == 1800
     with pytest.raises(IllegalTransition, match="is open and its contract stands"):
-        desk.do(CreateNode("b", "b", "second", stage=terms))
+        desk.do(CreateNode("b", NodeSpec(task="b", name="second"), stage=terms))
     desk.complete("first", "ada")
-    closing = Reconvene("known", "c1", "go on", StageTerms("Synthesis", "write it", None, 30))
+    closing = Reconvene(
+        "known",
+        "c1",
+        "go on",
+        StageTerms(
+            name="Synthesis", goal="write it", max_iterations_per_node=None, timeout_seconds=30
+        ),
+    )
     assert desk.do(closing) == ["stage.reconvened", "stage.planned"]
     assert desk.do(closing) == []
     desk.node("later")

@@ -10,6 +10,7 @@ from agiraph.board.commands import CreateNode, SpawnWorker, StartRun
 from agiraph.board.store import BoardStore, read_board
 from agiraph.core.errors import Corrupt, InvalidInput
 from agiraph.core.ids import RunId
+from agiraph.core.specs import NodeSpec, WorkerSpec
 from agiraph.storage.journal import Journal
 
 START = StartRun(RunId("r1"), "goal", "a/b", "c/d")
@@ -19,13 +20,13 @@ def test_a_board_is_read_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "run" / "journal.jsonl"
     store = BoardStore(path)
     store.execute(START, 1.0)
-    store.execute(SpawnWorker("w", "ada", tools=("bash",)), 2.0)
-    store.execute(CreateNode("c", "x", worker="ada"), 3.0)
+    store.execute(SpawnWorker("w", WorkerSpec(name="ada", tools=("bash",))), 2.0)
+    store.execute(CreateNode("c", NodeSpec(task="x", worker="ada")), 3.0)
     assert read_board(path) == store.board
     store.close()
     again = BoardStore(path)
     assert again.board == store.board
-    assert again.execute(CreateNode("c", "x"), 4.0) == ()
+    assert again.execute(CreateNode("c", NodeSpec(task="x")), 4.0) == ()
     again.close()
 
 
@@ -35,7 +36,7 @@ def test_a_refused_command_leaves_no_trace(tmp_path: Path) -> None:
     store.execute(START, 1.0)
     before = path.read_bytes()
     with pytest.raises(InvalidInput):
-        store.execute(CreateNode("c", ""), 2.0)
+        store.execute(CreateNode("c", NodeSpec(task=" ")), 2.0)
     assert path.read_bytes() == before
     store.close()
 
@@ -88,16 +89,16 @@ def test_a_board_goes_on_from_its_snapshot(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "journal.jsonl"
     store = BoardStore(path)
     store.execute(START, 1.0)
-    store.execute(SpawnWorker("w", "ada", tools=("bash",)), 2.0)
+    store.execute(SpawnWorker("w", WorkerSpec(name="ada", tools=("bash",))), 2.0)
     for number in range(6):
-        store.execute(CreateNode(f"c{number}", f"task {number}"), 3.0)
+        store.execute(CreateNode(f"c{number}", NodeSpec(task=f"task {number}")), 3.0)
     store.close()
     assert path.with_name("journal.jsonl.snapshot").exists()
     with path.open("r+b") as file:  # what the snapshot stands for is not even looked at
         file.write(b"rubbish")
     again = BoardStore(path)
     assert again.board == store.board
-    again.execute(CreateNode("c9", "one more"), 4.0)
+    again.execute(CreateNode("c9", NodeSpec(task="one more")), 4.0)
     again.close()
 
 
@@ -107,9 +108,9 @@ def test_a_board_that_lost_its_end_leads_to_no_id_and_no_attempt_that_was_used(
     path = tmp_path / "journal.jsonl"
     store = BoardStore(path)
     store.execute(START, 1.0)
-    store.execute(SpawnWorker("w", "ada", tools=("bash",)), 2.0)
-    store.execute(CreateNode("c", "x", worker="ada"), 3.0)
-    store.execute(SpawnWorker("v", "bob"), 4.0)
+    store.execute(SpawnWorker("w", WorkerSpec(name="ada", tools=("bash",))), 2.0)
+    store.execute(CreateNode("c", NodeSpec(task="x", worker="ada")), 3.0)
+    store.execute(SpawnWorker("v", WorkerSpec(name="bob")), 4.0)
     node = next(iter(store.board.nodes.values()))
     assert store.board.key("r1") == "r1"
     store.close()

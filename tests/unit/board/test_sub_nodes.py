@@ -16,11 +16,18 @@ from agiraph.board.decide import decide
 from agiraph.board.sub_nodes import depth, overseer
 from agiraph.core.errors import IllegalTransition, InvalidInput
 from agiraph.core.ids import RunId
+from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 
 def child(desk: Desk, name: str, parent: str, *needs: str, worker: str | None = None) -> None:
-    desk.do(CreateNode(f"c-{name}", "x", name, None, {}, needs, worker, parent))
+    desk.do(
+        CreateNode(
+            f"c-{name}",
+            NodeSpec(task="x", name=name, role=None, refs={}, dependencies=needs, worker=worker),
+            parent_node=parent,
+        )
+    )
 
 
 def family() -> Desk:
@@ -43,7 +50,7 @@ def test_a_sub_node_stands_one_deeper_than_its_parent() -> None:
 
 def test_what_a_firing_has_put_on_the_board_is_its_triggers_down_to_the_last_sub_node() -> None:
     desk = Desk()
-    desk.do(CreateNode("c-top", "x", "top", trigger="t-1"))
+    desk.do(CreateNode("c-top", NodeSpec(task="x", name="top"), trigger="t-1"))
     child(desk, "middle", "top")
     child(desk, "low", "middle")
     assert [desk.at(name).trigger for name in ("top", "middle", "low")] == ["t-1"] * 3

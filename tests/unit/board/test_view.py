@@ -1,15 +1,12 @@
 """What is shown of a board: short for models, whole for people."""
 
-import json
-
 from agiraph.board.board import Board
-from agiraph.board.view import board_view, full_board
+from agiraph.board.view import board_view
 from tests.unit.board.desk import Desk
 
 
 def test_an_empty_board_can_be_shown() -> None:
     assert board_view(Board()) == {"stage": None, "nodes": [], "workers": []}
-    assert full_board(Board())["run"] is None
 
 
 def test_a_model_sees_names_states_and_summaries() -> None:
@@ -50,16 +47,3 @@ def test_a_model_sees_names_states_and_summaries() -> None:
             {"id": desk.who("ada").id, "name": "ada", "status": "busy", "node": "three"},
         ],
     }
-
-
-def test_people_see_everything_and_it_is_json() -> None:
-    desk = Desk()
-    desk.worker("ada")
-    desk.node("one")
-    desk.node("two", "one", worker="ada")
-    shown = json.loads(json.dumps(full_board(desk.board)))
-    assert shown["run"]["goal"] == "the goal"
-    assert shown["stages"][0]["nodes"] == ["one", "two"]
-    assert shown["nodes"][1]["dependencies"] == ["one"]
-    assert shown["nodes"][1]["wanted_worker"] == "ada"
-    assert shown["workers"][0]["completed"] == []

@@ -12,6 +12,7 @@ from agiraph.board.commands import (
 )
 from agiraph.board.events import BoardEvent
 from agiraph.board.sub_nodes import to_be_told
+from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 
@@ -39,7 +40,7 @@ def family() -> History:
     desk.node("top")
     desk.run("top", "ada")
     for name in ("one", "two"):
-        desk.do(CreateNode(f"c-{name}", "x", name, parent_node="top"))
+        desk.do(CreateNode(f"c-{name}", NodeSpec(task="x", name=name), parent_node="top"))
     return desk
 
 
@@ -65,7 +66,7 @@ def test_what_went_along_with_its_parent_is_told_by_the_parents_end() -> None:
     desk = family()
     desk.worker("ben")
     desk.run("one", "ben")
-    desk.do(CreateNode("c-low", "x", "low", parent_node="one"))
+    desk.do(CreateNode("c-low", NodeSpec(task="x", name="low"), parent_node="one"))
     desk.do(FailNode("one", 1, "no"))
     assert desk.at("low").status == "cancelled"
     assert desk.words() == [("one", "top")]

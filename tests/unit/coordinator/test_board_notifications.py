@@ -11,6 +11,7 @@ from agiraph.agent.records import InputReceived, ModelAnswered
 from agiraph.agent.transcript import Transcript
 from agiraph.board.commands import CreateNode, FailNode
 from agiraph.core.clock import SystemClock
+from agiraph.core.specs import NodeSpec
 from tests.unit.board.desk import Desk
 
 SAYS = ModelAnswered(text="It goes on.", ts=0)
@@ -21,7 +22,9 @@ def told(transcript: Transcript, *triggers: str) -> InputReceived:
     desk = Desk()
     fresh: list[Any] = []
     for number, trigger in enumerate(triggers):
-        desk.do(CreateNode(f"c-{number}", "x", f"node-{number}", trigger=trigger))
+        desk.do(
+            CreateNode(f"c-{number}", NodeSpec(task="x", name=f"node-{number}"), trigger=trigger)
+        )
         desk.worker(f"ada-{number}")
         desk.run(f"node-{number}", f"ada-{number}")
         fresh += desk.events(FailNode(f"node-{number}", None, "it went wrong"))

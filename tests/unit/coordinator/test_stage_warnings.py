@@ -21,7 +21,7 @@ def runtime(tmp_path: Path) -> Any:
 
 def test_it_is_told_which_rules_do_not_hold_the_one_it_hires(runtime: Any) -> None:
     [told] = warnings_of(runtime, "ada", "writer", "codex --search")
-    assert told.startswith("codex asks nobody before it acts: the rule 'no-push'")
+    assert told.startswith("codex does not ask before it acts: the rule 'no-push'")
     assert warnings_of(runtime, "bob", "writer", "codex") == [], "the rule is about ada"
     assert warnings_of(runtime, "ada", "writer", "claude-code-acp") == [], "it asks"
     assert warnings_of(runtime, "ada", "writer", None) == []

@@ -132,7 +132,7 @@ def test_the_person_is_told_where_the_changes_stand_and_how_to_take_them(tmp_pat
         (tree.path / "c.txt").write_text("half\n")
         words = await place.worktrees().closing_words(place.board)
         path = place.checkout.path
-        assert f"(2 commits) stand on the branch {RESULT} in {path}." in words
+        assert f"(2 commits) are on the branch {RESULT} in {path}." in words
         assert f"git -C {path} merge {RESULT}" in words
         branch = f"agiraph/{RUN}/eve-eve-id"
         assert f"what node eve, which has failed, had changed (branch {branch})" in words

@@ -12,7 +12,7 @@ from agiraph.core.turns import Usage
 from agiraph.external.acp import LOST, AcpDriver
 from agiraph.external.acp_updates import output_of
 from agiraph.external.agent_events import (
-    Happening,
+    AgentEvent,
     PermissionRequested,
     ProtocolOutput,
     SessionIdReported,
@@ -23,7 +23,7 @@ from agiraph.external.agent_events import (
     TurnEnded,
     UsageReported,
 )
-from agiraph.external.client_filesystem import FolderFilesystem
+from agiraph.external.client_filesystem import ClientFilesystem
 from agiraph.external.json_rpc import error_text
 from agiraph.external.launching import AgentLaunch
 from agiraph.external.preset import AgentPreset, ExternalAgent
@@ -46,9 +46,15 @@ class Talk:
         made = AgentPreset(command=("agent",), driver="acp", resume=("{options}",), **preset)
         agent = ExternalAgent("agent", made, "/bin/agent")
         job = AgentLaunch(
-            agent, "do it", folder, folder / "home", session=session, anew=anew, is_walled=walled
+            agent,
+            "do it",
+            folder,
+            folder / "home",
+            session=session,
+            prompt_if_lost=anew,
+            is_sandboxed=walled,
         )
-        self.driver = AcpDriver(job, FolderFilesystem(folder))
+        self.driver = AcpDriver(job)
         self.written: list[JsonObject] = []
         self.wrote(self.driver.opening())
 
@@ -59,27 +65,27 @@ class Talk:
     def last(self) -> JsonObject:
         return self.written[-1]
 
-    def hears(self, *messages: JsonObject) -> list[Happening]:
+    def hears(self, *messages: JsonObject) -> list[AgentEvent]:
         """Hand it messages; return what it tells, replies written."""
         data = b"".join(json.dumps(m).encode() + b"\n" for m in messages)
-        found = [h for n in range(len(data)) for h in self.driver.take(data[n : n + 1])]
+        found = [h for n in range(len(data)) for h in self.driver.feed(data[n : n + 1])]
         for happening in found:
             if isinstance(happening, ProtocolOutput):
                 self.wrote(happening.data)
         return [h for h in found if not isinstance(h, ProtocolOutput)]
 
-    def answers(self, **result: Any) -> list[Happening]:
+    def answers(self, **result: Any) -> list[AgentEvent]:
         """Answer what it asked last."""
         return self.hears({"id": self.last["id"], "result": result})
 
-    def fails(self, message: str, **error: Any) -> list[Happening]:
+    def fails(self, message: str, **error: Any) -> list[AgentEvent]:
         return self.hears({"id": self.last["id"], "error": {"message": message, **error}})
 
-    def updates(self, what: str, /, **more: Any) -> list[Happening]:
+    def updates(self, what: str, /, **more: Any) -> list[AgentEvent]:
         update = {"sessionUpdate": what, **more}
         return self.hears({"method": "session/update", "params": {"update": update}})
 
-    def asks(self, id: object, method: str, **params: Any) -> list[Happening]:
+    def asks(self, id: object, method: str, **params: Any) -> list[AgentEvent]:
         return self.hears({"id": id, "method": method, "params": params})
 
     def begin(self) -> "Talk":
@@ -130,14 +136,14 @@ def test_a_turn_from_the_greeting_to_its_last_word(tmp_path: Path) -> None:
 
 def test_what_is_said_in_a_turn_is_the_next_prompt(tmp_path: Path) -> None:
     talk = Talk(tmp_path)
-    talk.wrote(talk.driver.say("and that"))
+    talk.wrote(talk.driver.encode_prompt("and that"))
     talk.begin()
     assert talk.last["params"]["prompt"][0]["text"] == "do it\n\nand that"
-    assert talk.driver.say("faster") == b""
+    assert talk.driver.encode_prompt("faster") == b""
     assert talk.answers(stopReason="end_turn") == []
     assert talk.last["params"]["prompt"][0]["text"] == "faster"
     assert talk.answers(stopReason="end_turn") == [TurnEnded()]
-    talk.wrote(talk.driver.say("one more"))
+    talk.wrote(talk.driver.encode_prompt("one more"))
     assert talk.last["params"]["prompt"][0]["text"] == "one more"
 
 
@@ -148,7 +154,7 @@ def test_an_interruption_cancels_the_turn_and_what_leave_was_asked_for(tmp_path:
                       options=OPTIONS)  # fmt: skip
     assert asked == [PermissionRequested("'r'", "X", {"title": "X"})]
     talk.wrote(talk.driver.interrupt())
-    talk.wrote(talk.driver.say("stop that"))
+    talk.wrote(talk.driver.encode_prompt("stop that"))
     assert methods(talk)[-2:] == ["session/cancel", "answer"]
     assert talk.last["result"] == {"outcome": {"outcome": "cancelled"}}
     assert talk.driver.answer("'r'", "") == b""
@@ -225,7 +231,7 @@ def test_a_session_that_is_loaded_as_an_empty_one_is_lost(tmp_path: Path) -> Non
     talk = Talk(tmp_path, session="s0", anew="all of the task")
     talk.answers(**LOADS)
     talk.updates("available_commands_update", availableCommands=[])
-    assert talk.answers() == [SessionIdReported("s0", is_anew=True)]
+    assert talk.answers() == [SessionIdReported("s0", is_new=True)]
     text = f"{LOST}\n\nall of the task"
     assert talk.last["params"]["prompt"][0]["text"] == text
 
@@ -238,13 +244,13 @@ def test_a_session_that_is_lost_begins_anew_and_is_told_its_task(
     tmp_path: Path, can: JsonObject
 ) -> None:
     talk = Talk(tmp_path, session="s0", anew="all of the task")
-    talk.wrote(talk.driver.say("and that"))
+    talk.wrote(talk.driver.encode_prompt("and that"))
     talk.answers(protocolVersion=1, agentCapabilities=can)
     for _ in can:
         assert talk.fails("no such session") == []
     assert talk.last["method"] == "session/new"
     assert "sessionId" not in talk.last["params"]
-    assert talk.answers(sessionId="s1") == [SessionIdReported("s1", is_anew=True)]
+    assert talk.answers(sessionId="s1") == [SessionIdReported("s1", is_new=True)]
     text = f"{LOST}\n\nall of the task\n\nand that"
     assert talk.last["params"]["prompt"][0]["text"] == text
 
@@ -290,7 +296,7 @@ def test_what_cannot_go_on_is_a_problem_with_the_agents_own_words(tmp_path: Path
     assert ended == TurnEnded("", "the model refused to go on")
     dying = Talk(tmp_path).begin()
     dying.updates("agent_message_chunk", **chunk("I was"))
-    assert dying.driver.take(b"") == [TextReported("I was")]
+    assert dying.driver.feed(b"") == [TextReported("I was")]
     assert dying.driver.verdict(-9, "") == "killed by SIGKILL"
     assert dying.driver.verdict(0, "") == "it ended before it had answered: "
 
@@ -324,7 +330,7 @@ def test_a_folder_that_may_be_read_besides_is_not_written(tmp_path: Path) -> Non
         (tmp_path / name).mkdir()
     (tmp_path / "input/a.txt").write_text("a")
     (tmp_path / "work/a.txt").write_text("a")
-    files = FolderFilesystem(tmp_path / "work", (tmp_path / "input",))
+    files = ClientFilesystem(tmp_path / "work", (tmp_path / "input",))
     assert files.read(str(tmp_path / "input/a.txt")) == "a"
     with pytest.raises(OutOfScope, match="is outside of"):
         files.write(str(tmp_path / "input/a.txt"), "b")

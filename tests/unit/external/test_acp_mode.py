@@ -55,7 +55,7 @@ def test_an_option_of_the_configuration_sets_it_and_its_answer_says_what_holds(
     assert talk.answers(**options("default", "auto")) == []
     assert talk.last["method"] == "session/prompt"
     deaf = begun(tmp_path, both)
-    problem = "it is in its mode 'auto', and is to work in 'default' alone"
+    problem = "it is in its mode 'auto', and is to work in 'default' only"
     assert deaf.answers(**options("auto", "default")) == [SessionMustEnd(problem)]
     assert deaf.last["method"] == "session/set_config_option", "it was told no task"
 
@@ -114,12 +114,12 @@ def test_one_that_leaves_its_mode_is_ended_and_allowed_nothing_more(
     talk.answers()
     assert talk.last["method"] == "session/prompt", "it may tell of any mode before it is set"
     params = {"sessionId": "s1", "update": update}
-    problem = "it is in its mode 'auto', and is to work in 'default' alone"
+    problem = "it is in its mode 'auto', and is to work in 'default' only"
     assert talk.hears({"method": "session/update", "params": params}) == [SessionMustEnd(problem)]
     asked = talk.asks("r", "session/request_permission", toolCall={"toolCallId": "t"},
                       options=OPTIONS)  # fmt: skip
     assert asked == []
-    assert talk.driver.say("go on") == b""
+    assert talk.driver.encode_prompt("go on") == b""
     assert talk.driver.verdict(0, "") == problem
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agiraph.core.turns import Usage
 from agiraph.external.agent_events import (
-    Happening,
+    AgentEvent,
     PermissionRequested,
     ProtocolOutput,
     SessionIdReported,
@@ -138,12 +138,12 @@ def driver(name: str, **preset: Any) -> Driver:
     return driver_for(AgentLaunch(agent, "do it", Path("/f"), Path("/h")))
 
 
-def all_of(driver: Driver, data: bytes, pieces: list[int]) -> list[Happening]:
-    found: list[Happening] = []
+def all_of(driver: Driver, data: bytes, pieces: list[int]) -> list[AgentEvent]:
+    found: list[AgentEvent] = []
     places = [0, *sorted(pieces), len(data)]
     for begin, end in itertools.pairwise(places):
-        found += driver.take(data[begin:end]) if begin < end else []
-    return [*found, *driver.take(b"")]
+        found += driver.feed(data[begin:end]) if begin < end else []
+    return [*found, *driver.feed(b"")]
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -180,7 +180,7 @@ def test_codex_tells_what_its_whole_thread_has_used_of_which_a_start_is_a_part()
         ExternalAgent("codex", made, "/x"), "go on", Path("/f"), Path("/h"), session="s1"
     )
     for known, spent in ((Usage(), 40_224), (before, 20_327)):
-        found = driver_for(replace(job, spent=known)).take(line + b"\n")
+        found = driver_for(replace(job, spent=known)).feed(line + b"\n")
         [usage] = [one.usage for one in found if isinstance(one, UsageReported)]
         assert usage.input_tokens == spent
     assert (usage.output_tokens, usage.cache_read_tokens) == (20, 0)
@@ -192,8 +192,8 @@ def test_no_driver_stumbles_over_what_it_does_not_know(name: str, data: bytes) -
     one = driver(name)
     strange: list[Any] = [{"type": "new"}, [1], {"type": "result", "usage": 7, "stats": "x"}]
     strange.append({"type": "step_finish", "part": []})
-    one.take(b"\n".join([data, *(json.dumps(line).encode() for line in strange), b""]))
-    one.take(b"")
+    one.feed(b"\n".join([data, *(json.dumps(line).encode() for line in strange), b""]))
+    one.feed(b"")
     assert one.verdict(3, "no such model").startswith(("exit code 3", "its turn", "None"))
 
 
@@ -228,7 +228,7 @@ def test_a_turn_that_failed_says_why(name: str, line: object, why: str) -> None:
     assert why in one.verdict(1, "")
 
 
-def opencode_tells(*lines: dict[str, Any]) -> tuple[Driver, list[Happening]]:
+def opencode_tells(*lines: dict[str, Any]) -> tuple[Driver, list[AgentEvent]]:
     one = driver("opencode")
     return one, all_of(one, "".join(json.dumps(line) + "\n" for line in lines).encode(), [])
 
@@ -285,7 +285,7 @@ def test_opencode_that_went_on_after_a_refusal_has_done_it_and_its_steps_add_up(
         ({"name": "UnknownError", "data": {"message": "it broke"}}, "UnknownError: it broke"),
         ({"name": "MessageAbortedError"}, '{"name": "MessageAbortedError"}'),
         ("it broke", "it broke"),
-        (None, "it told of an error"),
+        (None, "it reported an error"),
     ],
 )
 def test_an_error_of_opencode_is_told_in_its_own_words(error: object, said: str) -> None:
@@ -310,12 +310,12 @@ def test_claude_asks_for_leave_and_is_answered() -> None:
             "input": {"file_path": "/f/a.py", "content": "x"},
         },
     }
-    [asked] = one.take(json.dumps(request).encode() + b"\n")
+    [asked] = one.feed(json.dumps(request).encode() + b"\n")
     assert asked == PermissionRequested("r1", "write_file", {"path": "/f/a.py", "content": "x"})
     allowed = json.loads(one.answer("r1", ""))
     word = {"behavior": "allow", "updatedInput": {"file_path": "/f/a.py", "content": "x"}}
     assert allowed["response"]["response"] == word
-    one.take(json.dumps(request).encode() + b"\n")
+    one.feed(json.dumps(request).encode() + b"\n")
     denied = json.loads(one.answer("r1", "not here"))["response"]["response"]
     assert denied == {"behavior": "deny", "message": "not here"}
 
@@ -324,7 +324,7 @@ def test_claude_is_told_where_to_put_questions_and_what_is_not_served() -> None:
     one = driver("claude")
     for request in ({"subtype": "can_use_tool", "tool_name": "AskUserQuestion"}, {"subtype": "x"}):
         line = {"type": "control_request", "request_id": "r", "request": request}
-        [reply] = one.take(json.dumps(line).encode() + b"\n")
+        [reply] = one.feed(json.dumps(line).encode() + b"\n")
         assert isinstance(reply, ProtocolOutput)
         assert b'"request_id": "r"' in reply.data
 
@@ -333,21 +333,21 @@ def test_claude_that_was_interrupted_has_not_failed() -> None:
     one = driver("claude")
     assert json.loads(one.interrupt() or b"")["request"] == {"subtype": "interrupt"}
     line = {"type": "result", "subtype": "error_during_execution", "is_error": True}
-    found = one.take(json.dumps(line).encode() + b"\n")
+    found = one.feed(json.dumps(line).encode() + b"\n")
     assert TurnEnded("", "") in found
     assert one.verdict(1, "") == ""
-    assert b"go on" in (one.say("go on") or b"")
+    assert b"go on" in (one.encode_prompt("go on") or b"")
 
 
 def test_claudes_turn_is_over_when_all_that_it_was_told_is_taken_in() -> None:
     one = driver("claude")
     one.opening()
-    one.say("and this")
+    one.encode_prompt("and this")
     taken = json.dumps({"type": "user", "isReplay": True, "message": {"content": "x"}}).encode()
     result = json.dumps({"type": "result", "subtype": "success", "result": "ok"}).encode()
-    found = one.take(taken + b"\n" + result + b"\n")
+    found = one.feed(taken + b"\n" + result + b"\n")
     assert [type(h) for h in found] == [UsageReported]
-    found = one.take(taken + b"\n" + result + b"\n")
+    found = one.feed(taken + b"\n" + result + b"\n")
     assert TurnEnded("ok") in found
 
 

@@ -10,7 +10,6 @@ from agiraph.external.exchange_files import (
     RESULT,
     TASK,
     ExchangeFolder,
-    entry,
     failure_in,
     is_shown_in,
 )
@@ -20,7 +19,7 @@ def test_a_nodes_work_begins_with_an_empty_outbox_and_no_result(tmp_path: Path) 
     exchange = ExchangeFolder(tmp_path)
     for name in (RESULT, OUTBOX, CHECKPOINT):
         (tmp_path / name).write_text("of an earlier attempt")
-    exchange.begin()
+    exchange.reset()
     assert exchange.text(RESULT) == exchange.text(OUTBOX) == ""
     assert exchange.text(CHECKPOINT) == "of an earlier attempt"
 
@@ -47,7 +46,7 @@ def test_what_cannot_be_a_file_of_ours_is_laid_aside_or_passed_over(tmp_path: Pa
     exchange.write_inbox(["x"])
     assert exchange.read(RESULT) is None
     assert exchange.read(OUTBOX) is None
-    exchange.begin()
+    exchange.reset()
     assert exchange.text(OUTBOX) == ""
 
 
@@ -60,8 +59,8 @@ def test_all_but_the_result_is_laid_beside_what_is_published(tmp_path: Path) -> 
     assert not exchange.has_work()
     (folder / "tool.py").write_text("")
     assert exchange.has_work()
-    exchange.lay_beside(tmp_path)
-    exchange.lay_beside(tmp_path)
+    exchange.move_beside(tmp_path)
+    exchange.move_beside(tmp_path)
     assert sorted(os.listdir(folder)) == [RESULT, "tool.py"]
     assert (tmp_path / TASK).read_text() == "do it\n"
 
@@ -86,24 +85,24 @@ def test_after_a_refusal_its_own_files_stand_there_again_and_a_result_has_to_be_
     exchange = ExchangeFolder(folder)
     for name in (OUTBOX, CHECKPOINT, RESULT):
         exchange.write(name, name)
-    exchange.lay_beside(tmp_path)
-    exchange.take_back(tmp_path)
-    exchange.take_back(tmp_path)
+    exchange.move_beside(tmp_path)
+    exchange.move_back(tmp_path)
+    exchange.move_back(tmp_path)
     assert (exchange.text(OUTBOX), exchange.text(CHECKPOINT)) == (OUTBOX, CHECKPOINT)
     assert exchange.read(RESULT) is None
 
 
 def test_a_result_may_say_that_it_is_none() -> None:
     assert failure_in("FAILED: no network\nTried twice.") == "no network\nTried twice."
-    assert failure_in("failed:") == "it said no more than that"
+    assert failure_in("failed:") == "it gave no reason"
     assert failure_in("The tests FAILED: at first, then passed") == ""
 
 
 def test_a_message_was_shown_if_each_of_its_lines_stands_in_the_output() -> None:
     shown = "[ada]: use blue\n\n  and no green"
-    assert is_shown_in(shown, entry("[bob]: hello") + entry(shown))
+    assert is_shown_in(shown, f"[bob]: hello\n\n---\n\n{shown}\n\n---\n")
     assert is_shown_in(shown, "1\t[ada]: use blue\n2\t\n3\t  and no green\n"), "numbered"
     assert not is_shown_in(shown, "[ada]: use blue\n[... 3 lines left out]"), "cut off"
     assert not is_shown_in(shown, "")
     assert not is_shown_in(" \n", "anything")
-    assert not is_shown_in(shown, entry(shown) + "x" * 9000), "agents shorten what is long"
+    assert not is_shown_in(shown, shown + "x" * 9000), "agents shorten what is long"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agiraph.external.holding import warnings_about
+from agiraph.external.preflight import warnings_about
 from agiraph.external.preset import AgentPreset, ExternalAgent, RulesHeld, load_agents, meant_by
 from agiraph.tools.approvals.policy import ActingEntity, ApprovalPolicy, ApprovalRule
 
@@ -20,10 +20,13 @@ def agent(rules: RulesHeld = "sandbox", account: str = "door") -> ExternalAgent:
 def test_the_rules_that_an_agent_does_not_ask_about_are_named() -> None:
     every = ApprovalRule(action="deny", name="nothing-bare", tool=("*",), sandboxed=False)
     rules = ApprovalPolicy((PUSH, every, ApprovalRule(action="allow", tool=("bash",))))
-    told = "robot asks nobody before it acts: the rule 'no-push' of approvals.yaml does not hold it"
-    assert warnings_about(agent(), rules, ADA) == [f"{told}; only the sandbox holds it"]
+    told = (
+        "robot does not ask before it acts: the rule 'no-push' of approvals.yaml does not "
+        "apply to it"
+    )
+    assert warnings_about(agent(), rules, ADA) == [f"{told}; only the sandbox confines it"]
     [bare] = warnings_about(agent(), rules, ActingEntity("ada", is_sandboxed=False))
-    both = "the rules 'no-push', 'nothing-bare' of approvals.yaml do not hold it"
+    both = "the rules 'no-push', 'nothing-bare' of approvals.yaml do not apply to it"
     assert bare.endswith(f"{both}; and no sandbox of ours does")
     [denied] = warnings_about(agent("denied"), rules, ADA)
     assert denied == f"{told}; its own configuration says what it may not do"

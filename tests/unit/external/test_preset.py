@@ -15,8 +15,9 @@ from agiraph.external.launching import (
     argv_of,
     environment_of,
     files_of,
-    shown_of,
+    sandbox_readable,
 )
+from agiraph.external.preflight import check_agent_command
 from agiraph.external.preset import (
     COMMAND,
     AgentPreset,
@@ -25,9 +26,8 @@ from agiraph.external.preset import (
     load_agents,
     meant_by,
 )
-from agiraph.external.trial import check_agent_command
 
-DOOR = ProxyEndpoint("http://127.0.0.1:7", "t0k")
+PROXY = ProxyEndpoint("http://127.0.0.1:7", "t0k")
 
 
 def put_program(folder: Path, name: str) -> Path:
@@ -40,7 +40,7 @@ def put_program(folder: Path, name: str) -> Path:
 
 def job(name: str, **more: object) -> AgentLaunch:
     agent = ExternalAgent(name, load_agents()[name], f"/opt/{name}")
-    values = {"prompt": "do it", "folder": Path("/work"), "home": Path("/own"), "door": DOOR}
+    values = {"prompt": "do it", "folder": Path("/work"), "home": Path("/own"), "proxy": PROXY}
     return AgentLaunch(agent, **(values | more))  # type: ignore[arg-type]
 
 
@@ -65,7 +65,7 @@ def test_anything_else_is_a_command_line(tmp_path: Path) -> None:
     [
         ("", "agent_command is empty"),
         ("'half", "cannot be read: No closing quotation"),
-        ("cluade-code", "did you mean 'claude-code'.*no command on the PATH either"),
+        ("cluade-code", "did you mean 'claude-code'.*not a command on the PATH either"),
         ("claude-code", "'claude-code' .claude. is not installed: npm install -g"),
         ("./none --x", "'./none' is not installed: put ./none on the PATH"),
     ],
@@ -126,7 +126,7 @@ def test_a_conversation_is_taken_up_again_where_the_agent_can() -> None:
 
 def test_options_depend_on_whether_there_is_a_wall() -> None:
     assert "workspace-write" in argv_of(job("codex"))
-    walled = argv_of(job("codex", is_walled=True))
+    walled = argv_of(job("codex", is_sandboxed=True))
     assert "--dangerously-bypass-approvals-and-sandbox" in walled
 
 
@@ -185,7 +185,7 @@ def permission_of(made: AgentLaunch) -> dict[str, Any]:
 
 def test_opencode_may_use_what_is_handed_over_and_behind_a_wall_all_there_is() -> None:
     nodes = "/run/nodes/*/published"
-    bare = permission_of(job("opencode", handed_over=("/input", nodes)))
+    bare = permission_of(job("opencode", readable_patterns=("/input", nodes)))
     assert bare["*"] == "allow"
     assert list(bare["external_directory"].items()) == [
         ("*", "deny"),  # the last one that matches counts
@@ -193,12 +193,12 @@ def test_opencode_may_use_what_is_handed_over_and_behind_a_wall_all_there_is() -
         ("/input/*", "allow"),
         (f"{nodes}/*", "allow"),
     ]
-    walled = permission_of(job("opencode", is_walled=True))
+    walled = permission_of(job("opencode", is_sandboxed=True))
     assert walled["external_directory"] == {"*": "allow"}
 
 
 @pytest.mark.parametrize(
-    ("home", "is_walled", "environ", "wanted"),
+    ("home", "is_sandboxed", "environ", "wanted"),
     [
         ("/own", True, {}, "/own/tmp"),
         ("/own", False, {"TMPDIR": "/var/tmp"}, "/own/tmp"),
@@ -209,12 +209,14 @@ def test_opencode_may_use_what_is_handed_over_and_behind_a_wall_all_there_is() -
     ],
 )
 def test_an_agents_temporary_files_stand_in_a_folder_of_its_own(
-    home: str, is_walled: bool, environ: dict[str, str], wanted: str
+    home: str, is_sandboxed: bool, environ: dict[str, str], wanted: str
 ) -> None:
     for name in ("codex", "gemini"):
-        given = environment_of(job(name, home=Path(home), is_walled=is_walled), environ, {})
+        given = environment_of(job(name, home=Path(home), is_sandboxed=is_sandboxed), environ, {})
         assert given["TMPDIR"] == wanted
-    codex_home = environment_of(job("codex", home=Path(home), is_walled=is_walled), environ, {})
+    codex_home = environment_of(
+        job("codex", home=Path(home), is_sandboxed=is_sandboxed), environ, {}
+    )
     assert not Path(codex_home["CODEX_HOME"]).is_relative_to(wanted)
 
 
@@ -243,7 +245,7 @@ def agent_at(tool: Path, name: str = "aider", command: str = "aider") -> Externa
 
 def test_a_sandbox_shows_a_scripts_environment_and_the_python_below_it(tool: Path) -> None:
     top = tool.parents[1]
-    shown = shown_of(agent_at(tool), "")
+    shown = sandbox_readable(agent_at(tool), "")
     for needed in (
         "venvs/aider/bin",
         "venvs/aider/lib",
@@ -252,7 +254,7 @@ def test_a_sandbox_shows_a_scripts_environment_and_the_python_below_it(tool: Pat
     ):
         assert top / needed in shown, needed
     assert top / "venvs/aider" not in shown, "nothing else that stands in its folder"
-    argv = argv_of(AgentLaunch(agent_at(tool), "p", top, top, is_walled=True))
+    argv = argv_of(AgentLaunch(agent_at(tool), "p", top, top, is_sandboxed=True))
     assert argv[0] == str(top / "venvs/aider/bin/aider"), "the link is not shown there"
     assert argv_of(AgentLaunch(agent_at(tool), "p", top, top))[0] == str(tool)
 
@@ -268,20 +270,22 @@ def test_a_sandbox_shows_a_scripts_environment_and_the_python_below_it(tool: Pat
 def test_the_interpreter_is_found_however_a_script_names_it(tool: Path, head: str) -> None:
     venv = tool.parents[1] / "venvs/aider"
     tool.resolve().write_text(head.replace("{venv}", str(venv)) + "import aider\n")
-    shown = shown_of(agent_at(tool), str(venv / "bin"))
+    shown = sandbox_readable(agent_at(tool), str(venv / "bin"))
     assert {venv / "bin/python", venv / "lib", venv / "pyvenv.cfg"} <= set(shown)
 
 
 def test_of_a_command_line_with_a_path_the_programs_file_alone_is_shown(tool: Path) -> None:
-    assert shown_of(agent_at(tool, COMMAND, str(tool)), "") == [tool]
-    assert len(shown_of(agent_at(tool, COMMAND, "aider"), "")) > 1, "one on the PATH is trusted"
+    assert sandbox_readable(agent_at(tool, COMMAND, str(tool)), "") == [tool]
+    assert len(sandbox_readable(agent_at(tool, COMMAND, "aider"), "")) > 1, (
+        "one on the PATH is trusted"
+    )
 
 
 def test_a_binary_and_a_script_without_its_interpreter_need_nothing_else(tmp_path: Path) -> None:
     program = put_program(tmp_path, "tool")
     for text in (b"\x7fELF\xff", b"#!\n", b"#!/no/such/python\n", b"#!/usr/bin/env\n", b""):
         program.write_bytes(text)
-        assert shown_of(agent_at(program), "") == [program, program]
+        assert sandbox_readable(agent_at(program), "") == [program, program]
 
 
 @pytest.mark.parametrize("name", ["copilot", "pi", "mini-swe-agent"])

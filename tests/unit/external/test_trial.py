@@ -6,8 +6,8 @@ import pytest
 
 from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
+from agiraph.external.preflight import check_agent_command, why_not_confined
 from agiraph.external.preset import AgentPreset, ExternalAgent, load_agents
-from agiraph.external.trial import check_agent_command, why_not_shut_in
 from agiraph.tools.sandbox.probe import SandboxProbe
 from agiraph.tools.sandbox.sandbox import Sandbox
 
@@ -35,21 +35,21 @@ def agent(folder: Path, text: str) -> ExternalAgent:
 
 def test_one_whose_sandbox_cannot_work_is_refused_with_what_can_be_done(tmp_path: Path) -> None:
     codex = agent(tmp_path, FORBIDDEN)
-    why = why_not_shut_in(codex, NONE, {})
+    why = why_not_confined(codex, NONE, {})
     assert "(bwrap: No permissions to create a new namespace)" in why
     assert "bubblewrap is not installed (apt install bubblewrap)" in why
-    assert why_not_shut_in(codex, NONE, {}) == why
+    assert why_not_confined(codex, NONE, {}) == why
     assert (tmp_path / "codex.log").read_text() == "x\n", "it is tried once a process"
 
 
 def test_behind_a_sandbox_of_ours_it_needs_none_of_its_own(tmp_path: Path) -> None:
-    assert why_not_shut_in(agent(tmp_path, FORBIDDEN), STANDS, {}) == ""
+    assert why_not_confined(agent(tmp_path, FORBIDDEN), STANDS, {}) == ""
     assert not (tmp_path / "codex.log").exists()
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\n", "#!/bin/sh\nexit 2\n", "no program"])
 def test_one_that_works_or_knows_no_such_trial_is_let_be(tmp_path: Path, text: str) -> None:
-    assert why_not_shut_in(agent(tmp_path, text), NONE, {}) == ""
+    assert why_not_confined(agent(tmp_path, text), NONE, {}) == ""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_an_agent_without_a_trial_is_let_be_and_one_without_its_helper_is_not(
     trial: tuple[str, ...], said: str
 ) -> None:
     agent = ExternalAgent("x", AgentPreset(command=("x",), trial=trial), "/x")
-    why = why_not_shut_in(agent, NONE, {"PATH": ""})
+    why = why_not_confined(agent, NONE, {"PATH": ""})
     assert why.startswith(said)
     assert bool(why) == bool(said)
 

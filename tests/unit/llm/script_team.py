@@ -11,10 +11,11 @@ from agiraph.core.config import configs_folder, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import WorkerId
 from agiraph.core.models import DeliveryMode
+from agiraph.core.specs import NodeSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ModelRequest, ToolTurn, Turn, UserTurn
 from agiraph.llm.embedded.script import ScriptProvider
 from agiraph.storage.home import AgentHome, NodeHome
-from agiraph.tools.ports import EntityKind, NewNode, NewWorker, ToolContext, WaitOutcome
+from agiraph.tools.ports import EntityKind, Team, ToolContext, WaitOutcome
 from agiraph.tools.scopes.publishing import publish_files
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.toolbox import Toolbox
@@ -150,7 +151,7 @@ class ScriptTeam:
 
 
 @dataclass
-class Desk:
+class Desk(Team):
     """What the tools of one entity may ask of the team."""
 
     team: ScriptTeam
@@ -169,7 +170,9 @@ class Desk:
         self.me.mailbox.clear()
         return messages
 
-    async def create_node(self, call_id: str, node: NewNode) -> JsonObject:
+    async def create_node(
+        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+    ) -> JsonObject:
         name, worker = node.name or "node", node.worker or ""
         node_id = f"{len(self.team.nodes) + 1:06x}"
         home = self.team.run.node(f"{name}-{node.role}-{node_id}")
@@ -192,7 +195,7 @@ class Desk:
             await node.ended.wait()
         return WaitOutcome(tuple(node.row() for node in awaited))
 
-    async def spawn_worker(self, call_id: str, worker: NewWorker) -> JsonObject:
+    async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> JsonObject:
         system = f"You are {worker.name}, a {worker.role}.\n\n{worker.memory}"
         self.team.entities[worker.name] = Entity(
             worker.name, "worker", worker.role or "worker", system

@@ -7,14 +7,13 @@ from typing import Any
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.ids import WorkerId
+from agiraph.core.specs import NodeSpec, StageSpec, StageTerms, WorkerSpec
 from agiraph.core.turns import ToolCall, ToolTurn
 from agiraph.storage.home import AgentHome, NodeHome, RunHome
 from agiraph.tools.ports import (
     EntityKind,
-    NewNode,
     NewQuestion,
-    NewStage,
-    NewWorker,
+    Team,
     ToolContext,
     WaitOutcome,
 )
@@ -23,7 +22,7 @@ from agiraph.tools.toolbox import Toolbox
 
 
 @dataclass
-class RecordingTeam:
+class RecordingTeam(Team):
     """Answers every port and keeps what was asked, in order."""
 
     asked: list[tuple[Any, ...]] = field(default_factory=list)
@@ -44,8 +43,10 @@ class RecordingTeam:
         self.asked.append(("ask_human", call_id, question))
         return "blue"
 
-    async def create_node(self, call_id: str, node: NewNode) -> dict[str, Any]:
-        self.asked.append(("create_node", call_id, node))
+    async def create_node(
+        self, call_id: str, node: NodeSpec, stage: StageTerms | None = None
+    ) -> dict[str, Any]:
+        self.asked.append(("create_node", call_id, node, *([stage] if stage else [])))
         return {"node_id": "abc123", "name": node.name or "node", "status": "pending"}
 
     async def wait(self, call_id: str, nodes: tuple[str, ...]) -> WaitOutcome:
@@ -67,7 +68,7 @@ class RecordingTeam:
     async def suggest_next(self, call_id: str, suggestion: str) -> None:
         self.asked.append(("suggest_next", call_id, suggestion))
 
-    async def spawn_worker(self, call_id: str, worker: NewWorker) -> dict[str, Any]:
+    async def spawn_worker(self, call_id: str, worker: WorkerSpec) -> dict[str, Any]:
         self.asked.append(("spawn_worker", call_id, worker))
         return {"worker_id": f"{worker.name}-1", "name": worker.name}
 
@@ -83,9 +84,9 @@ class RecordingTeam:
     async def reconvene(self, call_id: str, assessment: str, *_: Any) -> dict[str, Any]:
         return {"stage": "Stage 1", "nodes": []}
 
-    async def launch_roles(self, call_id: str, stage: NewStage) -> dict[str, Any]:
+    async def launch_roles(self, call_id: str, stage: StageSpec) -> dict[str, Any]:
         self.asked.append(("launch_roles", call_id, stage))
-        return {"stage": stage.terms.name}
+        return {"stage": stage.name}
 
     async def finish(self, call_id: str, summary: str) -> None:
         self.asked.append(("finish", call_id, summary))

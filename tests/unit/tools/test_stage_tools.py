@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agiraph.board.commands import StageRole, StageTerms
-from agiraph.tools.ports import NewNode, NewStage
+from agiraph.core.specs import ContractTerms, RoleSpec, StageSpec
 from tests.unit.tools.desk import Desk
 
 STAGE = {
@@ -37,10 +36,17 @@ def launch(tmp_path: Path, stage: object) -> tuple[str, list[tuple[Any, ...]]]:
 
 def test_a_stage_of_the_collaboration_plan_is_taken_as_it_is_written(tmp_path: Path) -> None:
     content, asked = launch(tmp_path, STAGE)
-    terms = StageTerms("Research", checkpoint_policy="all_must_complete", timeout_seconds=60)
-    alice = StageRole("Alice", "Research the market.", "Market Analyst", model="a/b")
-    bob = StageRole("bob", "Sort it.", mode="single_inference", refs={"in": "Alice"})
-    assert asked == [("launch_roles", "call-1", NewStage(terms, (alice, bob), ("Dave",)))]
+    contract = ContractTerms(checkpoint_policy="all_must_complete", timeout_seconds=60)
+    alice = RoleSpec(
+        name="Alice",
+        task="Research the market.",
+        role="Market Analyst",
+        model="a/b",
+        type="harnessed",
+    )
+    bob = RoleSpec(name="bob", task="Sort it.", mode="single_inference", refs={"in": "Alice"})
+    stage = StageSpec(name="Research", roles=(alice, bob), contract=contract, retire=("Dave",))
+    assert asked == [("launch_roles", "call-1", stage)]
     assert json.loads(content) == {"stage": "Research"}
 
 
@@ -62,8 +68,8 @@ def test_only_the_coordinator_gives_a_stage_its_terms(tmp_path: Path) -> None:
     stage = {"name": "Race", "checkpoint_policy": "any"}
     lead, worker = Desk(tmp_path / "lead", kind="coordinator"), Desk(tmp_path)
     asyncio.run(lead.call("create_work_node", task="run", stage=stage))
-    terms = StageTerms("Race", checkpoint_policy="any")
-    assert lead.team.asked == [("create_node", "call-1", NewNode("run", refs={}, stage=terms))]
+    [(_, _, node, terms)] = lead.team.asked
+    assert (node.task, terms.name, terms.checkpoint_policy) == ("run", "Race", "any")
     refused = asyncio.run(worker.call("create_work_node", task="run", stage=stage))
     assert refused.is_error
     assert worker.team.asked == []

@@ -90,10 +90,10 @@ def test_a_contract_may_be_looser() -> None:
     ("text", "told"),
     [
         (role(id="a"), r"p: stages\[0\].roles\[1\].id: 'a' is already that of roles\[0\]"),
-        (role(node_type="robot"), r"roles\[1\].node_type: Input should be 'api' or 'agentic'"),
+        (role(node_type="robot"), r"\.node_type: Input should be 'harnessed' or 'autonomous'"),
         (role(node_type="agentic"), r"stages\[0\].roles\[1\].agent: is missing"),
         (role(name="human"), r"stages\[0\].roles\[1\]: the worker name 'human' is reserved"),
-        (role(brief="x"), r"roles\[1\].brief: unknown key \(possible: id, prompt, name, title"),
+        (role(brief="x"), r"\.brief: unknown key \(possible: id, prompt, task, name, title"),
         (changed(stages=[{"roles": []}]), r"stages\[0\].roles: Tuple should have at least 1"),
         (changed(stages=[{}]), r"stages\[0\].roles: is missing \(possible here: name, roles\)"),
         (

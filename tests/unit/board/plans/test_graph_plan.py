@@ -58,10 +58,10 @@ nodes:
     assert plan.nodes[1].dependencies == ("1",)
     spawn, first, second = plan_commands(plan)
     assert isinstance(spawn, SpawnWorker)
-    assert (spawn.name, spawn.model) == ("ada", "openai/gpt-4o")
+    assert (spawn.spec.name, spawn.spec.model) == ("ada", "openai/gpt-4o")
     assert isinstance(first, CreateNode)
     assert isinstance(second, CreateNode)
-    assert (first.worker, second.worker) == (None, "ada")
+    assert (first.spec.worker, second.spec.worker) == (None, "ada")
 
 
 def test_nodes_may_be_written_in_any_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 from agiraph.http.api import AgentView, ApiError, CreateAgentRequest, NotReachable, SentView
 from agiraph.http.client import AsyncClient, Client
 from agiraph.http.client.call import ApiCall, ApiMethod
-from agiraph.http.client.calls import ApiCalls
+from agiraph.http.client.connection import ApiCalls
 
 SENT = {"id": "00", "to": ["coordinator"], "ts": 1.0}
 KEY = "Idempotency-Key"
@@ -25,7 +25,7 @@ def client_of(handler: Handler, patience_seconds: float = 5.0) -> Client:
     client._http = httpx.Client(
         base_url="http://gateway", transport=httpx.MockTransport(handler), headers=KEYED
     )
-    client._patience.has_met = True
+    client._has_answered = True
     return client
 
 
@@ -77,7 +77,7 @@ def test_what_only_asks_carries_no_key() -> None:
 def test_a_gateway_that_was_never_reached_is_not_waited_for() -> None:
     gateway = Flaky(deaths=9, error=httpx.ConnectError)
     with client_of(gateway) as client:
-        client._patience.has_met = False
+        client._has_answered = False
         with pytest.raises(NotReachable):
             client.agents()
     assert len(gateway.requests) == 1
@@ -88,7 +88,7 @@ def test_patience_ends_and_so_it_does_when_nobody_will_come_back() -> None:
     with client_of(gateway, patience_seconds=0.0) as client, pytest.raises(NotReachable):
         client.agents()
     with client_of(gateway) as client:
-        client._patience.is_expected = lambda: False
+        client._is_expected = lambda: False
         with pytest.raises(NotReachable):
             client.agents()
     assert len(gateway.requests) == 2
@@ -127,7 +127,7 @@ def test_the_async_client_makes_the_same_calls_and_has_the_same_patience() -> No
             client._http = httpx.AsyncClient(
                 base_url="http://gateway", transport=httpx.MockTransport(gateway), headers=KEYED
             )
-            client._patience.has_met = True
+            client._has_answered = True
             sent: SentView = await client.send("shop", "hello", to="Ada")
             assert sent.to == ("coordinator",)
 

@@ -10,7 +10,7 @@ from actors.gateway.http.app import ROUTERS
 from actors.gateway.http.examples import EXAMPLES
 from agiraph.http.client import AsyncClient, Client
 from agiraph.http.client.call import ApiCall, ApiMethod
-from agiraph.http.client.calls import ApiCalls
+from agiraph.http.client.connection import ApiCalls
 
 FOR_OTHERS = {
     ("GET", "/metrics"): "Prometheus reads it",

@@ -1,7 +1,7 @@
 """The peer of a model turn: a bare loop over the provider's own SDK, in a process of its own.
 
-`python -m benchmarks.bare API BODY FOLDER`: asks with the system prompt and the tools of the
-request in the file BODY, writes what `write_file` is called for into FOLDER, and goes on until no
+`python -m benchmarks.bare_loop API BODY FOLDER`: asks with the system prompt and the tools of the
+request in the file BODY, writes what `write_file` is called for into FOLDER, and continues until no
 tool is called. Nothing is recorded, nobody can interrupt it, and what it did dies with it.
 """
 

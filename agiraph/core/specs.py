@@ -1,0 +1,274 @@
+"""Specs: what a node, a worker and a stage are asked to be; each field is declared here, once.
+
+Tool parameters, messages, commands, plans, the board's own records and the views of the HTTP API
+inherit these classes or hold one, so a field that is added here is known to all of them. Their
+descriptions are what a model reads in the schemas of its tools.
+"""
+
+import json
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from agiraph.core.record import Record
+
+WorkerType = Literal["harnessed", "autonomous"]
+WorkMode = Literal["multi_turn", "single_inference"]
+"""How a node is done: in a loop with tools, or by one model call without any."""
+
+CheckpointPolicy = Literal["all_must_complete", "majority", "any"]
+
+MOST_LABELS: Final = 8
+LONGEST_LABEL: Final = 32
+LABEL: Final = re.compile(r"\w[\w.:/-]*")
+
+# --- how models and people write values ---------------------------------------------------------
+
+
+def _as_names(value: object) -> object:
+    """Accept `"a"` and `'["a", "b"]'`, which models write too, as lists of names."""
+    if not isinstance(value, str):
+        return () if value is None else value
+    try:
+        read = json.loads(value)
+    except ValueError:
+        read = value
+    return tuple(read) if isinstance(read, list) else (value,) if value.strip() else ()
+
+
+def _as_tools(value: object) -> object:
+    return None if value is None else _as_names(value)
+
+
+def _as_refs(value: object) -> object:
+    return {} if value is None else value
+
+
+def _as_memory(value: object) -> object:
+    """Accept the object that `memory` may be too, as JSON text."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    return "" if value is None else value
+
+
+def _as_policy(value: object) -> object:
+    """Accept the older name of the strictest policy."""
+    return "all_must_complete" if value == "all_must_checkpoint" else value
+
+
+def _as_type(value: object) -> object:
+    """Accept the older names of the two types."""
+    return {"api": "harnessed", "agentic": "autonomous"}.get(str(value), value)
+
+
+def as_object(value: object) -> object:
+    """Accept an object that a model wrote as JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return labels without repetitions; ValueError for too many, or one that cannot be."""
+    unique = tuple(dict.fromkeys(label.strip() for label in labels))
+    if len(unique) > MOST_LABELS:
+        raise ValueError(f"a node may have {MOST_LABELS} labels, not {len(unique)}")
+    for label in unique:
+        if len(label) > LONGEST_LABEL or not LABEL.fullmatch(label):
+            raise ValueError(
+                f"{label[:60]!r} cannot be a label (possible: 1 to {LONGEST_LABEL} letters, "
+                "digits and . _ : / -, a letter or digit first)"
+            )
+    return unique
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_names)]
+Labels = Annotated[Names, AfterValidator(_check_labels)]
+Refs = Annotated[dict[str, str], BeforeValidator(_as_refs)]
+AnyWorkerType = Annotated[WorkerType, BeforeValidator(_as_type)]
+Policy = Annotated[CheckpointPolicy, BeforeValidator(_as_policy)]
+ToolNames = Annotated[tuple[str, ...] | None, BeforeValidator(_as_tools)]
+MemoryText = Annotated[str, BeforeValidator(_as_memory)]
+
+# --- nodes and workers ---------------------------------------------------------------------------
+
+
+class NodeTerms(Record):
+    """How a node's work is to be done.
+
+    `type`, `agent_command` and `model` are those of the worker that does it (None: of any worker).
+    `max_iterations` and `timeout_seconds` bound this node instead of its stage's contract.
+    """
+
+    task: str = Field(min_length=1, description="what to do, in full: the worker sees only this")
+    role: str | None = Field(default=None, description="the kind of worker: researcher, writer ...")
+    mode: WorkMode | None = Field(
+        default=None,
+        description="single_inference: one model call without tools, its answer is the output",
+    )
+    type: WorkerType | None = Field(
+        default=None,
+        description="who does it; harnessed: a model that we drive; autonomous: an external agent",
+    )
+    agent_command: str | None = Field(
+        default=None, description="the command of an autonomous one: claude-code, codex ..."
+    )
+    model: str | None = Field(default=None, description="provider/model; else the worker's own")
+    checks: Names = Field(
+        default=(),
+        description="shell commands that must succeed in scratch/ before its result is published",
+    )
+    labels: Labels = Field(default=(), description="short words to find it by: backend, urgent")
+    max_iterations: int | None = Field(
+        default=None, ge=1, description="model turns it may take; else as the stage has it"
+    )
+    timeout_seconds: float | None = Field(
+        default=None, gt=0, description="the time it may take; else as the stage has it"
+    )
+
+
+class NodeSpec(NodeTerms):
+    """A node as it is asked for; other nodes and its worker go by name or id."""
+
+    name: str | None = Field(default=None, description="a short name, unique in the run")
+    refs: Refs = Field(
+        default_factory=dict,
+        description="ref name to what it points to: a node, or node/published/file",
+    )
+    dependencies: Names = Field(
+        default=(), description="nodes, by name or id, that must be completed first"
+    )
+    worker: str | None = Field(default=None, description="who is to do it; else any idle worker")
+
+
+class WorkerSpec(Record):
+    """A worker as it is asked for. `model` None: the run's own; `tools` None: all there are."""
+
+    name: str = Field(min_length=1, description="a short name, unique in the team")
+    type: WorkerType = Field(
+        default="harnessed", description="harnessed: a model that we drive; autonomous: a command"
+    )
+    mode: WorkMode = Field(
+        default="multi_turn",
+        description="multi_turn: a loop with tools; single_inference: one model call, no tools",
+    )
+    model: str | None = Field(default=None, description="provider/model; else the run's own")
+    agent_command: str | None = Field(default=None, description="the command of an autonomous one")
+    role: str | None = Field(default=None, description="what it is: researcher, writer ...")
+    tools: ToolNames = Field(default=None, description="the tools it may use; else all")
+    memory: MemoryText = Field(default="", description="what it should know before it starts")
+
+
+# --- stages --------------------------------------------------------------------------------------
+
+
+class ContractTerms(Record):
+    """What is asked of a stage's contract; what is None stays as the run has it."""
+
+    max_iterations_per_node: int | None = Field(
+        default=None, ge=1, description="model turns a worker may take on one node"
+    )
+    timeout_seconds: float | None = Field(
+        default=None, gt=0, description="the stage's time; then it goes on without the rest"
+    )
+    checkpoint_policy: Policy | None = Field(
+        default=None, description="when it goes on: all nodes ended, most or any completed"
+    )
+
+
+class StageTerms(ContractTerms):
+    """What is asked of a stage that a node will open."""
+
+    name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
+    goal: str = Field(default="", description="what the stage is to find out or to make")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked of the stage."""
+        return not any(value for _, value in self)
+
+
+class RoleSpec(NodeTerms):
+    """One worker of a stage and the node that it does there.
+
+    `name` is the worker: one on the team continues, any other is hired. `role` is its title and
+    `task` its prompt. `dependencies` and values of `refs` may name roles of the same stage.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: str = Field(min_length=1, description="who; a name on the team goes on, others are hired")
+    task: str = Field(
+        min_length=1,
+        description="what it does in this stage, in full: its node's task",
+        validation_alias=AliasChoices("prompt", "task"),
+    )
+    role: str | None = Field(
+        default=None,
+        description="what it is: Market Analyst, writer ...",
+        validation_alias=AliasChoices("title", "role"),
+    )
+    type: AnyWorkerType | None = Field(
+        default=None,
+        description="harnessed: a model that we drive; autonomous: a command",
+        validation_alias=AliasChoices("type", "node_type"),
+    )
+    agent_command: str | None = Field(
+        default=None,
+        description="the command of an autonomous one",
+        validation_alias=AliasChoices("agent_command", "agent"),
+    )
+    tools: ToolNames = Field(default=None, description="the tools it may use; else all")
+    memory: MemoryText = Field(default="", description="what a new one should know first")
+    node: str | None = Field(default=None, description="its node's name; else NAME-STAGE")
+    refs: Refs = Field(
+        default_factory=dict, description="ref name to a node or a role of this stage, or its file"
+    )
+    dependencies: Names = Field(
+        default=(), description="nodes, or roles of this stage, that must be completed first"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_id(cls, value: Any) -> Any:
+        """Accept a role that has only an `id`; drop what the scopes decide by themselves."""
+        value = as_object(value)
+        if not isinstance(value, dict):
+            return value
+        dropped = ("id", "workspace_reads", "workspace_writes")
+        rest = {key: given for key, given in value.items() if key not in dropped}
+        named = rest if rest.get("name") or "id" not in value else {**rest, "name": value["id"]}
+        if isinstance(named.get("name"), str):
+            named = {**named, "name": " ".join(named["name"].split())}
+        return named
+
+
+class StageSpec(Record):
+    """A stage with all its roles."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str | None = Field(default=None, description="a short name: Research, Synthesis ...")
+    goal: str = Field(default="", description="what the stage is to find out or to make")
+    roles: tuple[RoleSpec, ...] = Field(min_length=1, description="who works in it, one node each")
+    contract: Annotated[ContractTerms | None, BeforeValidator(as_object)] = Field(
+        default=None, description="what the stage promises; else as the run has it"
+    )
+    retire: Names = Field(default=(), description="workers to let go first; their outputs stay")
+
+    @property
+    def terms(self) -> StageTerms:
+        """What is asked of the stage besides its roles."""
+        contract = dict(self.contract) if self.contract else {}
+        return StageTerms(name=self.name, goal=self.goal, **contract)

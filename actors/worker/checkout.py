@@ -13,7 +13,7 @@ from agiraph.core.models import Assignment, WorkNode
 from agiraph.core.turns import JsonObject
 from agiraph.storage.home import NodeHome
 from agiraph.tools.worktrees.git import FOLDER, GitFailed
-from agiraph.tools.worktrees.worktree import Worktree, commit_message, told_of_conflict
+from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_message
 
 
 class CheckoutContext(Protocol):
@@ -96,10 +96,10 @@ class Checkout:
         try:
             if not await tree.has_conflict():
                 return refusal
-            await tree.fold_in()
+            await tree.apply_merge()
         except (GitFailed, OSError) as error:
             return Refused(f"{refusal} (and it could not be laid into {FOLDER}/: {error})")
-        return Refused(told_of_conflict(str(refusal)))
+        return Refused(conflict_message(str(refusal)))
 
     async def close(self, assignment: Assignment, status: str) -> None:
         """Remove the worktree of a completed node; what it was for has been merged."""

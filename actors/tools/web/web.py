@@ -25,10 +25,9 @@ TOOLS = ("web_fetch", "web_search")
 
 
 class WebActor:
-    """The shell round PageReader and WebSearch."""
+    """The shell around PageReader and WebSearch."""
 
     def __init__(self, runtime: Runtime, pages: PageReader, search: WebSearch) -> None:
-        """Serve over `runtime`."""
         self._runtime = runtime
         self._config = runtime.config.web
         self._pages = pages
@@ -38,7 +37,7 @@ class WebActor:
         self._in_flight = CallsInFlight(runtime, self._tasks)
 
     async def serve(self) -> None:
-        """Take calls until there have been none for a while."""
+        """Receive calls until it is idle."""
         self._runtime.endpoint.on_down = self._in_flight.peer_down
         await self._runtime.ready()
         try:

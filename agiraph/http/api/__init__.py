@@ -38,6 +38,8 @@ from agiraph.http.api.channels import (
 from agiraph.http.api.conversation import (
     ConversationMessageView,
     ConversationPageView,
+    InboxView,
+    MarkReadRequest,
     MessageView,
     NudgeRequest,
     SendTextRequest,

@@ -133,7 +133,9 @@ def worker_view(
         "node": board.nodes[worker.node].name if worker.node else None,
         "node_id": worker.node,
         "address": worker_address(agent, worker.id),
+        "status": status,
         "step": step,
+        "unread": unread,
     }
     return WorkerView.model_validate({**dict(worker), **shown})
 

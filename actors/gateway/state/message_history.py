@@ -31,7 +31,7 @@ class MessageHistory:
     """
 
     def __init__(self, database: GatewayDatabase) -> None:
-        """Read from `database`; the journal of an older version is imported first. Corrupt, OSError."""
+        """Read from `database`; an older version's journal is imported first. Corrupt, OSError."""
         self.database = database
         self.when_added: Callable[[], None] = lambda: None
         database.take_in(JOURNAL, _statements)

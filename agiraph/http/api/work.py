@@ -79,8 +79,8 @@ class BoardView(ApiView):
 class WorkerView(ApiView):
     """A worker. `node` is the name of the node it holds; `step` what it does right now.
 
-    `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that the
-    person has not read.
+    `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
+    the person has not read.
     """
 
     id: WorkerId

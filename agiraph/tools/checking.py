@@ -20,7 +20,7 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
 from agiraph.storage.files import files_below, is_folder, open_file
 from agiraph.tools.command import CommandLimits, CommandResult, recover_command, run_command
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
@@ -46,10 +46,10 @@ async def run_checks(
     journaled; `writable` are folders beyond the scope's (a worktree). Raises Refused if a sandbox
     is required and there is none. Cancelling kills the running check.
     """
-    wall = standing_wall(config.sandbox)
+    sandbox = find_sandbox(config.sandbox)
     where = cwd or scope.cwd
     variables = visible_environment(dict(environment), config.shell) | CLEAN
-    before = wall.words_before(scope, path=variables["PATH"], writable=writable, cwd=where)
+    before = sandbox.words_before(scope, path=variables["PATH"], writable=writable, cwd=where)
     results = []
     for number, check in enumerate(checks):
         place = folder / f"check-{number}"
@@ -57,7 +57,7 @@ async def run_checks(
         finished = await recover_command(place) if is_folder(place) else None
         if finished is None:
             finished = await _run(check, place, where, variables, limits, before)
-        results.append(_result(check, finished, wall))
+        results.append(_result(check, finished, sandbox))
     return tuple(results)
 
 
@@ -82,14 +82,14 @@ async def _run(
         raise InvalidInput(f"the check `{check[:200]}` cannot be run ({error})") from None
 
 
-def _result(check: str, finished: CommandResult | None, wall: Sandbox) -> CheckResult:
+def _result(check: str, finished: CommandResult | None, sandbox: Sandbox) -> CheckResult:
     if finished is None:
         raise Refused(f"the check `{check[:200]}` was killed; its outcome is unknown")
     return CheckResult(
         command=check,
         exit_code=finished.exit_code,
         output=finished.output[-KEPT_OUTPUT:],
-        is_walled=wall.is_up,
+        is_walled=sandbox.is_up,
     )
 
 

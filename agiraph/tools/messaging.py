@@ -36,7 +36,11 @@ class AskHumanParams(ToolParams):
     """Parameters of `ask_human`."""
 
     question: str = Field(min_length=1, description="the question, with what is needed to answer")
-    channel: str = Field(default="cli", description="where to ask: cli, webhook or email")
+    channel: str = Field(
+        default="cli",
+        description="the name or kind (webhook, email, desktop) of one of the human's channels, "
+        "to ask there alone; by default wherever he wants to be asked",
+    )
     options: Names = Field(
         default=(), max_length=9, description="up to nine short ready answers to choose from"
     )

@@ -16,7 +16,7 @@ from agiraph.tools.command import (
     run_command,
 )
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
 RUN_VARIABLE = "AGIRAPH_RUN"
@@ -41,8 +41,8 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     seconds = _seconds(context, params)
     limits = CommandLimits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
     environment = visible_environment(context.environment, shell)
-    wall = standing_wall(context.config.sandbox)
-    before = wall.words_before(context.scope, path=environment["PATH"])
+    sandbox = find_sandbox(context.config.sandbox)
+    before = sandbox.words_before(context.scope, path=environment["PATH"])
     try:
         finished = await run_command(
             params.command,

@@ -15,8 +15,8 @@ from agiraph.external.agent_events import PermissionRequested
 
 async def test_the_same_action_may_be_asked_for_many_times_and_not_for_ever() -> None:
     state = SimpleNamespace(outside=SimpleNamespace(began_at="1", asking=set()))
-    worker: Any = SimpleNamespace(transcript=state, approval_gate=lambda _opened: None)
-    requests = PermissionRequests(worker, "n.1")
+    worker: Any = SimpleNamespace(transcript=state)
+    requests = PermissionRequests(worker, lambda _opened: None, "n.1")
     same = PermissionRequested("r", "bash", {"command": "make test"})
     for number in range(MOST_TIMES):
         assert await requests.refusal_of(same) == ""

@@ -53,9 +53,7 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
     policy = _policy_of(context)
     if free := [agent for agent in there if rules_not_enforced(agent, policy)]:
         detail += f"; your approvals.yaml does not apply to: {_names(free)}"
-        advice.append(
-            "where the rules must apply, use agents that ask (docs/outside.md, Rules)"
-        )
+        advice.append("where the rules must apply, use agents that ask (docs/outside.md, Rules)")
     wall = find_sandbox(context.settings().sandbox)
     problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
     if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:

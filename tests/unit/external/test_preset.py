@@ -48,8 +48,8 @@ def put_program(folder: Path, name: str) -> Path:
 
 
 def launch_of(agent: ExternalAgent, **more: Any) -> AgentLaunch:
-    values = {"prompt": "do it", "folder": Path("/work"), "home": Path("/own"), "proxy": PROXY}
-    return AgentLaunch(agent, **(values | more))
+    folders = {"folder": Path("/work"), "home": Path("/own")}
+    return AgentLaunch(agent, "do it", **{**folders, "proxy": PROXY, **more})
 
 
 def launch(name: str, **more: Any) -> AgentLaunch:

@@ -17,10 +17,8 @@ from agiraph.external.agent_events import PermissionRequested
 def leave() -> PermissionRequests:
     """Return the rules of a worker that has none: everything may be done."""
     outside = SimpleNamespace(began_at="1", asking=set())
-    worker: Any = SimpleNamespace(
-        transcript=SimpleNamespace(outside=outside), approval_gate=lambda _opened: None
-    )
-    return PermissionRequests(worker, "n.1")
+    worker: Any = SimpleNamespace(transcript=SimpleNamespace(outside=outside))
+    return PermissionRequests(worker, lambda _opened: None, "n.1")
 
 
 def test_the_same_action_may_be_asked_for_many_times_and_not_for_ever() -> None:

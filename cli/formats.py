@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from agiraph.core.turns import Usage
-from cli.console.sanitize import short_name
+from cli.sanitize import short_name
 
 
 def as_is(value: Any) -> str:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import click
 from pydantic import BaseModel
 
-from cli.console.sanitize import one_line, printable
 from cli.formats import as_is, format_time
+from cli.sanitize import one_line, printable
 
 JsonObject = dict[str, Any]
 WIDE_LEAST = 16

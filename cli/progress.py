@@ -7,8 +7,8 @@ from agiraph.core.ids import HUMAN_NAME
 from agiraph.core.models import Event
 from agiraph.core.turns import Usage
 from cli.console.event_text import EventLine, EventNarrator, text_of
-from cli.console.sanitize import one_line
 from cli.formats import format_seconds, format_usage
+from cli.sanitize import one_line
 
 MESSAGE_LIMIT: Final = 200
 # Calls that another line tells better: the message, the node, the worker, the question itself.

@@ -23,7 +23,6 @@ from agiraph.http.api import (
     StartRunRequest,
 )
 from agiraph.storage.home import Home
-from cli.console.sanitize import printable
 from cli.exits import DONE, FAILED, OUT_OF_BUDGET
 from cli.formats import format_seconds, format_usage
 from cli.listing import print_json
@@ -40,6 +39,7 @@ from cli.outcome import RunOutcome, outcome_of
 from cli.own_supervisor import signals_interrupt
 from cli.recordings import keep_recording
 from cli.run_target import RunTarget, supervised
+from cli.sanitize import printable
 from cli.screen import TerminalScreen, can_prompt
 from cli.watch import RunWatcher, WatchResult
 

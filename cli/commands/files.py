@@ -9,10 +9,10 @@ import click
 
 from agiraph.core.errors import InvalidInput
 from agiraph.http.api import FileContentView, FolderView
-from cli.console.sanitize import printable
 from cli.formats import format_size, format_time
 from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option, run_option
+from cli.sanitize import printable
 
 if TYPE_CHECKING:
     from agiraph.http.client import Client

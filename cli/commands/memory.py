@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from cli.console.sanitize import printable
 from cli.formats import format_size, format_time
 from cli.listing import Column, print_json, print_listing, to_rows
 from cli.options import connect, examples, home_option, json_option
+from cli.sanitize import printable
 
 FILES = (
     Column("SIZE", "size", format_size, align="right"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agiraph.core.models import Event
-from cli.console.sanitize import one_line, short_name
+from cli.sanitize import one_line, short_name
 
 Tone = Literal["plain", "quiet", "good", "bad", "voice", "ask"]
 Data = dict[str, Any]

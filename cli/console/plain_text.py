@@ -19,8 +19,8 @@ from agiraph.http.api import (
     FileEntryView,
     FolderView,
 )
-from cli.console.sanitize import one_line, printable, short_name
 from cli.formats import format_size
+from cli.sanitize import one_line, printable, short_name
 
 BINARY_LIMIT: Final = 256
 

@@ -35,7 +35,7 @@ from cli.console.commands import (
 )
 from cli.console.line_reader import LineReader
 from cli.console.plain_text import format_board, format_budget, format_path, format_tree, tree_of
-from cli.console.sanitize import one_line, printable
+from cli.sanitize import one_line, printable
 
 REFRESH_SECONDS: Final = 2.0
 RECENT: Final = 6

@@ -6,7 +6,7 @@ from typing import Final
 
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.http.api import EntityView
-from cli.console.sanitize import one_line, short_name
+from cli.sanitize import one_line, short_name
 
 SORTS: Final = ("entity", "state", "cpu", "memory", "mail", "age", "tokens", "cost")
 """What the rows may be sorted by, in the order of the columns."""

@@ -28,7 +28,6 @@ from cli.console.commands import (
     SteerCommand,
     read_line,
 )
-from cli.console.sanitize import one_line
 from cli.console.ui.conversation_panel import TalkPanel
 from cli.console.ui.drawing import markdown
 from cli.console.ui.header import HELP_PAGE, Focus, head_of, keys_of, notice_of, target_of
@@ -38,6 +37,7 @@ from cli.console.ui.question_bar import QuestionBar
 from cli.console.ui.source import ConsoleSource
 from cli.console.ui.state import ConsoleState, Panel
 from cli.console.ui.theme import MARKDOWN, SHEET, THEME
+from cli.sanitize import one_line
 
 FRAME_SECONDS: Final = 0.1
 NARROW: Final = 100

@@ -21,7 +21,7 @@ from cli.console.event_text import (
     is_failed_tool,
     text_of,
 )
-from cli.console.sanitize import one_line, printable, short_name
+from cli.sanitize import one_line, printable, short_name
 
 Kind = Literal["text", "question", "answer", "thought", "tool", "notice", "result"]
 Outcome = Literal["running", "done", "failed", "none"]

@@ -6,10 +6,10 @@ from rich.text import Text
 
 from cli.console.commands import HELP
 from cli.console.event_text import Tone
-from cli.console.sanitize import one_line
 from cli.console.ui.state import ConsoleState, Notice
 from cli.console.ui.theme import BOLD, QUIET, TONES, voice
 from cli.formats import format_short_count, format_short_money
+from cli.sanitize import one_line
 
 Focus = Literal["line", "question", "panel"]
 Keys = list[tuple[str, str]]

@@ -6,7 +6,7 @@ from typing import Final
 
 from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.http.api import BoardView, EntityView
-from cli.console.sanitize import one_line, short_name
+from cli.sanitize import one_line, short_name
 
 # A sign for each state, so that it can be seen without colours.
 SIGNS: Final = {

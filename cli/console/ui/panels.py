@@ -15,13 +15,13 @@ from agiraph.http.api import BoardView, FileContentView, FileEntryView, FolderVi
 from cli.console.commands import EVERYONE
 from cli.console.event_text import Tone
 from cli.console.plain_text import TreeRow, entry_name, entry_size, format_file, tree_of
-from cli.console.sanitize import one_line, printable
 from cli.console.top_rows import STATE_LABELS
 from cli.console.ui.drawing import markdown, sided
 from cli.console.ui.members import SIGNS, TeamMember
 from cli.console.ui.state import ConsoleState
 from cli.console.ui.theme import BOLD, QUIET, TONES, state_style, voice
 from cli.formats import format_age, format_short_count, format_short_money
+from cli.sanitize import one_line, printable
 
 ROOM: Final = 2
 NODE_SIGNS: Final[dict[str, tuple[str, Tone]]] = {

@@ -10,9 +10,9 @@ from textual.message import Message
 from textual.widgets import Static
 
 from agiraph.http.api import QuestionView
-from cli.console.sanitize import one_line
 from cli.console.ui.theme import BOLD, QUIET, TONES
 from cli.formats import format_age
+from cli.sanitize import one_line
 
 ARMED_SECONDS: Final = 0.7
 QUESTION_LIMIT: Final = 400

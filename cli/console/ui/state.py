@@ -13,10 +13,10 @@ from agiraph.core.models import Event
 from agiraph.http.api import AgentView, BoardView, EntityView, MessageView, QuestionView
 from cli.console.commands import EVERYONE
 from cli.console.event_text import EventNarrator
-from cli.console.sanitize import printable
 from cli.console.ui.entries import TimelineEntry, of_events, of_messages
 from cli.console.ui.members import TeamMember, members_of
 from cli.console.ui.timeline import Timeline
+from cli.sanitize import printable
 
 STREAM_LIMIT: Final = 8000
 

@@ -13,7 +13,6 @@ from textual.widgets import DataTable, Static
 
 from agiraph.core.errors import AgiraphError
 from agiraph.http.api import EntityAct, EntityView
-from cli.console.sanitize import one_line
 from cli.console.top_rows import RISING, SORTS, TopRow, next_sort, ordered, top_rows, totals
 from cli.console.ui.app import TaskApp
 from cli.console.ui.members import SIGNS
@@ -27,6 +26,7 @@ from cli.formats import (
     format_short_size,
     format_size,
 )
+from cli.sanitize import one_line
 
 HEADINGS: Final = {"entity": "ENTITY", "state": "STATE", "cpu": "CPU", "memory": "MEM",
                    "mail": "MAIL", "age": "AGE", "tokens": "TOKENS", "cost": "COST",

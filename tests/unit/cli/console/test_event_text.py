@@ -7,7 +7,7 @@ import pytest
 from agiraph.core.ids import AgentId, NodeId
 from agiraph.core.models import Event
 from cli.console.event_text import EventNarrator
-from cli.console.sanitize import short_name
+from cli.sanitize import short_name
 
 
 def event(type: str, entity: str = "coordinator", node: str | None = None, **data: object) -> Event:

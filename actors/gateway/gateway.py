@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from actors.gateway.events.event_reporter import GatewayEventReporter
-from actors.gateway.events.followers import LogSignals
-from actors.gateway.lru_cache import LruCache
+from actors.gateway.event_feed import EventTexts, LogSignals
+from actors.gateway.event_reporter import GatewayEventReporter
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.delivery_journal import DeliveryJournal
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
@@ -21,13 +20,11 @@ from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore
 from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
-from actors.gateway.state.process_overview import ProcessOverview
 from actors.recorder.event_log import EventLog
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
 from agiraph.core.models import Agent
-from agiraph.http.api import AgentView, EventPageView
 from agiraph.storage.home import Home
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -48,15 +45,13 @@ class Gateway:
     telling: GatewayEventReporter
     answer_delivery: AnswerDelivery
     boards: BoardReader
-    overview: ProcessOverview
     dead: DeadLetterStore
     dispatcher: NotificationDispatcher
     repeats: IdempotencyStore
     bells: LogSignals
     tallies: GatewayCounters
     statuses: EntityActivities = field(default_factory=EntityActivities)
-    summaries: LruCache[AgentView] = field(default_factory=LruCache)
-    event_pages: LruCache[EventPageView] = field(default_factory=LruCache)
+    event_texts: EventTexts = field(default_factory=EventTexts)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
 
     def events_of(self, agent: Agent) -> EventLog:
@@ -65,7 +60,7 @@ class Gateway:
 
     def forget(self, agent: Agent) -> None:
         """Disconnect the followers of an agent that is archived."""
-        self.bells.say_gone(agent.id)
+        self.bells.archive(agent.id)
 
     def close(self) -> None:
         """Close the database and the journals."""
@@ -108,7 +103,7 @@ def open_gateway(
         clock,
         log,
     )
-    history.when_added, signals.ear = dispatcher.on_message, dispatcher.on_event
+    history.when_added, signals.on_notify = dispatcher.on_message, dispatcher.on_event
     answers.absence = lambda: dispatcher.book.absence_at(clock.now())
     dispatcher.when_delivered = counters.delivered
     return Gateway(
@@ -123,7 +118,6 @@ def open_gateway(
         telling=reporter,
         answer_delivery=answers,
         boards=boards,
-        overview=ProcessOverview(bus),
         dead=DeadLetterStore(database),
         dispatcher=dispatcher,
         repeats=IdempotencyStore(home.human.repeats, clock.now()),

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from actors.gateway.bus_client import ask_for
-from actors.gateway.call_cause import CallCause
-from actors.gateway.gateway import Gateway
-from actors.gateway.resources.agent_creation import (
+from fastapi import APIRouter
+
+from actors.gateway.api.agents import (
     BEGIN_SECONDS,
     LOOK_SECONDS,
     START_SECONDS,
@@ -13,11 +12,21 @@ from actors.gateway.resources.agent_creation import (
     check_orders,
     coordinator_spec,
 )
-from actors.gateway.resources.entities import children
-from actors.gateway.resources.lifecycle import DOWN
+from actors.gateway.api.dependencies import AgentDep, CauseDep, GatewayDep
+from actors.gateway.api.entities import DOWN, children
+from actors.gateway.auth.scopes import CONTROL, READ
+from actors.gateway.bus_client import ask_for
+from actors.gateway.call_cause import CallCause
+from actors.gateway.gateway import Gateway
+from actors.gateway.state.agents import agent_summary
 from agiraph.core.ids import SUPERVISOR, AgentId, RunId, coordinator_address
 from agiraph.core.models import Agent
-from agiraph.http.api import ApiError, RunView, StartRunRequest
+from agiraph.http.api import (
+    AgentView,
+    ApiError,
+    RunView,
+    StartRunRequest,
+)
 from agiraph.messages import (
     BeginRun,
     ChildInfo,
@@ -27,6 +36,24 @@ from agiraph.messages import (
     StartChild,
     StopChild,
 )
+
+router = APIRouter(tags=["agents"])
+
+
+@router.post("/agents/{agent}/runs", dependencies=[CONTROL], status_code=201)
+async def begin(
+    agent: AgentDep, request: StartRunRequest, gateway: GatewayDep, cause: CauseDep
+) -> AgentView:
+    """Give an agent another goal; `last_event` is the cursor of the last event before it."""
+    last_event = gateway.events_of(agent).last()
+    begun = await begin_run(gateway, agent, request, cause)
+    return agent_summary(begun, begun.status, 0, last_event)
+
+
+@router.get("/agents/{agent}/runs", dependencies=[READ])
+async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
+    """List an agent's runs, oldest first."""
+    return run_views(gateway, agent)
 
 
 async def begin_run(
@@ -45,7 +72,7 @@ async def begin_run(
     run = RunId(request.run) if request.run else cause.run
     if agent.run == run:
         return agent
-    child = await _coordinator(gateway, agent)
+    child = await _coordinator_child(gateway, agent)
     is_down = child is None or child.state in DOWN
     body = BeginRun(
         goal=request.goal,
@@ -61,48 +88,50 @@ async def begin_run(
         abandon=is_down,
     )
     if child is None:
-        await _start_anew(gateway, agent)
-    asking = asyncio.create_task(_ask(gateway, agent, body))
+        await _start_coordinator(gateway, agent)
+    asking = asyncio.create_task(_ask_to_begin(gateway, agent, body))
     try:
         if child is not None and is_down:
-            await _start_again(gateway, child)
-        return await _wait_for(gateway, agent.id, run, asking)
+            await _restart_coordinator(gateway, child)
+        return await _wait_until_begun(gateway, agent.id, run, asking)
     finally:
         asking.cancel()
         await asyncio.wait([asking])
 
 
-async def _ask(gateway: Gateway, agent: Agent, body: BeginRun) -> Ok:
+async def _ask_to_begin(gateway: Gateway, agent: Agent, body: BeginRun) -> Ok:
     to = coordinator_address(agent.id)
     return await ask_for(gateway.line, to, body, Ok, within_seconds=BEGIN_SECONDS)
 
 
-async def _coordinator(gateway: Gateway, agent: Agent) -> ChildInfo | None:
+async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None:
     address = coordinator_address(agent.id)
     return next((child for child in await children(gateway) if child.address == address), None)
 
 
-async def _start_again(gateway: Gateway, child: ChildInfo) -> None:
+async def _restart_coordinator(gateway: Gateway, child: ChildInfo) -> None:
     order = StopChild(address=child.address, how="restart", reason="a new run begins")
     await ask_for(gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
 
 
-async def _start_anew(gateway: Gateway, agent: Agent) -> None:
+async def _start_coordinator(gateway: Gateway, agent: Agent) -> None:
     """Start the coordinator of an agent that the supervisor has never heard of."""
     order = StartChild(spec=coordinator_spec(agent))
     await ask_for(gateway.line, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
 
-async def _wait_for(gateway: Gateway, id: AgentId, run: RunId, asking: "asyncio.Task[Ok]") -> Agent:
+async def _wait_until_begun(
+    gateway: Gateway, id: AgentId, run: RunId, asking: "asyncio.Task[Ok]"
+) -> Agent:
     """Return the agent as soon as its record tells of the new run, whoever is quicker to say so."""
     give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
-    with gateway.bells.listen(id) as listening:
+    with gateway.bells.subscribe(id) as signal:
         while (agent := gateway.agents.get(id)) is None or agent.run != run:
             if asking.done():
                 asking.result()
             if gateway.clock.monotonic() > give_up_at:
                 raise ApiError(504, f"agent '{id}' was given its goal but has not yet begun")
-            await listening.wait(LOOK_SECONDS)
+            await signal.wait(LOOK_SECONDS)
     return agent
 
 

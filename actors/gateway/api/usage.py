@@ -2,20 +2,40 @@
 
 from collections.abc import Sequence
 
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.api.entities import book_of
+from actors.gateway.auth.scopes import READ
 from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
-from actors.gateway.resources.wake_times import book_of
 from agiraph.core.errors import AgiraphError
 from agiraph.core.ids import BROKER, COORDINATOR_NAME, AgentId
 from agiraph.core.models import Agent
 from agiraph.core.money import BudgetState
 from agiraph.core.turns import UsageBy, UsageRow
-from agiraph.http.api import ApiError, UsageView
+from agiraph.http.api import (
+    ApiError,
+    UsageView,
+)
 from agiraph.messages import AskUsage, UsageTable
 
 ANSWER_SECONDS = 10.0
 ALL_RUNS = "*"
 NO_RUN = "none"
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/usage", dependencies=[READ])
+async def usage(
+    gateway: GatewayDep, agent: str | None = None, run: str | None = None, by: UsageBy = "entity"
+) -> UsageView:
+    """Tell what was spent: by one agent's current run, by another one of it, by all (`run=*`).
+
+    Without an agent: by everything in this home. The rows are of an entity, node, model or day.
+    """
+    return await usage_view(gateway, agent, run, by)
 
 
 async def usage_view(

@@ -7,18 +7,25 @@ is not known to be harmless comes as an attachment of no type. Every answer says
 import os
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import cache
+from html import escape
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from actors.gateway.files.browser import opened
+from actors.gateway.file_browser import browse, opened
 from actors.gateway.problems import problem_response
-from agiraph.http.api import ApiError
+from agiraph.http.api import ApiError, FileContentView
+
+MARKDOWN = (".md", ".markdown")
+REL = "noopener noreferrer nofollow"
 
 CHUNK = 256 * 1024
 RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
@@ -83,7 +90,7 @@ def raw_file(root: Path, path: str, headers: Headers) -> Response:
     """Return the file at `path` under `root`, or the stretch of it that `headers` ask for.
 
     A range that it does not have is answered with 416. Raises ApiError: 403, 404 as
-    `actors.gateway.files.browser.browse`, 409 for a folder.
+    `actors.gateway.file_browser.browse`, 409 for a folder.
     """
     with opened(root, path) as (fd, shown):
         facts = os.fstat(fd)
@@ -182,3 +189,54 @@ def _range(headers: Headers, told: dict[str, str], size: int) -> tuple[int, int]
     start = int(first) if first else max(0, size - int(last))
     end = min(int(last), size - 1) if first and last else size - 1
     return start, end
+
+
+def rendered_file(root: Path, path: str) -> Response:
+    """Return the file at `path` under `root` as a piece of HTML, the first 1 MiB of it.
+
+    Raises ApiError: 403, 404 as `actors.gateway.file_browser.browse`, 409 for a folder, 415 for no
+    text.
+    """
+    found = browse(root, path)
+    if not isinstance(found, FileContentView):
+        raise ApiError(409, f"'{found.path}' is a folder, it cannot be rendered")
+    if found.encoding != "utf-8":
+        raise ApiError(415, f"'{found.path}' is no text (possible: as=raw, as=json)")
+    html = rendered(found.path, found.content)
+    if found.is_truncated:
+        html += f"<p><em>... {found.size - found.returned} more bytes: as=raw has all</em></p>\n"
+    security = {"content-security-policy": SANDBOX, "x-content-type-options": "nosniff"}
+    return Response(html, media_type="text/html", headers=security)
+
+
+def rendered(name: str, text: str) -> str:
+    """Return a text as HTML: Markdown if its name says so, else as it stands."""
+    if PurePosixPath(name).suffix.lower() in MARKDOWN:
+        html: str = _markdown().render(text)
+        return html
+    return f"<pre>{escape(text)}</pre>\n"
+
+
+@cache
+def _markdown() -> Any:
+    """Return the renderer, imported when the first file is rendered."""
+    from markdown_it import MarkdownIt
+
+    renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    renderer.add_render_rule("link_open", _link)
+    renderer.add_render_rule("image", _image)
+    return renderer
+
+
+def _link(self: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    token.attrSet("rel", REL)
+    token.attrSet("target", "_blank")
+    return str(self.renderToken(tokens, index, options, env))
+
+
+def _image(self: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    source = escape(str(token.attrGet("src") or ""))
+    shown = escape(token.content or source)
+    return f'<a href="{source}" rel="{REL}" target="_blank">[image: {shown}]</a>'

@@ -1,13 +1,17 @@
-"""Steering entities: stop, kill, restart, pause, resume and archive, one or a whole agent."""
+"""Stop, kill, restart, pause and resume entities, one or a whole agent."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
+from fastapi import APIRouter
+
+from actors.gateway.api.agents import START_SECONDS, coordinator_spec
+from actors.gateway.api.dependencies import AgentDep, GatewayDep
+from actors.gateway.api.entities import AT_WORK, DOWN, children
+from actors.gateway.auth.scopes import CONTROL
 from actors.gateway.bus_client import ask_for, deliver
 from actors.gateway.gateway import Gateway
-from actors.gateway.resources.agent_creation import START_SECONDS, coordinator_spec
-from actors.gateway.resources.entities import AT_WORK, children
 from agiraph.core.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
@@ -16,7 +20,12 @@ from agiraph.core.ids import (
     message_id,
 )
 from agiraph.core.models import Agent
-from agiraph.http.api import ApiError, ArchivedView, EntityAct, SteeredEntityView, SteeredView
+from agiraph.http.api import (
+    ApiError,
+    EntityAct,
+    SteeredEntityView,
+    SteeredView,
+)
 from agiraph.messages import (
     ChildInfo,
     ChildStarted,
@@ -32,7 +41,31 @@ HEAD_START_SECONDS = 0.5
 
 How = Literal["stop", "kill", "restart", "forget"]
 
-DOWN = ("stopped", "failed", "exited")
+router = APIRouter()
+
+
+@router.post("/agents/{agent}/pause", dependencies=[CONTROL], tags=["agents"])
+async def pause(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+    """Let coordinator and workers stand still."""
+    return await act_on_agent(gateway, agent, "pause")
+
+
+@router.post("/agents/{agent}/resume", dependencies=[CONTROL], tags=["agents"])
+async def resume(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+    """Let a paused agent go on, start a stopped one again."""
+    return await act_on_agent(gateway, agent, "resume")
+
+
+@router.post("/agents/{agent}/stop", dependencies=[CONTROL], tags=["agents"])
+async def stop(agent: AgentDep, gateway: GatewayDep) -> SteeredView:
+    """Stop the agent's processes; its files stay."""
+    return await act_on_agent(gateway, agent, "stop")
+
+
+@router.post("/entities/{entity:path}/{act}", dependencies=[CONTROL], tags=["system"])
+async def act(entity: str, act: EntityAct, gateway: GatewayDep) -> SteeredView:
+    """Stop, kill, restart, pause or resume one entity or a whole agent."""
+    return await act_on(gateway, entity, act)
 
 
 async def act_on(gateway: Gateway, named: str, act: EntityAct) -> SteeredView:
@@ -40,11 +73,11 @@ async def act_on(gateway: Gateway, named: str, act: EntityAct) -> SteeredView:
     table = await children(gateway)
     exact = next((child for child in table if child.address == named), None)
     if exact is not None:
-        return await _act(gateway, [exact], act)
+        return await _act_on_all(gateway, [exact], act)
     agent = _agent_named(gateway, named)
     if agent is not None:
         return await act_on_agent(gateway, agent, act)
-    return await _act(gateway, [_entity_named(gateway, table, named)], act)
+    return await _act_on_all(gateway, [_entity_named(gateway, table, named)], act)
 
 
 async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> SteeredView:
@@ -52,16 +85,16 @@ async def act_on_agent(gateway: Gateway, agent: Agent, act: EntityAct) -> Steere
     if act != "stop":
         team = _team(await children(gateway), agent)
         if act == "resume" and not team:
-            return await _start_anew(gateway, agent)
-        return await _act(gateway, team, act)
-    entities = await _stop_team(gateway, agent, "stop")
+            return await _start_unknown(gateway, agent)
+        return await _act_on_all(gateway, team, act)
+    entities = await stop_team(gateway, agent, "stop")
     if entities:
         data = {"by": HUMAN_NAME, "entities": [entity.address for entity in entities]}
         await gateway.telling.tell("agent.stopped", agent.id, message_id(), data)
     return SteeredView(act=act, entities=tuple(entities))
 
 
-async def _start_anew(gateway: Gateway, agent: Agent) -> SteeredView:
+async def _start_unknown(gateway: Gateway, agent: Agent) -> SteeredView:
     """Start the coordinator of an agent that the supervisor does not know: it was archived."""
     order = StartChild(spec=coordinator_spec(agent))
     started = await ask_for(
@@ -70,28 +103,6 @@ async def _start_anew(gateway: Gateway, agent: Agent) -> SteeredView:
     return SteeredView(
         act="resume", entities=(SteeredEntityView(address=started.address, state="resuming"),)
     )
-
-
-async def archive(gateway: Gateway, agent: Agent) -> ArchivedView:
-    """Stop an agent for good, withdraw its questions and move its folder away."""
-    await _stop_team(gateway, agent, "forget")
-    path = gateway.agents.archive(agent)
-    gateway.questions.withdraw(agent.id)
-    gateway.forget(agent)
-    return ArchivedView(id=agent.id, path=str(path))
-
-
-def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
-    """Return an agent's status: its own word, unless its coordinator is down for good.
-
-    An empty table is one that nobody could be asked for: it says nothing.
-    """
-    if agent.status in ("completed", "failed", "stopped"):
-        return agent.status
-    address = coordinator_address(agent.id)
-    gone = "stopped" if table else None
-    state = next((child.state for child in table if child.address == address), gone)
-    return state if state in ("stopped", "failed") else agent.status
 
 
 def _team(table: Sequence[ChildInfo], agent: Agent) -> list[ChildInfo]:
@@ -139,7 +150,9 @@ def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
     ]
 
 
-async def _act(gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct) -> SteeredView:
+async def _act_on_all(
+    gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct
+) -> SteeredView:
     match act:
         case "stop" | "kill" | "restart":
             entities = await _stop_all(gateway, targets, act)
@@ -150,7 +163,7 @@ async def _act(gateway: Gateway, targets: Sequence[ChildInfo], act: EntityAct) -
     return SteeredView(act=act, entities=tuple(entities))
 
 
-async def _stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
+async def stop_team(gateway: Gateway, agent: Agent, how: How) -> list[SteeredEntityView]:
     """Stop an agent's processes, those too that its coordinator started just before its end."""
     stopped: dict[str, SteeredEntityView] = {}
     while True:

@@ -1,4 +1,4 @@
-"""The numbers of a home as Prometheus reads them: gauges of what is, counters since a start.
+"""The metrics of a home as Prometheus reads them: gauges of what is, counters since a start.
 
 Labels are kinds, states, channels and living agents: never as many as there are entities.
 """
@@ -8,11 +8,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.api.entities import entity_rows
+from actors.gateway.auth.scopes import READ
 from actors.gateway.gateway import Gateway
-from actors.gateway.resources.entities import entity_rows
 from agiraph.core.ids import agent_of
 from agiraph.core.models import QuestionKind
 from agiraph.http.api import ApiError, EntityView
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/metrics", dependencies=[READ], response_class=PlainTextResponse)
+async def metrics(gateway: GatewayDep) -> Response:
+    """Return the numbers of this home in the text format of Prometheus."""
+    text, kind = await exposition(gateway)
+    return Response(text, media_type=kind)
+
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -116,7 +131,7 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
         "gauge",
         "agiraph_followers",
         "Who follows events by WebSocket.",
-        [({}, float(gateway.bells.listeners))],
+        [({}, float(gateway.bells.followers))],
     )
     book, names = gateway.dispatcher.book, list(gateway.dispatcher.settings)
     kept = Counter((one.channel, one.status) for one in book.deliveries.values())

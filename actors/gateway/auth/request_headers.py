@@ -1,4 +1,4 @@
-"""The names under which the gateway may be called, and whose pages may call it.
+"""What a call's headers say: its token, where a browser sends it from, which host it names.
 
 Checking the Host keeps out a web page whose name was made to point at this machine (DNS
 rebinding); checking the Origin keeps out a page of another site that uses our cookie.
@@ -6,10 +6,63 @@ rebinding); checking the Origin keeps out a page of another site that uses our c
 
 import ipaddress
 import socket
+from collections.abc import Iterable
 from functools import lru_cache
+from urllib.parse import parse_qsl
 
 MOST_HEADERS = 64
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+RawHeaders = Iterable[tuple[bytes, bytes]]
+
+OWN_PAGES = ("same-origin", "none")
+"""What Sec-Fetch-Site says of our own pages, and of an address that a person typed."""
+
+
+def bearer(headers: RawHeaders) -> str | None:
+    """Return the token of the Authorization header."""
+    scheme, _, token = header(headers, b"authorization").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def cookies(headers: RawHeaders, name: str) -> list[str]:
+    """Return the values of every cookie of that name; another page's may stand beside ours."""
+    pairs = (pair.strip().partition("=") for pair in header(headers, b"cookie").split(";"))
+    return [value for found, _, value in pairs if found == name and value]
+
+
+def is_from_elsewhere(headers: RawHeaders) -> bool:
+    """Whether a browser says that a page of another origin makes it call.
+
+    SameSite=Strict leaves out one case: a page of another server on this same machine is of the
+    same site, whatever its port.
+    """
+    site = header(headers, b"sec-fetch-site").strip().lower()
+    return bool(site) and site not in OWN_PAGES
+
+
+def header(headers: RawHeaders, name: bytes) -> str:
+    """Return a header's value, empty if it is not there."""
+    for key, value in headers:
+        if key == name:
+            return value.decode("latin-1")
+    return ""
+
+
+def query_pairs(query: bytes) -> list[tuple[str, str]]:
+    """Return the names and values of a query."""
+    return parse_qsl(query.decode("latin-1"), keep_blank_values=True) if query else []
+
+
+def size_of(headers: RawHeaders) -> int:
+    """Return the bytes of all names and values."""
+    return sum(len(key) + len(value) + 4 for key, value in headers)
+
+
+def declared_length(headers: RawHeaders) -> int:
+    """Return what Content-Length says, 0 if it says nothing."""
+    declared = header(headers, b"content-length")
+    return int(declared) if declared.isdecimal() else 0
 
 
 class TrustedHosts:

@@ -2,50 +2,103 @@
 
 import asyncio
 import socket
-from functools import partial
+from collections.abc import Sequence
 
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.auth.scopes import READ
+from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
-from actors.gateway.resources.wake_times import next_wake
 from actors.gateway.state.activities import EntityActivity
-from agiraph.core.errors import AgiraphError
+from actors.gateway.state.agents import AgentDirectory
+from agiraph.core.clock import iso
+from agiraph.core.errors import AgiraphError, Corrupt
 from agiraph.core.ids import (
+    BROKER,
     COORDINATOR_NAME,
+    ROUTER,
+    SUPERVISOR,
     coordinator_address,
     worker_address,
 )
+from agiraph.core.models import Agent
 from agiraph.core.turns import Usage
-from agiraph.http.api import EntityView
+from agiraph.http.api import (
+    ApiError,
+    EntityView,
+)
 from agiraph.messages import (
+    AskMailboxDepths,
+    AskUsage,
     ChildInfo,
+    ChildTable,
+    ListChildren,
+    MailboxDepths,
+    UsageTable,
 )
 from agiraph.storage.disk_space import WAITS
+from agiraph.storage.files import read_bytes
+from agiraph.triggers.trigger_set import FiringLimits, TriggerSet
+
+UNUSED = FiringLimits(late_seconds=0, per_minute=1)
 
 THINKING = "thinking "
 CPU_SECONDS = 0.5
+TABLE_SECONDS = 5.0
+EXTRA_SECONDS = 1.0
 
 AT_WORK = ("starting", "ready", "backing_off", "parked")
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/entities", dependencies=[READ])
+async def entities(gateway: GatewayDep) -> tuple[EntityView, ...]:
+    """List every process."""
+    return await entity_rows(gateway)
 
 
 async def children(gateway: Gateway) -> tuple[ChildInfo, ...]:
     """Return the supervisor's table; raise ApiError 503 or 504 if it does not answer."""
-    return await gateway.overview.children()
+    table = await ask_for(
+        gateway.line, SUPERVISOR, ListChildren(), ChildTable, within_seconds=TABLE_SECONDS
+    )
+    return table.children
 
 
 async def entity_rows(gateway: Gateway) -> tuple[EntityView, ...]:
     """Return a row for every process; mailboxes and money are left out while nobody tells them."""
-    return await gateway.overview.rows(partial(_rows, gateway))
-
-
-async def _rows(gateway: Gateway) -> tuple[EntityView, ...]:
-    overview = gateway.overview
     table, depths, usage = await asyncio.gather(
-        overview.children(), overview.depths(), overview.usage()
+        children(gateway), _mailbox_depths(gateway), _usage(gateway)
     )
     names, host = _names(gateway), socket.gethostname()
     rows = [_row(gateway, names, host, child, depths, usage) for child in table]
     alive = {(child.address, child.pid) for child in table}
     gateway.cpu = {key: sample for key, sample in gateway.cpu.items() if key in alive}
     return tuple(sorted(rows, key=lambda row: ("/" in row.address, _rank(row))))
+
+
+async def _mailbox_depths(gateway: Gateway) -> dict[str, tuple[int, int]]:
+    """Return each mailbox's messages and bytes by address, none if the router does not answer."""
+    try:
+        answer = await ask_for(
+            gateway.line, ROUTER, AskMailboxDepths(), MailboxDepths, within_seconds=EXTRA_SECONDS
+        )
+    except ApiError:
+        return {}
+    return answer.depths
+
+
+async def _usage(gateway: Gateway) -> dict[str, Usage]:
+    """Return what each entity has used, by address, none if the broker does not answer."""
+    try:
+        answer = await ask_for(
+            gateway.line, BROKER, AskUsage(), UsageTable, within_seconds=EXTRA_SECONDS
+        )
+    except ApiError:
+        return {}
+    return answer.by_entity
 
 
 def _row(
@@ -159,3 +212,40 @@ def _names(gateway: Gateway) -> dict[str, str]:
         for worker in board.workers.values():
             names[worker_address(agent.id, worker.id)] = worker.name
     return names
+
+
+DOWN = ("stopped", "failed", "exited")
+
+
+def shown_status(agent: Agent, table: Sequence[ChildInfo]) -> str:
+    """Return an agent's status: its own word, unless its coordinator is down for good.
+
+    An empty table is one that nobody could be asked for: it says nothing.
+    """
+    if agent.status in ("completed", "failed", "stopped"):
+        return agent.status
+    address = coordinator_address(agent.id)
+    gone = "stopped" if table else None
+    state = next((child.state for child in table if child.address == address), gone)
+    return state if state in ("stopped", "failed") else agent.status
+
+
+def book_of(agents: AgentDirectory, agent: Agent) -> TriggerSet:
+    """Return an agent's triggers; an empty book if they cannot be read."""
+    try:
+        text = read_bytes(agents.home_of(agent).triggers).decode()
+        return TriggerSet.read(agent.id, text, UNUSED)
+    except (OSError, Corrupt, UnicodeDecodeError):
+        return TriggerSet(agent.id, UNUSED)
+
+
+def next_wake(agents: AgentDirectory, agent: Agent) -> str:
+    """Return when an agent's next cycle begins or its next trigger is due, '' if nothing is set.
+
+    A heartbeat is due, and lets the agent sleep, when nothing has happened.
+    """
+    if agent.next_cycle_at is not None:
+        return f"cycle {agent.cycle + 1} at {iso(agent.next_cycle_at)}"
+    active = [t for t in book_of(agents, agent).triggers.values() if t.is_active]
+    due = min(((t.next_due, t.name) for t in active if t.next_due is not None), default=None)
+    return f"'{due[1]}' at {iso(due[0])}" if due else ""

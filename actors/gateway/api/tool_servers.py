@@ -1,16 +1,24 @@
-"""Servers of tools as people see them: from what their hosts have written, or asked afresh."""
+"""Servers of tools: from what their hosts have written, or asked now."""
 
 import asyncio
 from collections.abc import Sequence
 
+from fastapi import APIRouter
+
+from actors.gateway.api.dependencies import GatewayDep
+from actors.gateway.api.entities import children
+from actors.gateway.auth.scopes import READ
 from actors.gateway.bus_client import ask_for
 from actors.gateway.gateway import Gateway
-from actors.gateway.resources.entities import children
 from agiraph.core.config import Config
 from agiraph.core.errors import Refused
 from agiraph.core.ids import COORDINATOR_NAME, tools_address
 from agiraph.core.mcp_settings import fingerprint
-from agiraph.http.api import ApiError, ServedToolView, ToolServerView
+from agiraph.http.api import (
+    ApiError,
+    ServedToolView,
+    ToolServerView,
+)
 from agiraph.mcp.catalog import ToolCatalog, read_catalog
 from agiraph.mcp.grants import check_lent, wanted_servers
 from agiraph.messages import ListTools, ToolsListed
@@ -19,6 +27,14 @@ SLACK_SECONDS = 5.0
 UNPROCESSABLE = 422
 UNUSABLE = "unusable"
 NEVER_ASKED = "unknown"
+
+router = APIRouter(tags=["system"])
+
+
+@router.get("/servers", dependencies=[READ])
+async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerView]:
+    """List the servers of tools, by name, with what each offers; `afresh` asks them now."""
+    return await server_views(gateway, afresh=afresh)
 
 
 async def server_views(gateway: Gateway, *, afresh: bool) -> list[ToolServerView]:

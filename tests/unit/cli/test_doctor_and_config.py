@@ -2,9 +2,7 @@
 
 import fcntl
 import os
-import re
 import socket
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import yaml
 
 from agiraph.storage.home import Home
 from cli.doctor_checks import DoctorCheck, DoctorContext, check_up
-from cli.doctor_checks.machine import PACKAGES, extras_in
+from cli.doctor_checks.machine import packages_by_extra
 from tests.unit.cli.fakes import command, json_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,20 +59,25 @@ def test_doctor_fits_eighty_columns(tmp_path: Path) -> None:
     assert not [line for line in lines if len(line) > 80 and " " in line[40:].strip()]
 
 
-def test_all_that_is_required_is_looked_for() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    required = {re.split(r"[<>=!;\[ ]", line)[0] for line in project["dependencies"]}
-    assert set(PACKAGES) == required
-
-
-def test_an_extra_is_installed_when_all_of_it_is() -> None:
-    required = [
+def test_an_extra_is_told_from_what_is_always_required() -> None:
+    requirements = [
         "pyzmq<28,>=26",
         "click<9,>=8.1; extra == 'small'",
-        "click<9,>=8.1; extra == 'large'",
         "no-such-package>=1; (sys_platform == 'linux') and extra == 'large'",
     ]
-    assert extras_in(required) == {"small": True, "large": False}
+    assert packages_by_extra(requirements) == {
+        "": ["pyzmq"],
+        "small": ["click"],
+        "large": ["no-such-package"],
+    }
+
+
+def test_every_package_that_is_required_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checks(tmp_path)["packages"].status == "ok"
+    monkeypatch.setattr("cli.doctor_checks.machine._requirements", lambda: ["no-such-package>=1"])
+    assert checks(tmp_path)["packages"].detail == "missing: no-such-package"
 
 
 def test_the_sandbox_that_is_required_and_missing_fails(

@@ -21,9 +21,6 @@ KINDS: Mapping[str, str] = {
     "tools": "actors.tools.mcp.host:main",
 }
 
-PREPARATIONS: Mapping[str, str] = {"broker": "actors.broker.sdk_preload:begin"}
-"""What an interpreter of a kind does, beside importing its entry, before its launch has come."""
-
 
 def entry_named(kind: str, kinds: Mapping[str, str] = KINDS) -> str:
     """Return the "module:function" of a kind; raises InvalidInput listing the known ones."""

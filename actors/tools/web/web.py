@@ -1,7 +1,8 @@
-"""WebActor: takes calls from the bus, runs one task a call, answers whoever asked last.
+"""WebActor: receives calls from the bus, runs one task per call, answers the latest request.
 
-A call is known by the id of its message: asked again while it runs, it goes on. A call whose asker
-is gone is dropped: its next incarnation asks again, and to look at the web twice does no harm.
+A call is identified by the id of its message: a repeated request joins the running call. The call
+of a caller that died is dropped: its next incarnation repeats it, and reading the web twice does no
+harm.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from transport.endpoint import Received
 from transport.errors import TransportError
 
 Key = tuple[str, bytes]
-"""A call: who asks, and the id of its message. Nobody else is answered, or can cancel it."""
+"""A call: the sender, and the id of its message. Nobody else is answered, or can cancel it."""
 
 WORD_BYTES = 4
 TOOLS = ("web_fetch", "web_search")
@@ -31,17 +32,16 @@ TOOLS = ("web_fetch", "web_search")
 
 @dataclass(slots=True)
 class WebCallInFlight:
-    """One call: its newest question and its task."""
+    """One call: its newest request and its task."""
 
     asked: Received
     task: "asyncio.Task[None]" = field(init=False)
 
 
 class WebActor:
-    """The shell round PageReader and WebSearch."""
+    """The shell around PageReader and WebSearch."""
 
     def __init__(self, runtime: Runtime, pages: PageReader, search: WebSearch) -> None:
-        """Serve over `runtime`."""
         self._runtime = runtime
         self._config = runtime.config.web
         self._pages = pages
@@ -51,7 +51,7 @@ class WebActor:
         self._side = BackgroundTasks()
 
     async def serve(self) -> None:
-        """Take calls until there have been none for a while."""
+        """Receive calls until it is idle."""
         self._runtime.endpoint.on_down = self._peer_down
         await self._runtime.ready()
         try:
@@ -103,7 +103,7 @@ class WebActor:
         result = await self._result(body)
         try:
             await self._runtime.reply(call.asked, result)
-        except TransportError as error:  # the asker asks again when it is back
+        except TransportError as error:  # the caller repeats its call when it is back
             self._runtime.log.warning("an answer did not go out", reason=str(error))
 
     async def _result(self, body: CallTool) -> ToolResult:

@@ -18,6 +18,7 @@ def main() -> None:
         "_actor": _actor,
         "_spawner": _spawner,
         "_supervisor": _supervisor,
+        "_run_supervisor": _run_supervisor,
     }
     if len(sys.argv) > 1 and sys.argv[1] in inner:
         inner[sys.argv.pop(1)]()
@@ -55,7 +56,7 @@ def supervisor_main() -> None:
 
 
 def _actor() -> None:
-    importlib.import_module("actors.runtime.child").exec_main()
+    importlib.import_module("actors.runtime.child").exec_main(sys.argv[1:])
 
 
 def _spawner() -> None:
@@ -73,6 +74,13 @@ def _hide_environment() -> None:
 def _supervisor() -> None:
     _hide_environment()
     importlib.import_module("actors.supervisor.main").main()
+
+
+def _run_supervisor() -> None:
+    """Run the supervisor of one run; its broker imports the provider's SDK while we import ours."""
+    broker = importlib.import_module("actors.supervisor.interpreters").prestart_broker(os.environ)
+    _hide_environment()
+    importlib.import_module("actors.supervisor.main").main(broker=broker)
 
 
 def _find_folders() -> None:

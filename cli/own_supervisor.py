@@ -110,7 +110,7 @@ class OwnSupervisor:
 def supervisor_command(home: Path) -> list[str]:
     """Return the command line of a supervisor that ends with us."""
     module = [sys.executable, "-P", "-m", "agiraph"]
-    return [*module, "_supervisor", "--home", str(home), "--until-eof"]
+    return [*module, "_run_supervisor", "--home", str(home), "--until-eof"]
 
 
 @contextlib.contextmanager

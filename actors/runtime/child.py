@@ -4,17 +4,18 @@ Both launchers end here: `fork` in a grandchild of the spawner, `exec` in a fres
 """
 
 import faulthandler
+import importlib
 import os
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from actors.runtime.environment import KEY_HOLDERS, holds_secrets, naming_settings
-from actors.runtime.kinds import entry_named, resolve
+from actors.runtime.kinds import PREPARATIONS, entry_named, resolve
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans, die_with_parent, hide_environment
 from agiraph.storage.disk_space import is_full_disk
@@ -94,8 +95,14 @@ def exit_now(code: int) -> None:
     os._exit(code)
 
 
-def exec_main(launch_fd: int = LAUNCH_FD) -> None:
-    """Entry of a fresh interpreter: read the launch from an inherited pipe and run it."""
+def exec_main(words: Sequence[str] = (), launch_fd: int = LAUNCH_FD) -> None:
+    """Entry of a fresh interpreter: read the launch from an inherited pipe and run it.
+
+    `words`, if any, are the kind of actor that it will be and hints for its preparation: what that
+    kind needs is imported before its launch comes.
+    """
+    if words:
+        prepare(words[0], words[1:])
     supervisor_pid, launch = read_launch(launch_fd)
     try:
         setup_child(launch, supervisor_pid, launch_fd)
@@ -116,6 +123,16 @@ def forked_main(launch: ActorLaunch, environ: Mapping[str, str], supervisor_pid:
         code = exit_code_of(error)
     finally:
         exit_now(code)
+
+
+def prepare(kind: str, hints: Sequence[str]) -> None:
+    """Import what an actor of this kind needs; nothing else happens."""
+    if kind in KEY_HOLDERS:
+        hide_environment()
+    resolve(entry_named(kind))
+    if kind in PREPARATIONS:
+        module, _, function = PREPARATIONS[kind].partition(":")
+        getattr(importlib.import_module(module), function)(*hints)
 
 
 def read_launch(fd: int) -> tuple[int, ActorLaunch]:

@@ -98,6 +98,8 @@ class Children:
         self.url = socket_url(house)
         is_subreaper = adopt_orphans()
         self.reaper.listen()
+        if self.options.broker is not None:
+            self._exec.adopt("broker", self.options.broker)
         wanted = self._settings.launch
         if wanted in ("auto", "fork") and is_subreaper:
             self.fork = ForkLauncher(
@@ -207,12 +209,12 @@ class Children:
     async def _launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
         """Start the process of a child: forked by the spawner, or in a fresh interpreter.
 
-        A fresh one runs the router and each process that is given a secret: what passes through
-        the spawner would stay in the memory that all its children share.
+        A fresh one runs the router, what was prestarted, and any process that is given a secret:
+        what passes through the spawner would stay in the memory that all its children share.
         """
         launch = self._launch_of(spec, incarnation)
         has_secrets = bool(further_variables(launch, self.options.environ))
-        is_fresh = spec.kind == ROUTER or has_secrets
+        is_fresh = spec.kind == ROUTER or self._exec.is_waiting(spec.kind) or has_secrets
         launcher: ExecLauncher | ForkLauncher = (
             self._exec if is_fresh or self.fork is None else self.fork
         )

@@ -1,25 +1,49 @@
-"""Fresh interpreters of our own: an actor's or the spawner's, each with one descriptor of ours."""
+"""Fresh interpreters of our own: an actor's or the spawner's, each with one descriptor of ours.
+
+Imports next to nothing, so that a broker can be started before the supervisor is imported.
+"""
 
 import os
 import signal
-import socket
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from agiraph.storage.files import make_folder, open_file
+from actors.runtime.environment import environment_for
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
 
 PASSED_FD = 3
 
 
-def start_actor(environ: Mapping[str, str], log: Path) -> tuple[int, int]:
-    """Start the interpreter of an actor; return its pid and the pipe for its launch.
+class WaitingInterpreter(NamedTuple):
+    """An interpreter that waits for its launch at the other end of `pipe`."""
 
-    What it prints before its launch goes into `log`. Raises OSError.
+    pid: int
+    pipe: int
+
+
+def prestart_broker(environ: Mapping[str, str]) -> WaitingInterpreter:
+    """Start the interpreter of the broker before its launch is known; raises OSError.
+
+    It imports the SDK of a provider, the longest import on the way to the first model call, while
+    the supervisor starts. It touches nothing until its launch comes, and ends when we do.
+    """
+    return start_actor(("broker",), environment_for("broker", environ), None)
+
+
+def start_actor(
+    words: Sequence[str], environ: Mapping[str, str], log: "Path | None"
+) -> WaitingInterpreter:
+    """Start the interpreter of an actor; `words` say what it may import before its launch comes.
+
+    What it prints before its launch goes into `log`, or (None) to our own stderr. Raises OSError.
     """
     for_child, ours = os.pipe()
     try:
-        return _run("_actor", for_child, environ, log), ours
+        return WaitingInterpreter(_run(("_actor", *words), for_child, environ, log), ours)
     except OSError:
         os.close(ours)
         raise
@@ -27,33 +51,31 @@ def start_actor(environ: Mapping[str, str], log: Path) -> tuple[int, int]:
         os.close(for_child)
 
 
-def start_spawner(environ: Mapping[str, str], log: Path) -> tuple[int, socket.socket]:
+def start_spawner(environ: Mapping[str, str], log: "Path") -> "tuple[int, socket.socket]":
     """Start a spawner; return its pid and the socket for requests to it. Raises OSError."""
+    import socket
+
     ours, for_child = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with for_child:
         try:
-            return _run("_spawner", for_child.fileno(), environ, log), ours
+            return _run(("_spawner",), for_child.fileno(), environ, log), ours
         except OSError:
             ours.close()
             raise
 
 
-def _run(word: str, fd: int, environ: Mapping[str, str], log: Path) -> int:
-    """Start `python -P -m agiraph WORD` with `fd` as its descriptor 3; return its pid.
+def _run(words: Sequence[str], fd: int, environ: Mapping[str, str], log: "Path | None") -> int:
+    """Start `python -P -m agiraph WORDS` with `fd` as its descriptor 3; return its pid.
 
     posix_spawn passes nothing else on: all our descriptors close on exec.
     """
-    make_folder(log.parent, 0o700)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    os.close(open_file(log, flags))  # it is a file of ours
-    flags |= os.O_NOFOLLOW | os.O_NONBLOCK
     return os.posix_spawn(
         sys.executable,
-        [sys.executable, "-P", "-m", "agiraph", word],
+        [sys.executable, "-P", "-m", "agiraph", *words],
         dict(environ),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, str(log), flags, 0o600),
+            _output(log),
             (os.POSIX_SPAWN_DUP2, 1, 2),
             (os.POSIX_SPAWN_DUP2, fd, PASSED_FD),
         ],
@@ -61,3 +83,14 @@ def _run(word: str, fd: int, environ: Mapping[str, str], log: Path) -> int:
         setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE),
         setsid=sys.platform == "linux",
     )
+
+
+def _output(log: "Path | None") -> tuple[int, int, int] | tuple[int, int, str, int, int]:
+    if log is None:
+        return (os.POSIX_SPAWN_DUP2, 2, 1)
+    from agiraph.storage.files import make_folder, open_file  # not before there is a log
+
+    make_folder(log.parent, 0o700)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    os.close(open_file(log, flags))  # it is a file of ours
+    return (os.POSIX_SPAWN_OPEN, 1, str(log), flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)

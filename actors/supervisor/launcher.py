@@ -17,6 +17,7 @@ from actors.runtime.environment import environment_for, naming_settings
 from actors.runtime.launch import ActorLaunch
 from actors.supervisor.causes import cause_of, is_from_outside, oom_kills, size_of, tail_of
 from actors.supervisor.interpreters import (
+    WaitingInterpreter,
     start_actor,
     start_spawner,
 )
@@ -71,30 +72,45 @@ class ExecLauncher:
         self._reaper = reaper
         self._environ = environ
         self._lifelines: dict[int, asyncio.WriteTransport] = {}
+        self._waiting: dict[str, tuple[WaitingInterpreter, SpawnedProcess]] = {}
+
+    def adopt(self, kind: str, interpreter: WaitingInterpreter) -> None:
+        """Use an interpreter that waits already for the first launch of its kind."""
+        self._waiting[kind] = (interpreter, self._watched(interpreter.pid))
+
+    def is_waiting(self, kind: str) -> bool:
+        """Whether an interpreter waits for the launch of an actor of this kind."""
+        return kind in self._waiting
 
     async def spawn(self, launch: ActorLaunch) -> SpawnedProcess:
         """Start the process; its launch goes through a pipe that stays open as its lifeline.
 
         Raises SpawnFailed.
         """
-        pid, pipe = self._start(launch)
-        spawned = SpawnedProcess(pid, self._reaper.watch(pid))
+        kind = launch.kind
+        interpreter, spawned = (
+            self._waiting.pop(kind) if self.is_waiting(kind) else self._fresh(launch)
+        )
         transport, _ = await asyncio.get_running_loop().connect_write_pipe(
-            asyncio.Protocol, os.fdopen(pipe, "wb", 0)
+            asyncio.Protocol, os.fdopen(interpreter.pipe, "wb", 0)
         )
         transport.write(framed_launch(launch, os.getpid()))
         self._lifelines[spawned.pid] = transport
         spawned.ended.add_done_callback(lambda _: self._lifelines.pop(spawned.pid).close())
         return spawned
 
-    def _start(self, launch: ActorLaunch) -> tuple[int, int]:
-        log = log_file(launch.home, launch.address)
+    def _fresh(self, launch: ActorLaunch) -> tuple[WaitingInterpreter, SpawnedProcess]:
+        environ = environment_of(launch, self._environ)
         try:
-            return start_actor(environment_of(launch, self._environ), log)
+            interpreter = start_actor((), environ, log_file(launch.home, launch.address))
         except OSError as error:
             failed = SpawnFailed(f"{launch.address}: {error}")
             failed.is_full = is_full_disk(error)
             raise failed from None
+        return interpreter, self._watched(interpreter.pid)
+
+    def _watched(self, pid: int) -> SpawnedProcess:
+        return SpawnedProcess(pid, self._reaper.watch(pid))
 
 
 class ForkLauncher:

@@ -11,6 +11,7 @@ import setproctitle
 from actors.runtime.child import title_of
 from actors.runtime.kinds import KINDS
 from actors.runtime.runtime import run_loop
+from actors.supervisor.interpreters import WaitingInterpreter
 from actors.supervisor.options import SupervisorOptions
 from actors.supervisor.supervisor import Supervisor
 from agiraph.core.config import Config, load_config
@@ -39,9 +40,12 @@ def parse_http(
     return host.strip("[]"), int(port)
 
 
-def main(kinds: Mapping[str, str] = KINDS) -> None:
-    """Run the command; `kinds` says which function runs each kind of process."""
-    command(obj=kinds)
+def main(kinds: Mapping[str, str] = KINDS, broker: WaitingInterpreter | None = None) -> None:
+    """Run the command; `kinds` says which function runs each kind of process.
+
+    `broker` is the interpreter of one that was started already.
+    """
+    command(obj=(kinds, broker))
 
 
 @click.command(name="agiraph-supervisor")
@@ -58,7 +62,7 @@ def main(kinds: Mapping[str, str] = KINDS) -> None:
 @click.option("--daemon", is_flag=True, help="Run in the background; return when it is ready.")
 @click.pass_obj
 def command(
-    kinds: Mapping[str, str],
+    given: tuple[Mapping[str, str], WaitingInterpreter | None],
     home: Path | None,
     config: Path | None,
     http: tuple[str, int] | None,
@@ -82,7 +86,8 @@ def command(
         sys.exit(EXIT_USAGE)
     if daemon:
         sys.exit(go_to_background(folder, options_again(config, http, json_logs)))
-    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ))))
+    kinds, broker = given
+    sys.exit(run(SupervisorOptions(folder, settings, until_eof, kinds, dict(os.environ), broker)))
 
 
 def options_again(

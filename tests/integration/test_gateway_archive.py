@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from actors.gateway.resources import archive
+from actors.gateway.api import archive
 from agiraph.http.client import Client
 from agiraph.messages import StartChild
 from tests.fakes.gateway import AGENT, RUN, World, refused

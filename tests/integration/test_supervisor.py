@@ -264,7 +264,7 @@ def _pid(house: House, address: str) -> int | None:
 
 def refused(*options: str) -> Result:
     """Run the command with options that it refuses."""
-    return CliRunner().invoke(command, options, obj=KINDS)
+    return CliRunner().invoke(command, options, obj=(KINDS, None))
 
 
 def test_a_service_that_cannot_start_ends_the_supervisor(tmp_path: Path) -> None:

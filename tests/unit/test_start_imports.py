@@ -10,6 +10,8 @@ TOOL_HOSTS = ("mcp", "mcp_types")
 SHOWY = ("rich", "pygments", "textual", "prompt_toolkit")
 TELEMETRY = ("opentelemetry", "prometheus_client")
 NEVER = (*HEAVY, *SHOWY, *TELEMETRY, *TOOL_HOSTS)
+SMALL = ("dataclasses", "subprocess", "tempfile", "json", "socket", "pathlib", "logging")
+OURS = ("pydantic", "asyncio", "zmq", "yaml", "psutil", "click")
 
 PRELOADED = "from actors.spawner.main import MODULES, preload; preload(MODULES)"
 
@@ -27,6 +29,7 @@ PRELOADED = "from actors.spawner.main import MODULES, preload; preload(MODULES)"
         pytest.param(
             "import agiraph.http.client.discovery", (*NEVER, "asyncio"), id="is anybody there"
         ),
+        pytest.param("import actors.supervisor.interpreters", (*NEVER, *OURS), id="prestart"),
         pytest.param("import actors.supervisor.main", NEVER, id="supervisor"),
         pytest.param("import actors.router.main", (*NEVER, "pydantic", "asyncio"), id="router"),
         pytest.param("import actors.broker.main", NEVER, id="broker before its SDK"),

@@ -7,7 +7,7 @@ heard of for a while is forgotten, so that strangers with ever new addresses fil
 from collections import Counter
 from dataclasses import dataclass
 
-from actors.gateway.auth.principals import Principal
+from actors.gateway.auth.credentials import Principal
 
 MOST_BUCKETS = 4096
 

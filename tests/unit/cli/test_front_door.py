@@ -26,6 +26,7 @@ main()
         ("mcp", "serve", "--no-such-option"),
         ("console", "nobody"),
         ("_supervisor", "--no-such-option"),
+        ("_run_supervisor", "--no-such-option"),
     ],
     ids=" ".join,
 )

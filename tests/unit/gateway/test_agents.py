@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.gateway.resources.archive import sweep
+from actors.gateway.api.archive import sweep
 from actors.gateway.state.agents import AgentDirectory
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Message
 
-from actors.gateway.files.raw_files import kind_of, raw_file
+from actors.gateway.served_files import kind_of, raw_file
 from agiraph.http.api import ApiError
 
 DATA = b"0123456789"

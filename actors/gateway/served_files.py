@@ -1,7 +1,9 @@
-"""A file as its bytes over HTTP: ranges, ETag, and a content type that runs nothing.
+"""A file over HTTP, as its bytes or rendered, with a content type that runs nothing.
 
-What a browser would run or follow (HTML, SVG, XML, PDF) comes as an attachment in a sandbox; what
-is not known to be harmless comes as an attachment of no type. Every answer says `nosniff`.
+As bytes: what a browser would run or follow (HTML, SVG, XML, PDF) comes as an attachment in a
+sandbox; what is not known to be harmless comes as an attachment of no type. Rendered: raw HTML in
+Markdown is shown as text; links keep only harmless schemes and open elsewhere; images become links
+to themselves, so that nobody learns who reads, and when.
 """
 
 import os
@@ -88,8 +90,8 @@ def kind_of(name: str) -> ServedType:
 def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) -> Response:
     """Return the file at `path` under `root`, or the stretch of it that `headers` ask for.
 
-    `is_head`: without the bytes. A range that it does not have is answered with 416. Raises ApiError: 403, 404 as
-    `actors.gateway.file_browser.browse`, 409 for a folder.
+    `is_head`: without the bytes. A range that it does not have is answered with 416. Raises
+    ApiError: 403, 404 as `actors.gateway.file_browser.browse`, 409 for a folder.
     """
     with opened(root, path) as (fd, shown):
         facts = os.fstat(fd)

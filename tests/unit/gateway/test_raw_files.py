@@ -103,7 +103,7 @@ def test_an_empty_file_has_no_range(root: Path) -> None:
 
 
 def test_of_head_only_the_headers_come(root: Path) -> None:
-    status, headers, body = served(raw_file(root, "digits.txt", Headers({})), "HEAD")
+    status, headers, body = served(raw_file(root, "digits.txt", Headers({}), is_head=True))
     assert (status, headers["content-length"], body) == (200, "10", b"")
 
 

@@ -27,7 +27,7 @@ ENDED = ("completed", "failed", "stopped")
 @router.get("/archive", dependencies=[READ])
 def archived(gateway: GatewayDep) -> list[AgentView]:
     """List the agents in the archive, oldest first."""
-    return [agent_summary(agent, ARCHIVED, 0) for agent in _archived_agents(gateway)]
+    return [agent_summary(agent, ARCHIVED) for agent in _archived_agents(gateway)]
 
 
 @router.post("/agents/{agent}/archive", dependencies=[CONTROL])
@@ -51,7 +51,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
         raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
     move(_folder(gateway.home) / found.id, folder)
     gateway.bells.restore(found.id)
-    return agent_summary(found, found.status if found.status in ENDED else STOPPED, 0)
+    return agent_summary(found, found.status if found.status in ENDED else STOPPED)
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL])

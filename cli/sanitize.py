@@ -26,3 +26,10 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is None or len(line) <= limit:
         return line
     return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def short_name(entity: str) -> str:
+    """Return `alice` for `alice-3fa9c1`: the six hexadecimal characters are for machines."""
+    head, dash, tail = entity.rpartition("-")
+    is_number = len(tail) == 6 and all(c in "0123456789abcdef" for c in tail)
+    return head if dash and head and is_number else entity

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.console.sanitize import one_line, printable
+from cli.sanitize import one_line, printable
 
 
 def test_escape_sequences_go_and_text_stays() -> None:

@@ -8,7 +8,7 @@ from actors.worker.context import NodeLimitReached, WorkerContext
 from agiraph.core.errors import Refused
 from agiraph.core.models import Assignment
 from agiraph.tools.worktrees.git import FOLDER, GitFailed
-from agiraph.tools.worktrees.worktree import Worktree, commit_message, told_of_conflict
+from agiraph.tools.worktrees.worktree import Worktree, commit_message, conflict_message
 
 
 class Checkout:
@@ -76,10 +76,10 @@ class Checkout:
         try:
             if not await tree.has_conflict():
                 return refusal
-            await tree.fold_in()
+            await tree.apply_merge()
         except (GitFailed, OSError) as error:
             return Refused(f"{refusal} (and it could not be laid into {FOLDER}/: {error})")
-        return Refused(told_of_conflict(str(refusal)))
+        return Refused(conflict_message(str(refusal)))
 
     async def close(self, assignment: Assignment, status: str) -> None:
         """Remove the worktree of a completed node; what it was for has been merged."""

@@ -64,7 +64,7 @@ def test_the_person_is_told_once_a_run_that_there_is_none(monkeypatch: pytest.Mo
     [(event, data, key)] = told(monkeypatch, MISSING, settings())
     assert (event, key) == ("sandbox.missing", "r1:sandbox")
     happened = Event(type=event, agent_id=AgentId("a"), ts=0.0, data=data)
-    line = EventNarrator().tell(happened)
+    line = EventNarrator().describe(happened)
     assert "commands run without: there is no sandbox, bubblewrap is not installed" in line.text
     assert "apt install bubblewrap" in line.text
     assert line.tone == "bad"

@@ -92,7 +92,7 @@ class RunTarget:
     def still_possible(self) -> None:
         """Raise SupervisorFailed if our own supervisor is gone."""
         if self.own is not None and self.own.has_ended():
-            last = self.own.said().rpartition("\n")[2]
+            last = self.own.last_lines().rpartition("\n")[2]
             raise SupervisorFailed(f"the supervisor ended during the run: {last}")
 
 

@@ -1,7 +1,7 @@
-"""A supervisor of one's own: started for the length of a run, gone without a trace after it.
+"""A supervisor that is started for one run and stopped after it.
 
-It runs in a session of its own, so that Ctrl-C reaches only us; it ends when our end of its stdin
-closes, which also happens if we are killed. What it says on stderr is kept and shown if it fails.
+It runs in a session of its own, so that Ctrl-C reaches only us; it exits when our end of its stdin
+closes, which also happens if we are killed. Its stderr is stored, and shown if it fails.
 """
 
 import contextlib
@@ -19,30 +19,30 @@ from cli.prestart import PrestartedSupervisor, begin, command
 START_WITHIN_SECONDS: Final = 60.0
 STOP_WITHIN_SECONDS: Final = 15.0
 TERMINATE_WITHIN_SECONDS: Final = 6.0
-TOLD_LINES: Final = 12
+SHOWN_LINES: Final = 12
 READY: Final = "agiraph-supervisor ready"
 
 
 class SupervisorFailed(Unavailable):
-    """The supervisor did not come up; the text ends with what it said."""
+    """The supervisor did not start; the text ends with its last line of stderr."""
 
 
 class OwnSupervisor:
     """One supervisor process; `start` returns when everything on it is ready."""
 
     def __init__(self, home: Path, begun: PrestartedSupervisor | None = None) -> None:
-        """Make one for `home`; `begun` is one that was started already and waits for a word."""
+        """Make one for `home`; `begun` is a prestarted process that waits for its launch."""
         self.home = home
         self._begun = begun
         self._process: PrestartedSupervisor | None = None
 
     def start(self, within_seconds: float = START_WITHIN_SECONDS) -> None:
-        """Start it and wait until it is ready. Raises SupervisorFailed; nothing is left then."""
+        """Start it and wait until it is ready. Raises SupervisorFailed, leaving no process."""
         begun, self._begun = self._begun or begin(str(self.home), command(str(self.home))), None
         self._process = begun
-        begun.go()
+        begun.launch()
         try:
-            import agiraph.http.client.sync  # noqa: F401 - while it starts: the next thing needed
+            import agiraph.http.client.sync  # noqa: F401 - needed next, imported while it starts
 
             self._wait_until_ready(time.monotonic() + within_seconds)
         except BaseException:
@@ -55,32 +55,32 @@ class OwnSupervisor:
         return self._process.pid if self._process else None
 
     def has_ended(self) -> bool:
-        """Whether it ran and runs no more."""
+        """Whether it has exited."""
         return self._process is not None and self._process.has_ended()
 
-    def said(self) -> str:
+    def output(self) -> str:
         """Return the last lines of its stderr."""
         if self._process is None:
             return ""
-        lines = self._process.said().decode("utf-8", "replace").strip().splitlines()
-        return "\n".join(lines[-TOLD_LINES:])
+        lines = self._process.output().decode("utf-8", "replace").strip().splitlines()
+        return "\n".join(lines[-SHOWN_LINES:])
 
     def _wait_until_ready(self, deadline: float) -> None:
         process = self._process
         assert process is not None
-        heard = b""
-        while READY.encode() not in heard or not heard.endswith(b"\n"):
+        received = b""
+        while READY.encode() not in received or not received.endswith(b"\n"):
             if not _readable(process.stdout, deadline):
                 raise SupervisorFailed(self._failure("was not ready in time"))
             piece = os.read(process.stdout, 65536)
             if not piece:
                 process.wait()
                 assert process.code is not None
-                raise SupervisorFailed(self._failure(f"ended ({_how(process.code)})"))
-            heard += piece
+                raise SupervisorFailed(self._failure(f"exited ({_how(process.code)})"))
+            received += piece
 
     def _failure(self, what: str) -> str:
-        last = self.said().rpartition("\n")[2]
+        last = self.output().rpartition("\n")[2]
         return f"the supervisor on {self.home} {what}" + (f": {last}" if last else "")
 
     def stop(self, within_seconds: float = STOP_WITHIN_SECONDS) -> None:
@@ -88,23 +88,23 @@ class OwnSupervisor:
         process, self._process = self._process, None
         if process is None:
             return
-        family = _descendants(process.pid)
+        descendants = _descendants(process.pid)
         process.end_input()
         if not process.wait(within_seconds):
             _signal_group(process.pid, signal.SIGTERM)
             if not process.wait(TERMINATE_WITHIN_SECONDS):
-                family |= _descendants(process.pid)
+                descendants |= _descendants(process.pid)
                 _signal_group(process.pid, signal.SIGKILL)
                 process.wait()
-                _kill_left(family)
+                _kill_left(descendants)
         process.close()
 
 
 @contextlib.contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end us as Ctrl-C does, so that what we started is stopped with us.
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, so that what we started is stopped too.
 
-    A SIGHUP that is ignored (nohup) stays so.
+    A SIGHUP that is ignored (nohup) stays ignored.
     """
 
     def interrupt(_number: int, _frame: object) -> None:
@@ -146,10 +146,10 @@ def _descendants(pid: int) -> set[tuple[int, float]]:
         return set()
 
 
-def _kill_left(family: set[tuple[int, float]]) -> None:
+def _kill_left(descendants: set[tuple[int, float]]) -> None:
     import psutil
 
-    for pid, started in family:
+    for pid, started in descendants:
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(pid)
             if process.create_time() == started:

@@ -1,8 +1,8 @@
-"""The head start of `agiraph run`: its supervisor imports while the command line does.
+"""Prestart of `agiraph run`: its supervisor imports modules while the command line does.
 
-A run on a home without a supervisor brings its own. Whether it will is nearly sure from the bare
-words of the command, so one is started before anything is imported here. It waits for a word before
-it touches anything; if there was something wrong with the command after all, it goes as it came.
+A run on a home without a supervisor starts its own. Whether it will is nearly certain from the
+arguments alone, so the process is started before anything is imported here. It waits for a line on
+its stdin before it touches anything; if the command turns out to be wrong, it is killed.
 """
 
 import os
@@ -13,44 +13,43 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 QUIET = frozenset({"-h", "--help", "--detach"})
-FIRST_LOOK_SECONDS = 0.0005
-LONGEST_LOOK_SECONDS = 0.05
+FIRST_PAUSE_SECONDS = 0.0005
+LONGEST_PAUSE_SECONDS = 0.05
 ADDRESS_BYTES = 65536
 
 
 class PrestartedSupervisor:
-    """A supervisor that was started and waits for a word: its process, our ends of its pipes.
+    """A supervisor that was started and waits for its launch: its process, our ends of its pipes.
 
-    `stderr` is a file that holds what it said there. Made of `os` alone: `subprocess` takes longer
-    to import than this takes.
+    `stderr` is a file with its output. Only `os` is used: importing `subprocess` takes longer than
+    all of this.
     """
 
-    __slots__ = ("code", "home", "is_told", "pid", "stderr", "stdin", "stdout")
+    __slots__ = ("code", "home", "is_launched", "pid", "stderr", "stdin", "stdout")
 
     def __init__(self, home: str, pid: int, stdin: int, stdout: int, stderr: int) -> None:
-        """Hold what `begin` made."""
         self.home = home
         self.pid = pid
         self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
-        self.is_told = False
+        self.is_launched = False
         self.code: int | None = None
 
-    def go(self) -> None:
-        """Let it begin."""
-        self.is_told = True
+    def launch(self) -> None:
+        """Launch it."""
+        self.is_launched = True
         try:
             os.write(self.stdin, b"\n")
         except BrokenPipeError:
-            pass  # it ended already; whoever waits for it will see that
+            pass  # it has exited already, which waiting for it will show
 
     def drop(self) -> None:
-        """End it, if it was not told to begin: it has touched nothing."""
-        if not self.is_told and not self.has_ended():
+        """Kill it if it was not launched: it has touched nothing."""
+        if not self.is_launched and not self.has_ended():
             os.kill(self.pid, signal.SIGKILL)
             self.wait()
 
     def has_ended(self) -> bool:
-        """Whether it ran and runs no more; then `code` is its exit code, or minus its signal."""
+        """Whether it has exited; then `code` is its exit code, or minus its signal."""
         if self.code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -58,35 +57,35 @@ class PrestartedSupervisor:
         return self.code is not None
 
     def wait(self, within_seconds: float | None = None) -> bool:
-        """Wait until it has ended; return whether it did in time."""
+        """Wait until it has exited; return whether it did in time."""
         give_up_at = None if within_seconds is None else time.monotonic() + within_seconds
-        pause = FIRST_LOOK_SECONDS
+        pause = FIRST_PAUSE_SECONDS
         while not self.has_ended():
             if give_up_at is not None and time.monotonic() >= give_up_at:
                 return False
             time.sleep(pause)  # as subprocess does: there is no waitpid with a deadline
-            pause = min(2 * pause, LONGEST_LOOK_SECONDS)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         return True
 
-    def said(self) -> bytes:
-        """Return what it said on stderr."""
+    def output(self) -> bytes:
+        """Return its stderr."""
         return os.pread(self.stderr, os.fstat(self.stderr).st_size, 0)
 
     def end_input(self) -> None:
-        """Close its standard input: that ends it."""
+        """Close its standard input, at which it exits."""
         if self.stdin >= 0:
             os.close(self.stdin)
             self.stdin = -1
 
     def close(self) -> None:
-        """Let all descriptors go; it must have ended."""
+        """Close all descriptors; it must have exited."""
         self.end_input()
         os.close(self.stdout)
         os.close(self.stderr)
 
 
 def foresee(words: Sequence[str], environ: Mapping[str, str]) -> PrestartedSupervisor | None:
-    """Start the supervisor that these words of a command line will need; None if they need none."""
+    """Start the supervisor that these arguments will need; None if they need none."""
     if words[:1] != ["run"] or QUIET.intersection(words):
         return None
     named = _option(words, "--home") or environ.get("AGIRAPH_HOME") or "~/.agiraph"
@@ -95,7 +94,7 @@ def foresee(words: Sequence[str], environ: Mapping[str, str]) -> PrestartedSuper
 
 
 def command(home: str, model: str = "") -> list[str]:
-    """Return the command line of a supervisor that waits for a word, and ends with us."""
+    """Return the command line of a supervisor that waits for its launch, and exits with us."""
     module = [sys.executable, "-P", "-m", "agiraph"]
     return [*module, "_ahead", model, "--home", home, "--until-eof"]
 
@@ -111,10 +110,10 @@ def begin(home: str, argv: list[str]) -> PrestartedSupervisor:
         (os.POSIX_SPAWN_DUP2, stderr, 2),
     ]
     is_linux = sys.platform == "linux"
-    apart: dict[str, Any] = {"setsid": True} if is_linux else {"setpgroup": 0}
+    session: dict[str, Any] = {"setsid": True} if is_linux else {"setpgroup": 0}
     try:
         pid = os.posix_spawn(
-            argv[0], argv, os.environ, file_actions=actions, setsigdef=(signal.SIGPIPE,), **apart
+            argv[0], argv, os.environ, file_actions=actions, setsigdef=(signal.SIGPIPE,), **session
         )
     finally:
         os.close(for_child)
@@ -144,18 +143,18 @@ def _scratch() -> int:
 
 
 def _is_served(home: str) -> bool:
-    """Whether a gateway seems to live on this home: then there will be no supervisor to start."""
+    """Whether a gateway seems to run on this home: then no supervisor is needed."""
     try:
         path = os.path.join(home, "human", "address.json")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        fd = os.open(path, flags)  # plain: before any import; what it says is a hint alone
+        fd = os.open(path, flags)  # plain: before any import; its content is only a hint
         try:
-            said = os.read(fd, ADDRESS_BYTES)
+            content = os.read(fd, ADDRESS_BYTES)
         finally:
             os.close(fd)
         import json
 
-        os.kill(int(json.loads(said)["pid"]), 0)
+        os.kill(int(json.loads(content)["pid"]), 0)
     except PermissionError:
         return True
     except (OSError, ValueError, KeyError, TypeError):

@@ -29,7 +29,7 @@ def test_doctor_as_json_is_one_object(tmp_path: Path) -> None:
     assert names == [
         "python", "packages", "extras", "bus", "sqlite", "launcher", "loopback", "programs", "disk",
         "home", "privacy", "files", "versions", "settings", "approvals", "supervisor", "processes",
-        "socket path", "sandbox", "models", "outside agents", "tool servers", "web search",
+        "socket path", "sandbox", "models", "external agents", "tool servers", "web search",
         "web pages", "channels", "traces",
     ]  # fmt: skip
     assert set(told["checks"][0]) == {"name", "status", "detail", "advice"}
@@ -41,7 +41,7 @@ def test_doctor_for_people_says_what_to_do(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "fail  settings" in result.stdout
     assert "agiraph.yaml:2" in result.stdout
-    assert "→ mend the line" in result.stdout
+    assert "→ fix that line" in result.stdout
 
 
 def test_doctor_tells_of_a_channel_whose_variable_is_not_set(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_tool_server_says_why_it_cannot_be_started(tmp_path: Path) -> None:
 def test_outside_agents_are_found_on_the_path(tmp_path: Path) -> None:
     (tmp_path / "claude").write_text("#!/bin/sh\n")
     (tmp_path / "claude").chmod(0o755)
-    found = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].detail
+    found = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].detail
     assert found.startswith("installed: claude")
     assert "codex" in found.partition("not installed: ")[2]
 
@@ -139,19 +139,19 @@ def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -
         (tmp_path / name).chmod(0o755)
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: ask, worker: ada}]")
     (tmp_path / "agents.yaml").write_text("claude-code: {account: own}")
-    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
     assert check.detail.endswith("; your approvals.yaml does not hold: codex")
     assert "with your own login, keys and settings: claude-code" in check.detail
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: allow}]")
-    assert checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"].status == "ok"
+    assert checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].status == "ok"
 
 
 def test_an_outside_agent_whose_sandbox_cannot_work_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "codex").write_text("#!/bin/sh\necho no namespaces >&2\nexit 1\n")
     (tmp_path / "codex").chmod(0o755)
     (tmp_path / "agiraph.yaml").write_text("sandbox: {mode: none}\n")
-    check = checks(tmp_path, {"PATH": str(tmp_path)})["outside agents"]
+    check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
     assert "codex cannot work here: its own sandbox does not work (no namespaces)" in check.detail
     assert check.advice == "set sandbox.mode to auto"
@@ -183,10 +183,10 @@ def test_a_home_that_cannot_be_written_to_fails(tmp_path: Path) -> None:
 
 def test_the_holder_of_the_home_is_named(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    assert "none runs" in checks(tmp_path)["supervisor"].detail
+    assert "none is running" in checks(tmp_path)["supervisor"].detail
     home.system.lock.parent.mkdir()
     home.system.lock.write_text("4711\n")
-    assert "none runs" in checks(tmp_path)["supervisor"].detail
+    assert "none is running" in checks(tmp_path)["supervisor"].detail
     with open(home.system.lock) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         check = checks(tmp_path)["supervisor"]
@@ -244,7 +244,7 @@ def test_doctor_names_the_search_service_and_what_it_lacks(tmp_path: Path) -> No
     (tmp_path / "agiraph.yaml").write_text("web:\n  search: brave\n")
     found = checks(tmp_path)["web search"]
     assert (found.status, found.detail) == (
-        "warn", "brave cannot be asked: BRAVE_API_KEY is not set",
+        "warn", "brave cannot be used: BRAVE_API_KEY is not set",
     )  # fmt: skip
     assert "export BRAVE_API_KEY=..." in found.advice
     (tmp_path / "agiraph.yaml").write_text("web:\n  search: searxng\n")

@@ -19,7 +19,6 @@ class GatewayEventReporter:
     """
 
     def __init__(self, line: Runtime, agents: AgentDirectory, clock: Clock) -> None:
-        """Send over `line`; `agents` tells in which run an agent is."""
         self._line = line
         self._agents = agents
         self._clock = clock

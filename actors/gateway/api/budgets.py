@@ -41,7 +41,11 @@ async def budgets(gateway: GatewayDep, agent: str | None = None) -> list[BudgetV
     One that was set to bound nothing is listed, what never had a limit is not. Of all agents, the
     triggers are listed for which a budget was set.
     """
-    return await budgets_of(gateway, agent)
+    agents = gateway.agents.all() if agent is None else [gateway.agents.find(agent)]
+    keys = [key for one in agents for key in _keys(gateway, one, whole=agent is not None)]
+    request = AskBudgets(keys=tuple(keys))
+    table = await ask_for(gateway.line, BROKER, request, BudgetTable, within_seconds=ANSWER_SECONDS)
+    return _views(gateway, agents, table.budgets)
 
 
 @router.patch("/agents/{agent}/budgets/{period}", dependencies=[CONTROL])
@@ -75,18 +79,6 @@ async def remove_of_trigger(
 ) -> BudgetView:
     """Let the settings' budget of a trigger hold again; the answer is what holds then."""
     return await unset_budget(gateway, agent, trigger, period)
-
-
-async def budgets_of(gateway: Gateway, named: str | None) -> list[BudgetView]:
-    """Return the budgets of one agent, its current run and its triggers; of all if None is named.
-
-    Of all, those of triggers are left out that are the settings'. Raises ApiError.
-    """
-    agents = gateway.agents.all() if named is None else [gateway.agents.find(named)]
-    keys = [key for agent in agents for key in _keys(gateway, agent, whole=named is not None)]
-    asked = AskBudgets(keys=tuple(keys))
-    table = await ask_for(gateway.line, BROKER, asked, BudgetTable, within_seconds=ANSWER_SECONDS)
-    return _views(gateway, agents, table.budgets)
 
 
 def _keys(gateway: Gateway, agent: Agent, *, whole: bool) -> list[tuple[BudgetScope, str]]:

@@ -77,7 +77,7 @@ def show(root: Path, path: str, how: str, offset: Offset, request: Request) -> S
     """Return the folder or the file at `path` under `root`, in the way that is wanted."""
     match how:
         case "raw":
-            return raw_file(root, path, request.headers)
+            return raw_file(root, path, request.headers, is_head=request.method == "HEAD")
         case "html":
             return rendered_file(root, path)
         case _:

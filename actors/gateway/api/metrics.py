@@ -25,7 +25,12 @@ router = APIRouter(tags=["system"])
 @router.get("/metrics", dependencies=[READ], response_class=PlainTextResponse)
 async def metrics(gateway: GatewayDep) -> Response:
     """Return the numbers of this home in the text format of Prometheus."""
-    text, kind = await exposition(gateway)
+    try:
+        rows: Sequence[EntityView] | None = await entity_rows(gateway)
+    except ApiError:
+        rows = None  # what another process would have to say is left out while it does not answer
+    # The library is imported by the first call, and outside of the event loop.
+    text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows)))
     return Response(text, media_type=kind)
 
 
@@ -33,19 +38,6 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
 CALLS = {"model.answered": "answered", "model.retry": "retried", "model.failed": "failed"}
-
-
-async def exposition(gateway: Gateway) -> tuple[bytes, str]:
-    """Return the text of all metrics and its content type.
-
-    What another process would have to tell is left out while that does not answer.
-    """
-    try:
-        rows: Sequence[EntityView] | None = await entity_rows(gateway)
-    except ApiError:
-        rows = None
-    # The library is loaded by the first who asks, and not in the loop's time.
-    return await asyncio.to_thread(_written, list(_families(gateway, rows)))
 
 
 Sample = tuple[dict[str, str], float]

@@ -19,6 +19,7 @@ from actors.gateway.bus_client import ask_for
 from actors.gateway.call_cause import CallCause
 from actors.gateway.gateway import Gateway
 from actors.gateway.state.agents import agent_summary
+from agiraph.board.board import RunFacts
 from agiraph.core.ids import SUPERVISOR, AgentId, RunId, coordinator_address
 from agiraph.core.models import Agent
 from agiraph.http.api import (
@@ -47,13 +48,16 @@ async def begin(
     """Give an agent another goal; `last_event` is the cursor of the last event before it."""
     last_event = gateway.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
-    return agent_summary(begun, begun.status, 0, last_event)
+    return agent_summary(begun, begun.status, last_event=last_event)
 
 
 @router.get("/agents/{agent}/runs", dependencies=[READ])
 async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
     """List an agent's runs, oldest first."""
-    return run_views(gateway, agent)
+    home = gateway.agents.home_of(agent)
+    boards = (gateway.boards.of(home.run(run)) for run in gateway.agents.runs_of(agent))
+    views = [_run_view(board.run, agent) for board in boards if board.run is not None]
+    return sorted(views, key=lambda run: run.started_at)
 
 
 async def begin_run(
@@ -135,27 +139,17 @@ async def _wait_until_begun(
     return agent
 
 
-def run_views(gateway: Gateway, agent: Agent) -> list[RunView]:
-    """Return all runs of an agent, oldest first."""
-    home = gateway.agents.home_of(agent)
-    views = []
-    for run in gateway.agents.runs_of(agent):
-        facts = gateway.boards.of(home.run(run)).run
-        if facts is None:
-            continue
-        views.append(
-            RunView(
-                id=facts.id,
-                goal=facts.goal,
-                status=facts.status,
-                mode=facts.mode,
-                model=facts.model,
-                worker_model=facts.worker_model,
-                result=facts.summary,
-                reason=facts.reason,
-                started_at=facts.started_at,
-                ended_at=facts.ended_at,
-                is_current=facts.id == agent.run,
-            )
-        )
-    return sorted(views, key=lambda run: run.started_at)
+def _run_view(run: RunFacts, agent: Agent) -> RunView:
+    return RunView(
+        id=run.id,
+        goal=run.goal,
+        status=run.status,
+        mode=run.mode,
+        model=run.model,
+        worker_model=run.worker_model,
+        result=run.summary,
+        reason=run.reason,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        is_current=run.id == agent.run,
+    )

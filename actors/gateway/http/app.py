@@ -79,7 +79,6 @@ class GatewayApi(FastAPI):
     """
 
     def __init__(self) -> None:
-        """Take in the routers."""
         super().__init__(
             title="Agiraph",
             version=__version__,

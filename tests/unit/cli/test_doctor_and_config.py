@@ -125,7 +125,7 @@ def test_a_tool_server_says_why_it_cannot_be_started(tmp_path: Path) -> None:
     assert "NO_SUCH_URL is not set" in check.detail
 
 
-def test_outside_agents_are_found_on_the_path(tmp_path: Path) -> None:
+def test_external_agents_are_found_on_the_path(tmp_path: Path) -> None:
     (tmp_path / "claude").write_text("#!/bin/sh\n")
     (tmp_path / "claude").chmod(0o755)
     found = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].detail
@@ -141,7 +141,7 @@ def test_installed_agents_that_the_rules_do_not_hold_are_named(tmp_path: Path) -
     (tmp_path / "agents.yaml").write_text("claude-code: {account: own}")
     check = checks(tmp_path, {"PATH": str(tmp_path)})["external agents"]
     assert check.status == "warn"
-    assert check.detail.endswith("; your approvals.yaml does not hold: codex")
+    assert check.detail.endswith("; your approvals.yaml does not apply to: codex")
     assert "with your own login, keys and settings: claude-code" in check.detail
     (tmp_path / "approvals.yaml").write_text("rules: [{tool: bash, action: allow}]")
     assert checks(tmp_path, {"PATH": str(tmp_path)})["external agents"].status == "ok"

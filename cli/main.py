@@ -1,19 +1,15 @@
 """The `agiraph` command: finds the command's module, runs it, and turns errors into exit codes."""
 
-import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from cli.command_table import COMMANDS, FAMILIES
-
-if TYPE_CHECKING:
-    from cli.prestart import PrestartedSupervisor
 
 DEBUG_VARIABLE = "AGIRAPH_DEBUG"
 
@@ -33,9 +29,6 @@ class CommandGroup(click.Group):
         module, _, attribute = entry.place.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
-        if not gc.isenabled():  # `agiraph.__main__` disables it during the imports
-            gc.freeze()
-            gc.enable()
         return command
 
     def resolve_command(
@@ -129,18 +122,6 @@ def agiraph() -> None:
     """
 
 
-def main(begun: "PrestartedSupervisor | None" = None) -> None:
-    """Run the command line of this process; exits. `begun` is a prestarted supervisor."""
-    if begun is None:
-        agiraph.main(prog_name="agiraph")
-    else:
-        _main_with(begun)
-
-
-def _main_with(begun: "PrestartedSupervisor") -> None:
-    from cli.options import CliContext
-
-    try:
-        agiraph.main(prog_name="agiraph", obj=CliContext.with_prestarted(begun))
-    finally:
-        begun.drop()
+def main() -> None:
+    """Run the command line of this process; exits."""
+    agiraph.main(prog_name="agiraph")

@@ -18,7 +18,6 @@ from agiraph.storage.home import HOME_VARIABLE, default_home
 if TYPE_CHECKING:
     from agiraph.http.client import Client
     from cli.own_supervisor import OwnSupervisor
-    from cli.prestart import PrestartedSupervisor
 
 ANSWER_SECONDS = 3.0
 AWAY_SECONDS = 45.0
@@ -43,10 +42,10 @@ def _connect(home: Path) -> "Client":
     return client
 
 
-def _supervisor(home: Path, begun: "PrestartedSupervisor | None" = None) -> "OwnSupervisor":
+def _supervisor(home: Path) -> "OwnSupervisor":
     from cli.own_supervisor import OwnSupervisor
 
-    return OwnSupervisor(home, begun if begun and begun.home == str(home) else None)
+    return OwnSupervisor(home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +54,6 @@ class CliContext:
 
     connect: Callable[[Path], "Client"] = _connect
     supervisor: Callable[[Path], "OwnSupervisor"] = _supervisor
-
-    @classmethod
-    def with_prestarted(cls, begun: "PrestartedSupervisor") -> "CliContext":
-        """Return the usual context, with a supervisor that was prestarted for one home."""
-        return cls(supervisor=lambda home: _supervisor(home, begun))
 
 
 def connect(home: Path, *, patience_seconds: float | None = None) -> "Client":

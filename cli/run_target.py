@@ -92,7 +92,7 @@ class RunTarget:
     def check_supervisor(self) -> None:
         """Raise SupervisorFailed if our own supervisor has exited."""
         if self.own is not None and self.own.has_ended():
-            last = self.own.output().rpartition("\n")[2]
+            last = self.own.last_lines().rpartition("\n")[2]
             raise SupervisorFailed(f"the supervisor exited during the run: {last}")
 
 

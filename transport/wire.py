@@ -110,7 +110,7 @@ class ZmqWire:
             self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        """Read what is there, a bounded part of it, and schedule another turn if there may be more."""
+        """Read a bounded part of what is there, and schedule another turn if there may be more."""
         self._is_scheduled = False
         self._read_monitor()
         taken = self._read_frames()

@@ -109,7 +109,8 @@ def _add_level_and_time(_logger: Any, _method: str, event: EventDict) -> EventDi
     """Add the record's level and time (not this moment, which differs between handlers)."""
     record: logging.LogRecord = event["_record"]
     at = datetime.fromtimestamp(record.created, UTC).strftime(TIME)
-    return event | {"level": record.levelname.lower(), "timestamp": at}
+    event.update(level=record.levelname.lower(), timestamp=at)
+    return event
 
 
 def _clean(_logger: Any, _method: str, event: EventDict) -> EventDict:

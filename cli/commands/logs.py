@@ -118,7 +118,7 @@ def _print_new(
                 tails[file] = LogTail(file, from_start=True)
     except InvalidInput:
         pass  # its log was removed; another may be created
-    new = [line for tail in tails.values() for line in tail.new() if wanted.takes(line)]
+    new = [line for tail in tails.values() for line in tail.new() if wanted.matches(line)]
     for line in sorted(new, key=lambda line: str(line.get("timestamp", ""))):
         _print(line, as_json)
 

@@ -34,6 +34,8 @@ Api = Literal["anthropic", "openai", "responses", "google", "script", "local", "
 class ModelTraits(ConfigSection):
     """What is true of a service's models, and may differ from one of them to another.
 
+    `strength` is told to coordinators, which choose models for their workers.
+
     `effort` is asked of models that reason; `extra` stands in every request as it is written (a
     value of null takes a field out).
     """
@@ -47,6 +49,7 @@ class ModelTraits(ConfigSection):
     cache: Literal["marks", "automatic", "none"] = "automatic"
     reasoning: Literal["kept", "dropped"] = "kept"
     effort: str | None = None
+    strength: Literal["strong", "medium", "light"] | None = None
     extra: JsonObject = Field(default_factory=dict)
 
 

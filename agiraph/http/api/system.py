@@ -8,7 +8,7 @@ from agiraph.http.api.base import ApiView, JsonObject
 
 
 class ModelsView(ApiView):
-    """GET /models: a row a provider (name, usable, reason, default_model, base_url)."""
+    """GET /models: a row per provider (name, usable, reason, default_model, base_url, models)."""
 
     providers: tuple[JsonObject, ...]
     default: str

@@ -25,7 +25,7 @@ EXTRA: Final = re.compile(r";.*\bextra\s*==\s*['\"]([\w-]+)['\"]")
 PROGRAMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "git": "worktrees of nodes",
-        "node": "outside agents and tool servers from npm",
+        "node": "external agents and tool servers from npm",
         "npm": "installing these",
     }
 )

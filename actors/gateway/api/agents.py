@@ -63,7 +63,7 @@ router = APIRouter(tags=["agents"])
 async def create(request: CreateAgentRequest, gateway: GatewayDep, cause: CauseDep) -> AgentView:
     """Create an agent and start it."""
     agent = await create_agent(gateway, request, cause)
-    return agent_summary(agent, agent.status, 0)
+    return agent_summary(agent, agent.status)
 
 
 @router.get("/agents", dependencies=[READ])
@@ -102,8 +102,16 @@ async def _children(gateway: Gateway) -> Sequence[ChildInfo]:
 def _summary(
     gateway: Gateway, agent: Agent, table: Sequence[ChildInfo], last_event: int = 0
 ) -> AgentView:
-    facts = (shown_status(agent, table), len(gateway.questions.open(agent.id)), last_event)
-    return agent_summary(agent, *facts)
+    status = shown_status(agent, table)
+    if status == "working" and gateway.waits_for_human(agent):
+        status = "waiting_for_human"
+    return agent_summary(
+        agent,
+        status,
+        open_questions=len(gateway.questions.open(agent.id)),
+        unread=sum(gateway.thread.unread(agent.id).values()),
+        last_event=last_event,
+    )
 
 
 async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: CallCause) -> Agent:

@@ -27,7 +27,7 @@ ENDED = ("completed", "failed", "stopped")
 @router.get("/archive", dependencies=[READ])
 def archived(gateway: GatewayDep) -> list[AgentView]:
     """List the agents in the archive, oldest first."""
-    return [agent_summary(agent, ARCHIVED, 0) for agent in archived_agents(gateway)]
+    return [agent_summary(agent, ARCHIVED) for agent in archived_agents(gateway)]
 
 
 @router.post("/agents/{agent}/archive", dependencies=[CONTROL])
@@ -47,7 +47,7 @@ async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
     """Bring an agent back; `resume` or a new run starts its processes."""
     restored = restore(gateway, agent)
     status = restored.status if restored.status in ENDED else STOPPED
-    return agent_summary(restored, status, 0)
+    return agent_summary(restored, status)
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL])

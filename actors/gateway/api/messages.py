@@ -35,6 +35,8 @@ from agiraph.core.models import Agent, DeliveryMode
 from agiraph.http.api import (
     ApiError,
     ConversationPageView,
+    InboxView,
+    MarkReadRequest,
     MessageView,
     NudgeRequest,
     SendTextRequest,
@@ -84,6 +86,30 @@ async def conversation(
 ) -> ConversationPageView:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
     return gateway.thread.page(agent.id, after, limit, before=before, entity=entity)
+
+
+@router.get("/inbox", dependencies=[READ])
+async def inbox(gateway: GatewayDep) -> list[InboxView]:
+    """Count the messages that the person has not read, agent by agent."""
+    return [_inbox(gateway, agent) for agent in gateway.agents.all()]
+
+
+@router.post("/agents/{agent}/read", dependencies=[TALK])
+async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
+    """Record that the person has read an agent's conversation, by default all of it."""
+    gateway.thread.mark_read(agent.id, body.seq)
+    return _inbox(gateway, agent)
+
+
+def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
+    unread = gateway.thread.unread(agent.id)
+    return InboxView(
+        agent=agent.id,
+        agent_name=agent.name,
+        read_to=gateway.thread.read_to(agent.id),
+        unread=sum(unread.values()),
+        by_entity=unread,
+    )
 
 
 @router.get("/agents/{agent}/transcript", dependencies=[READ])

@@ -47,7 +47,7 @@ async def begin(
     """Give an agent another goal; `last_event` is the cursor of the last event before it."""
     last_event = gateway.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
-    return agent_summary(begun, begun.status, 0, last_event)
+    return agent_summary(begun, begun.status, last_event=last_event)
 
 
 @router.get("/agents/{agent}/runs", dependencies=[READ])

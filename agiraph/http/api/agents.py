@@ -64,6 +64,9 @@ class CreateAgentRequest(RunRequest):
 class AgentView(ApiView):
     """An agent as listings show it; `result` is the final answer once the run has ended.
 
+    `status` is `waiting_for_human` while the whole team only waits for answers. `unread` counts its
+    messages that the person has not read.
+
     `last_event` is the cursor of the last event of its log where one agent is asked for, and in the
     answer to a request that begins a run (the last one before it); elsewhere 0.
     """
@@ -85,6 +88,7 @@ class AgentView(ApiView):
     nodes_ended: int = 0
     worker_count: int = 0
     open_questions: int = 0
+    unread: int = 0
     cycle: int = 0
     next_cycle_at: float | None = None
     created_at: float

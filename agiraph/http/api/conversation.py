@@ -1,7 +1,8 @@
 """Talking with an agent's entities: what is sent, and the thread that comes of it."""
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
+from agiraph.core.ids import AgentId
 from agiraph.core.models import DeliveryMode
 from agiraph.http.api.base import ApiRequest, ApiView
 
@@ -9,12 +10,14 @@ from agiraph.http.api.base import ApiRequest, ApiView
 class SendTextRequest(ApiRequest):
     """POST /agents/{a}/send. `to` is a worker's name or id, `coordinator` (default) or `*`.
 
+    `content` is another name for `message`.
+
     `in_reply_to` is the id (or its beginning) of the message in the thread that this one answers;
     it then goes to who wrote that. Without it, what is written to somebody answers the last they
     wrote, if that is not answered yet.
     """
 
-    message: str = Field(min_length=1)
+    message: str = Field(min_length=1, validation_alias=AliasChoices("message", "content"))
     to: str | None = None
     mode: DeliveryMode = "steer"
     in_reply_to: str | None = Field(default=None, min_length=4, max_length=64)
@@ -63,6 +66,25 @@ class ConversationPageView(ApiView):
     messages: tuple[ConversationMessageView, ...]
     next: int
     previous: int | None = None
+
+
+class MarkReadRequest(ApiRequest):
+    """POST /agents/{a}/read: the person has read the conversation up to `seq`, by default all."""
+
+    seq: int | None = Field(default=None, ge=0, le=2**53)
+
+
+class InboxView(ApiView):
+    """An agent's messages to the person: `read_to` is the `seq` of the last one that was read.
+
+    `unread` counts those after it, `by_entity` the same by the name of who sent them.
+    """
+
+    agent: AgentId
+    agent_name: str
+    read_to: int
+    unread: int
+    by_entity: dict[str, int] = Field(default_factory=dict)
 
 
 class MessageView(ApiView):

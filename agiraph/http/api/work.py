@@ -77,7 +77,11 @@ class BoardView(ApiView):
 
 
 class WorkerView(ApiView):
-    """A worker. `node` is the name of the node it holds; `step` what it does right now."""
+    """A worker. `node` is the name of the node it holds; `step` what it does right now.
+
+    `status`: idle, busy, paused, waiting_for_human or stopped. `unread` counts its messages that
+    the person has not read.
+    """
 
     id: WorkerId
     name: str
@@ -89,3 +93,4 @@ class WorkerView(ApiView):
     node_id: NodeId | None = None
     address: str
     step: str = ""
+    unread: int = 0

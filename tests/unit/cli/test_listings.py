@@ -154,7 +154,7 @@ def test_models_without_a_supervisor_are_those_of_this_shell(
     assert "sk-not-a-real-one" not in result.stdout
 
 
-def test_outside_agents_are_listed_with_how_to_install_them(
+def test_external_agents_are_listed_with_how_to_install_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = tmp_path / "bin/codex"

@@ -25,6 +25,7 @@ from agiraph.board.shared_context.context import SharedContextLimits
 from agiraph.board.shared_context.store import SharedContextStore
 from agiraph.board.store import BoardStore
 from agiraph.board.sub_nodes import to_be_told
+from agiraph.core.clock import iso_date
 from agiraph.core.errors import Refused
 from agiraph.core.ids import (
     SUPERVISOR,
@@ -316,6 +317,7 @@ class BoardService:
             team=team,
             goal=self._agent.goal,
             input_dir=self._agent.input_dir,
+            today=iso_date(self._context.now()),
         )
 
     async def _withdraw(self, node_id: NodeId) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from actors.gateway.api.archive import sweep
+from actors.gateway.api.archive import remove_half_deleted
 from actors.gateway.auth.audit import AuditFile, AuditLog
 from actors.gateway.auth.credential_store import CredentialStore
 from actors.gateway.bus_handlers import attend
@@ -32,7 +32,7 @@ async def serve(runtime: Runtime) -> None:
     The address file is taken back at an orderly end; after a crash it stays, so that the next
     incarnation can listen on the same port.
     """
-    sweep(runtime.home)
+    remove_half_deleted(runtime.home)
     gateway = open_gateway(
         runtime, runtime.home, runtime.config, runtime.clock, runtime.log, os.environ
     )
@@ -69,7 +69,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
             group.create_task(outlasting(gateway.dispatcher.run))
             group.create_task(_watch(server))
     finally:
-        gateway.bells.close()
+        gateway.signals.close()
         audit.close()
         await server.stop()
 

@@ -1,13 +1,15 @@
-"""A file as its bytes over HTTP: ranges, ETag, and a content type that runs nothing.
+"""A file over HTTP, as its bytes or rendered, with a content type that runs nothing.
 
-What a browser would run or follow (HTML, SVG, XML, PDF) comes as an attachment in a sandbox; what
-is not known to be harmless comes as an attachment of no type. Every answer says `nosniff`.
+As bytes: what a browser would run or follow (HTML, SVG, XML, PDF) comes as an attachment in a
+sandbox; what is not known to be harmless comes as an attachment of no type. Rendered: raw HTML in
+Markdown is shown as text; links keep only harmless schemes and open elsewhere; images become links
+to themselves, so that nobody learns who reads, and when.
 """
 
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import cache
@@ -17,8 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response, StreamingResponse
 
 from actors.gateway.file_browser import browse, opened
 from actors.gateway.problems import problem_response
@@ -86,28 +87,30 @@ def kind_of(name: str) -> ServedType:
     return ServedType(ACTIVE.get(suffix, UNKNOWN), True)
 
 
-def raw_file(root: Path, path: str, headers: Headers) -> Response:
+def raw_file(root: Path, path: str, headers: Headers, *, is_head: bool = False) -> Response:
     """Return the file at `path` under `root`, or the stretch of it that `headers` ask for.
 
-    A range that it does not have is answered with 416. Raises ApiError: 403, 404 as
-    `actors.gateway.file_browser.browse`, 409 for a folder.
+    `is_head`: without the bytes. A range that it does not have is answered with 416. Raises
+    ApiError: 403, 404 as `actors.gateway.file_browser.browse`, 409 for a folder.
     """
     with opened(root, path) as (fd, shown):
         facts = os.fstat(fd)
         if stat.S_ISDIR(facts.st_mode):
             raise ApiError(409, f"'{shown}' is a folder, it has no bytes")
-        told = _headers(shown, facts)
-        if _is_known(headers, told["etag"]):
-            return Response(status_code=304, headers=_without_length(told))
-        found = _range(headers, told, facts.st_size)
-        if found is None:
-            return RangeResponse(os.dup(fd), 0, facts.st_size, 200, told)
-        first, last = found
-        if first >= facts.st_size or last < first:
+        answer = _headers(shown, facts)
+        if _is_known(headers, answer["etag"]):
+            return Response(status_code=304, headers=_without_length(answer))
+        found = _range(headers, answer, facts.st_size)
+        first, last = found or (0, facts.st_size - 1)
+        if found and (first >= facts.st_size or last < first):
             refusal = ApiError(416, f"'{shown}' has {facts.st_size} bytes")
             return problem_response(refusal, headers={"content-range": f"bytes */{facts.st_size}"})
-        told["content-range"] = f"bytes {first}-{last}/{facts.st_size}"
-        return RangeResponse(os.dup(fd), first, last - first + 1, 206, told)
+        if found:
+            answer["content-range"] = f"bytes {first}-{last}/{facts.st_size}"
+        size = last - first + 1
+        answer["content-length"] = str(size)
+        chunks = iter(()) if is_head else _chunks(os.dup(fd), first, size)
+        return StreamingResponse(chunks, status_code=206 if found else 200, headers=answer)
 
 
 def etag_of(facts: os.stat_result) -> str:
@@ -115,41 +118,21 @@ def etag_of(facts: os.stat_result) -> str:
     return f'"{facts.st_mtime_ns:x}-{facts.st_size:x}-{facts.st_ino:x}"'
 
 
-class RangeResponse(Response):
-    """Bytes of an open file, read as they go out; the file is closed at the end."""
-
-    def __init__(
-        self, fd: int, offset: int, size: int, status: int, headers: dict[str, str]
-    ) -> None:
-        """Send `size` bytes of `fd` from `offset` on."""
-        super().__init__(status_code=status, headers={**headers, "content-length": str(size)})
-        self._fd = fd
-        self._offset = offset
-        self._size = size
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; of HEAD only the headers."""
-        try:
-            start = {"type": "http.response.start", "status": self.status_code}
-            await send({**start, "headers": self.raw_headers})
-            left = 0 if scope["method"] == "HEAD" else self._size
-            at = self._offset
-            while left > 0:
-                data = os.pread(self._fd, min(CHUNK, left), at)
-                if not data:
-                    raise OSError("the file was cut short while it was read")
-                left, at = left - len(data), at + len(data)
-                await send({"type": "http.response.body", "body": data, "more_body": left > 0})
-            if self._size == 0 or scope["method"] == "HEAD":
-                await send({"type": "http.response.body", "body": b""})
-        finally:
-            os.close(self._fd)
+def _chunks(fd: int, offset: int, size: int) -> Iterator[bytes]:
+    """Yield `size` bytes of an open file from `offset` on, and close it."""
+    with os.fdopen(fd, "rb") as file:
+        while size > 0:
+            data = os.pread(file.fileno(), min(CHUNK, size), offset)
+            if not data:
+                raise OSError("the file was cut short while it was read")
+            yield data
+            size, offset = size - len(data), offset + len(data)
 
 
 def _headers(shown: str, facts: os.stat_result) -> dict[str, str]:
     kind = kind_of(shown)
     name = PurePosixPath(shown).name
-    told = {
+    answer = {
         "content-type": kind.media_type,
         "etag": etag_of(facts),
         "last-modified": formatdate(facts.st_mtime, usegmt=True),
@@ -159,12 +142,12 @@ def _headers(shown: str, facts: os.stat_result) -> dict[str, str]:
         "content-security-policy": SANDBOX,
     }
     if kind.is_attachment:
-        told["content-disposition"] = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
-    return told
+        answer["content-disposition"] = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+    return answer
 
 
-def _without_length(told: dict[str, str]) -> dict[str, str]:
-    return {name: told[name] for name in ("etag", "last-modified", "cache-control")}
+def _without_length(answer: dict[str, str]) -> dict[str, str]:
+    return {name: answer[name] for name in ("etag", "last-modified", "cache-control")}
 
 
 def _is_known(headers: Headers, etag: str) -> bool:
@@ -175,7 +158,7 @@ def _is_known(headers: Headers, etag: str) -> bool:
     return etag in known or known == ["*"]
 
 
-def _range(headers: Headers, told: dict[str, str], size: int) -> tuple[int, int] | None:
+def _range(headers: Headers, answer: dict[str, str], size: int) -> tuple[int, int] | None:
     """Return the first and last byte that are wanted, None for all (RFC 9110, section 14).
 
     Several ranges at once are answered with the whole file, as one that has changed since.
@@ -183,7 +166,7 @@ def _range(headers: Headers, told: dict[str, str], size: int) -> tuple[int, int]
     wanted = RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
     if wanted is None or wanted.group() == "bytes=-":
         return None
-    if headers.get("if-range") not in (None, told["etag"], told["last-modified"]):
+    if headers.get("if-range") not in (None, answer["etag"], answer["last-modified"]):
         return None
     first, last = wanted.groups()
     start = int(first) if first else max(0, size - int(last))

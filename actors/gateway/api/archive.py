@@ -15,7 +15,7 @@ from agiraph.http.api import AgentView, ApiError, ArchivedView, DeletedView
 from agiraph.storage.files import entries, move, remove_tree, status_of
 from agiraph.storage.home import Home
 
-GOING = ".deleting-"
+DELETING = ".deleting-"
 
 router = APIRouter(tags=["archive"])
 
@@ -27,7 +27,7 @@ ENDED = ("completed", "failed", "stopped")
 @router.get("/archive", dependencies=[READ])
 def archived(gateway: GatewayDep) -> list[AgentView]:
     """List the agents in the archive, oldest first."""
-    return [agent_summary(agent, ARCHIVED) for agent in archived_agents(gateway)]
+    return [agent_summary(agent, ARCHIVED) for agent in _archived_agents(gateway)]
 
 
 @router.post("/agents/{agent}/archive", dependencies=[CONTROL])
@@ -45,60 +45,40 @@ async def put_away_too(agent: AgentDep, gateway: GatewayDep) -> ArchivedView:
 @router.post("/archive/{agent}/restore", dependencies=[CONTROL])
 async def bring_back(agent: str, gateway: GatewayDep) -> AgentView:
     """Bring an agent back; `resume` or a new run starts its processes."""
-    restored = restore(gateway, agent)
-    status = restored.status if restored.status in ENDED else STOPPED
-    return agent_summary(restored, status)
+    found = _find_archived(gateway, agent)
+    folder = gateway.home.agent(found.id).path
+    if status_of(folder) is not None:
+        raise ApiError(409, f"there is an agent '{found.id}' again: archive that one first")
+    move(_folder(gateway.home) / found.id, folder)
+    gateway.signals.restore(found.id)
+    return agent_summary(found, found.status if found.status in ENDED else STOPPED)
 
 
 @router.delete("/archive/{agent}", dependencies=[CONTROL])
 def delete_for_good(agent: str, gateway: GatewayDep) -> DeletedView:
     """Delete an agent of the archive with everything it wrote."""
-    return delete(gateway, agent)
-
-
-def archived_agents(gateway: Gateway) -> list[Agent]:
-    """Return the agents in the archive, oldest first."""
-    return _shelf(gateway.home).all()
-
-
-def restore(gateway: Gateway, named: str) -> Agent:
-    """Bring an agent back, by its id or name; its processes stay down until it is resumed.
-
-    Raises ApiError: 404 lists the archive, 409 if an agent of that id lives.
-    """
-    agent = _found(gateway, named)
-    place = gateway.home.agent(agent.id).path
-    if status_of(place) is not None:
-        raise ApiError(409, f"there is an agent '{agent.id}' again: archive that one first")
-    move(_folder(gateway.home) / agent.id, place)
-    gateway.bells.restore(agent.id)
-    return agent
-
-
-def delete(gateway: Gateway, named: str) -> DeletedView:
-    """Delete an agent of the archive for good, by its id or name; 404 lists the archive."""
-    agent = _found(gateway, named)
+    found = _find_archived(gateway, agent)
     folder = _folder(gateway.home)
-    going = folder / f"{GOING}{agent.id}"
-    remove_tree(going)
-    move(folder / agent.id, going)
-    remove_tree(going)
-    return DeletedView(id=agent.id, name=agent.name)
+    deleting = folder / f"{DELETING}{found.id}"
+    remove_tree(deleting)
+    move(folder / found.id, deleting)
+    remove_tree(deleting)
+    return DeletedView(id=found.id, name=found.name)
 
 
-def sweep(home: Home) -> None:
+def remove_half_deleted(home: Home) -> None:
     """Remove what a crash left of agents that were being deleted, as far as that can be done."""
     folder = _folder(home)
     with suppress(OSError):
         for left in entries(folder):
-            if left.name.startswith(GOING):
+            if left.name.startswith(DELETING):
                 with suppress(OSError):
                     remove_tree(folder / left.name)
 
 
-def _found(gateway: Gateway, named: str) -> Agent:
+def _find_archived(gateway: Gateway, named: str) -> Agent:
     """Return an agent of the archive; an id goes before a name."""
-    agents = archived_agents(gateway)
+    agents = _archived_agents(gateway)
     found = [agent for agent in agents if agent.id == named]
     found = found or [agent for agent in agents if agent.name == named]
     if len(found) == 1:
@@ -110,12 +90,12 @@ def _found(gateway: Gateway, named: str) -> Agent:
     raise ApiError(404, f"there is no agent '{named}' in the archive (known: {known})")
 
 
+def _archived_agents(gateway: Gateway) -> list[Agent]:
+    return AgentDirectory(gateway.home, _folder(gateway.home)).all()
+
+
 def _folder(home: Home) -> Path:
     return home.agents / ARCHIVE
-
-
-def _shelf(home: Home) -> AgentDirectory:
-    return AgentDirectory(home, _folder(home))
 
 
 async def archive(gateway: Gateway, agent: Agent) -> ArchivedView:
@@ -123,5 +103,5 @@ async def archive(gateway: Gateway, agent: Agent) -> ArchivedView:
     await stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
     gateway.questions.withdraw(agent.id)
-    gateway.forget(agent)
+    gateway.signals.archive(agent.id)
     return ArchivedView(id=agent.id, path=str(path))

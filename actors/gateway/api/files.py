@@ -77,7 +77,7 @@ def show(root: Path, path: str, how: str, offset: Offset, request: Request) -> S
     """Return the folder or the file at `path` under `root`, in the way that is wanted."""
     match how:
         case "raw":
-            return raw_file(root, path, request.headers)
+            return raw_file(root, path, request.headers, is_head=request.method == "HEAD")
         case "html":
             return rendered_file(root, path)
         case _:
@@ -163,7 +163,7 @@ def run_begun(agent: Agent, run: RunHome | None) -> RunHome:
 
 
 def find_node_of(gateway: Gateway, run: RunHome, named: str) -> WorkNode:
-    return node_named(gateway.boards.of(run), named)
+    return node_named(gateway.boards.get(run), named)
 
 
 def _in_node(

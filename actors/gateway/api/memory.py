@@ -26,13 +26,27 @@ router = APIRouter(tags=["memory"])
 @router.get("/agents/{agent}/memory", dependencies=[READ])
 def files(agent: AgentDep, gateway: GatewayDep) -> list[MemoryEntryView]:
     """List the files of an agent's memory."""
-    return memory_files(gateway, agent)
+    home = gateway.agents.home_of(agent)
+    entries = []
+    for name in _memory_of(gateway, agent).names():
+        found = status_of(home.path / _path_of(name))
+        if found is not None:  # else it was removed since it was listed
+            entries.append(
+                MemoryEntryView(path=name, size=found.st_size, modified_at=found.st_mtime)
+            )
+    return entries
 
 
 @router.post("/agents/{agent}/memory/search", dependencies=[READ])
 def find(agent: AgentDep, query: SearchMemoryRequest, gateway: GatewayDep) -> list[MemoryHitView]:
     """Return the sections that fit a query, the best first."""
-    return search_memory(gateway, agent, query.query)
+    documents = _memory_of(gateway, agent).documents()
+    limit = gateway.config.memory.search_results
+    found = search(documents, query.query, inline_limit=-1, limit=limit)
+    return [
+        MemoryHitView(path=hit.path, heading=hit.heading, score=hit.score, text=hit.text)
+        for hit in found.hits
+    ]
 
 
 @router.get(
@@ -46,47 +60,22 @@ def read(
     request: Request, agent: AgentDep, path: str, gateway: GatewayDep, how: As = "json"
 ) -> Shown | Response:
     """Read one file."""
-    if how == "json":
-        return memory_file(gateway, agent, path)
-    return show(
-        gateway.agents.home_of(agent).path, memory_path(gateway, agent, path), how, 0, request
-    )
-
-
-def memory_files(gateway: Gateway, agent: Agent) -> list[MemoryEntryView]:
-    """Return the files of an agent's memory, MEMORY.md first."""
-    home = gateway.agents.home_of(agent)
-    entries = []
-    for name in _shelf(gateway, agent).names():
-        found = status_of(home.path / (name if name == MAIN else f"{FOLDER}{name}"))
-        if found is not None:  # else it was removed since it was listed
-            entries.append(
-                MemoryEntryView(path=name, size=found.st_size, modified_at=found.st_mtime)
-            )
-    return entries
-
-
-def memory_file(gateway: Gateway, agent: Agent, path: str) -> FileContentView:
-    """Return one file of an agent's memory; ApiError 404 lists the known."""
-    shelf, home = _shelf(gateway, agent), gateway.agents.home_of(agent)
-    name = _name_of(shelf, path)
+    home, files = gateway.agents.home_of(agent), _memory_of(gateway, agent)
+    name = _name_of(files, path)
+    if how != "json":
+        return show(home.path, _path_of(name), how, 0, request)
     try:
-        text = shelf.read(name, lambda scoped: home.path / scoped)
+        text = files.read(name, lambda scoped: home.path / scoped)
     except Refused as error:
         raise ApiError(404, str(error)) from None
     size = len(text.encode())
     return FileContentView(path=name, content=text, size=size, returned=size)
 
 
-def memory_path(gateway: Gateway, agent: Agent, path: str) -> str:
-    """Return where a memory file lies under the agent's home; ApiError 404 lists the known."""
-    name = _name_of(_shelf(gateway, agent), path)
-    return name if name == MAIN else f"{FOLDER}{name}"
-
-
-def _name_of(shelf: MemoryFiles, path: str) -> str:
+def _name_of(files: MemoryFiles, path: str) -> str:
+    """Return the name of a memory file; ApiError 404 lists the known."""
     try:
-        name, names = shelf.name_of(path), shelf.names()
+        name, names = files.name_of(path), files.names()
         if name not in names:
             raise unknown("memory file", path, names)
     except Refused as error:
@@ -94,16 +83,10 @@ def _name_of(shelf: MemoryFiles, path: str) -> str:
     return name
 
 
-def search_memory(gateway: Gateway, agent: Agent, query: str) -> list[MemoryHitView]:
-    """Return the sections of an agent's memory that fit a query, the best first."""
-    bounds = gateway.config.memory
-    documents = _shelf(gateway, agent).documents()
-    found = search(documents, query, inline_limit=-1, limit=bounds.search_results)
-    return [
-        MemoryHitView(path=hit.path, heading=hit.heading, score=hit.score, text=hit.text)
-        for hit in found.hits
-    ]
+def _path_of(name: str) -> str:
+    """Return where a memory file lies under the agent's home."""
+    return name if name == MAIN else f"{FOLDER}{name}"
 
 
-def _shelf(gateway: Gateway, agent: Agent) -> MemoryFiles:
+def _memory_of(gateway: Gateway, agent: Agent) -> MemoryFiles:
     return MemoryFiles.of_agent(gateway.agents.home_of(agent), gateway.config.memory)

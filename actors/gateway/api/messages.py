@@ -1,6 +1,7 @@
 """Endpoints: talking with an agent's entities, and answering their questions."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from agiraph.core.ids import (
     COORDINATOR_NAME,
     HUMAN_NAME,
     Address,
+    MessageId,
     coordinator_address,
     worker_address,
 )
@@ -55,6 +57,29 @@ EVERYONE = "*"
 NOTHING = ReplyReference()
 
 Receiver = tuple[str, Address]
+EVENT_OF = {"text": "message.sent", "nudge": "human.nudge"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What the human sends; `kind` is that of the conversation's entry."""
+
+    content: str
+    mode: DeliveryMode
+    kind: str
+    reference: ReplyReference = NOTHING
+
+    def to(self, name: str) -> TextMessage:
+        """Return the message to one receiver."""
+        return TextMessage(
+            content=self.content,
+            from_name=HUMAN_NAME,
+            to_name=name,
+            mode=self.mode,
+            in_reply_to=self.reference.message,
+            quoted=self.reference.quoted,
+        )
+
 
 router = APIRouter(tags=["conversation"])
 
@@ -64,7 +89,18 @@ async def send_text(
     agent: AgentDep, body: SendTextRequest, gateway: GatewayDep, cause: CauseDep
 ) -> SentView:
     """Send text to the coordinator, a worker or everyone."""
-    return await say(gateway, agent, body.message, body.to, body.mode, cause, body.in_reply_to)
+    answered, to = None, body.to
+    if body.in_reply_to is not None:
+        answered = gateway.messages.find(agent.id, body.in_reply_to)
+        if to is None:
+            to = answered.to if answered.sender == HUMAN_NAME else answered.sender
+    receivers = _receivers(gateway, agent, to)
+    if answered is None and len(receivers) == 1:  # then who wrote last is answered
+        answered = gateway.messages.unanswered(agent.id, receivers[0][0])
+    reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
+    return await _send(
+        gateway, agent, receivers, _Text(body.message, body.mode, "text", reference), cause
+    )
 
 
 @router.post("/agents/{agent}/nudge", dependencies=[TALK])
@@ -72,7 +108,8 @@ async def send_nudge(
     agent: AgentDep, body: NudgeRequest, gateway: GatewayDep, cause: CauseDep
 ) -> SentView:
     """Put an instruction into the running agent."""
-    return await nudge(gateway, agent, body.message, cause)
+    receivers = _receivers(gateway, agent, None)
+    return await _send(gateway, agent, receivers, _Text(body.message, "steer", "nudge"), cause)
 
 
 @router.get("/agents/{agent}/conversation", dependencies=[READ])
@@ -85,7 +122,7 @@ async def conversation(
     limit: Limit = 100,
 ) -> ConversationPageView:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
-    return gateway.thread.page(agent.id, after, limit, before=before, entity=entity)
+    return gateway.messages.page(agent.id, after, limit, before=before, entity=entity)
 
 
 @router.get("/inbox", dependencies=[READ])
@@ -97,16 +134,16 @@ async def inbox(gateway: GatewayDep) -> list[InboxView]:
 @router.post("/agents/{agent}/read", dependencies=[TALK])
 async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
     """Record that the person has read an agent's conversation, by default all of it."""
-    gateway.thread.mark_read(agent.id, body.seq)
+    gateway.messages.mark_read(agent.id, body.seq)
     return _inbox(gateway, agent)
 
 
 def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
-    unread = gateway.thread.unread(agent.id)
+    unread = gateway.messages.unread(agent.id)
     return InboxView(
         agent=agent.id,
         agent_name=agent.name,
-        read_to=gateway.thread.read_to(agent.id),
+        read_to=gateway.messages.read_to(agent.id),
         unread=sum(unread.values()),
         by_entity=unread,
     )
@@ -134,47 +171,12 @@ async def messages(
     return read_messages(run.messages, after, limit, entity) if run else []
 
 
-async def say(
-    gateway: Gateway,
-    agent: Agent,
-    message: str,
-    to: str | None,
-    mode: DeliveryMode,
-    cause: CallCause,
-    in_reply_to: str | None = None,
-) -> SentView:
-    """Send text to the coordinator, a worker or everyone; return when the router holds it all.
-
-    What it replies to, if that is not named, follows from who wrote to whom last.
-    """
-    answered = None if in_reply_to is None else gateway.thread.find(agent.id, in_reply_to)
-    if answered is not None and to is None:
-        to = answered.to if answered.sender == HUMAN_NAME else answered.sender
-    receivers = _receivers(gateway, agent, to)
-    if answered is None and len(receivers) == 1:
-        answered = gateway.thread.unanswered(agent.id, receivers[0][0])
-    link = (
-        ReplyReference(answered.id, quote(answered.content))
-        if answered is not None
-        else ReplyReference()
-    )
-    return await _send(
-        gateway, agent, receivers, message, mode, "text", "message.sent", cause, link
-    )
-
-
-async def nudge(gateway: Gateway, agent: Agent, message: str, cause: CallCause) -> SentView:
-    """Put an instruction into the running agent."""
-    receivers = _receivers(gateway, agent, None)
-    return await _send(gateway, agent, receivers, message, "steer", "nudge", "human.nudge", cause)
-
-
 def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]:
     """Return the names and addresses that `to` means; raise ApiError 404 listing the known."""
     coordinator = (COORDINATOR_NAME, coordinator_address(agent.id))
     if to is None or to.lower() in (COORDINATOR_NAME, agent.id, agent.name.lower()):
         return [coordinator]
-    board = gateway.boards.of(gateway.agents.run_of(agent))
+    board = gateway.boards.get(gateway.agents.run_of(agent))
     team = [worker for worker in board.workers.values() if worker.status != "stopped"]
     if to == EVERYONE:
         workers = [(worker.name, worker_address(agent.id, worker.id)) for worker in team]
@@ -192,53 +194,44 @@ def _receivers(gateway: Gateway, agent: Agent, to: str | None) -> list[Receiver]
 
 
 async def _send(
-    gateway: Gateway,
-    agent: Agent,
-    receivers: list[Receiver],
-    message: str,
-    mode: DeliveryMode,
-    kind: str,
-    event: str,
-    cause: CallCause,
-    link: ReplyReference = NOTHING,
+    gateway: Gateway, agent: Agent, receivers: list[Receiver], text: _Text, cause: CallCause
 ) -> SentView:
-    """Send to each receiver, then write down and tell what the router has taken."""
-    id, ts = cause.message(f"{kind} of {agent.id}"), cause.at
+    """Send to each receiver, then record what the router has accepted; a part of them may fail."""
+    id = cause.message(f"{text.kind} of {agent.id}")
     reached: list[str] = []
     problem: ApiError | None = None
     for name, address in receivers:
-        body = TextMessage(
-            content=message,
-            from_name=HUMAN_NAME,
-            to_name=name,
-            mode=mode,
-            in_reply_to=link.message,
-            quoted=link.quoted,
-        )
-        own = id if len(receivers) == 1 else cause.message(f"{kind} to {address}")
+        own = id if len(receivers) == 1 else cause.message(f"{text.kind} to {address}")
         try:
-            await deliver(gateway.line, address, body, id=own)
+            await deliver(gateway.bus, address, text.to(name), id=own)
         except ApiError as error:
             problem = error
             continue
         reached.append(name)
     if problem is not None and not reached:
         raise problem
-    shown = EVERYONE if len(receivers) > 1 else reached[0]
-    gateway.thread.add(
+    await _record(gateway, agent, text, EVERYONE if len(receivers) > 1 else reached[0], id, cause)
+    return SentView(id=id.hex(), to=tuple(reached), ts=cause.at)
+
+
+async def _record(
+    gateway: Gateway, agent: Agent, text: _Text, to: str, id: MessageId, cause: CallCause
+) -> None:
+    """Write a text that was sent into the conversation, and report the event."""
+    in_reply_to = text.reference.message
+    gateway.messages.add(
         id=id.hex(),
         agent=agent.id,
         sender=HUMAN_NAME,
-        to=shown,
-        content=message,
-        ts=ts,
-        kind=kind,
-        in_reply_to=link.message,
+        to=to,
+        content=text.content,
+        ts=cause.at,
+        kind=text.kind,
+        in_reply_to=in_reply_to,
     )
-    data = {"from": HUMAN_NAME, "to": shown, "content": message, "mode": mode, "id": id.hex()}
-    data |= {"in_reply_to": link.message} if link.message else {}
-    await gateway.telling.tell(event, agent.id, id, data)
-    return SentView(id=id.hex(), to=tuple(reached), ts=ts)
+    data = {"from": HUMAN_NAME, "to": to, "content": text.content, "mode": text.mode}
+    data |= {"id": id.hex()} | ({"in_reply_to": in_reply_to} if in_reply_to else {})
+    await gateway.reporter.report(EVENT_OF[text.kind], agent.id, id, data)
 
 
 def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
@@ -248,7 +241,7 @@ def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: s
     """
     if entity.casefold() == COORDINATOR_NAME:
         return gateway.agents.home_of(agent).conversation
-    board = gateway.boards.of(run)
+    board = gateway.boards.get(run)
     try:
         worker = find_worker(board, entity)
     except InvalidInput:

@@ -25,7 +25,12 @@ router = APIRouter(tags=["system"])
 @router.get("/metrics", dependencies=[READ], response_class=PlainTextResponse)
 async def metrics(gateway: GatewayDep) -> Response:
     """Return the numbers of this home in the text format of Prometheus."""
-    text, kind = await exposition(gateway)
+    try:
+        rows: Sequence[EntityView] | None = await entity_rows(gateway)
+    except ApiError:
+        rows = None  # what another process would have to say is left out while it does not answer
+    # The library is imported by the first call, and outside of the event loop.
+    text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows)))
     return Response(text, media_type=kind)
 
 
@@ -33,19 +38,6 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
 CALLS = {"model.answered": "answered", "model.retry": "retried", "model.failed": "failed"}
-
-
-async def exposition(gateway: Gateway) -> tuple[bytes, str]:
-    """Return the text of all metrics and its content type.
-
-    What another process would have to tell is left out while that does not answer.
-    """
-    try:
-        rows: Sequence[EntityView] | None = await entity_rows(gateway)
-    except ApiError:
-        rows = None
-    # The library is loaded by the first who asks, and not in the loop's time.
-    return await asyncio.to_thread(_written, list(_families(gateway, rows)))
 
 
 Sample = tuple[dict[str, str], float]
@@ -62,12 +54,12 @@ def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[A
     )
     yield from _of_entities(rows or ())
     yield from _of_people(gateway)
-    yield from _of_events(gateway.tallies.events)
+    yield from _of_events(gateway.counters.events)
     yield (
         "histogram",
         "agiraph_delivery_seconds",
         "From a notice's cause until a channel had it.",
-        dict(gateway.tallies.deliveries),
+        dict(gateway.counters.deliveries),
     )
 
 
@@ -131,9 +123,9 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
         "gauge",
         "agiraph_followers",
         "Who follows events by WebSocket.",
-        [({}, float(gateway.bells.followers))],
+        [({}, float(gateway.signals.followers))],
     )
-    book, names = gateway.dispatcher.book, list(gateway.dispatcher.settings)
+    book, names = gateway.dispatcher.queue, list(gateway.dispatcher.settings)
     kept = Counter((one.channel, one.status) for one in book.deliveries.values())
     yield (
         "gauge",

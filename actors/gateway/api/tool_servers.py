@@ -34,11 +34,6 @@ router = APIRouter(tags=["system"])
 @router.get("/servers", dependencies=[READ])
 async def servers(gateway: GatewayDep, afresh: bool = False) -> list[ToolServerView]:
     """List the servers of tools, by name, with what each offers; `afresh` asks them now."""
-    return await server_views(gateway, afresh=afresh)
-
-
-async def server_views(gateway: Gateway, *, afresh: bool) -> list[ToolServerView]:
-    """Return the servers of the settings, by name; `afresh`: each is asked, and so started."""
     config = gateway.config
     names = sorted(config.mcp.servers)
     if afresh:
@@ -72,7 +67,7 @@ async def require_tools(gateway: Gateway, tools: Sequence[str]) -> None:
 async def _asked(gateway: Gateway, name: str) -> ToolCatalog:
     try:
         listed = await ask_for(
-            gateway.line,
+            gateway.bus,
             tools_address(name),
             ListTools(afresh=True),
             ToolsListed,

@@ -35,23 +35,15 @@ async def usage(
 
     Without an agent: by everything in this home. The rows are of an entity, node, model or day.
     """
-    return await usage_view(gateway, agent, run, by)
-
-
-async def usage_view(
-    gateway: Gateway, named: str | None, run: str | None, by: UsageBy
-) -> UsageView:
-    """Return what an agent's run (by default its current one) or everything has spent.
-
-    Raises ApiError: 404 for an unknown agent or run, 422 for a run of nobody.
-    """
-    if named is None and run is not None:
+    if agent is None and run is not None:
         raise ApiError(422, "run: name the agent whose run it is")
-    agent = gateway.agents.find(named) if named is not None else None
-    asked = AskUsage(by=by) if agent is None else _of_agent(gateway, agent, run, by)
-    table = await ask_for(gateway.line, BROKER, asked, UsageTable, within_seconds=ANSWER_SECONDS)
+    found = gateway.agents.find(agent) if agent is not None else None
+    request = AskUsage(by=by) if found is None else _of_agent(gateway, found, run, by)
+    table = await ask_for(gateway.bus, BROKER, request, UsageTable, within_seconds=ANSWER_SECONDS)
     names = _names(gateway, table.rows) if by in ("entity", "node") else {}
-    rows = [row.model_copy(update={"name": _name_of(row, names)}) for row in table.rows]
+    rows = [
+        row.model_copy(update={"name": names.get((row.run, row.key), "")}) for row in table.rows
+    ]
     budgets = tuple(_budget_named(gateway, state) for state in table.budgets)
     return UsageView(
         by_entity=table.by_entity, total=table.total, by=by, rows=tuple(rows), budgets=budgets
@@ -66,10 +58,6 @@ def _budget_named(gateway: Gateway, state: BudgetState) -> BudgetState:
         trigger = book_of(gateway.agents, agent).triggers.get(state.key.partition("/")[2])
         name = trigger.name if trigger is not None else ""
     return state.model_copy(update={"name": name})
-
-
-def _name_of(row: UsageRow, names: dict[tuple[str, str], str]) -> str:
-    return names.get((row.run, row.key), "")
 
 
 def _of_agent(gateway: Gateway, agent: Agent, run: str | None, by: UsageBy) -> AskUsage:
@@ -92,7 +80,7 @@ def _names(gateway: Gateway, rows: Sequence[UsageRow]) -> dict[tuple[str, str], 
             if agent.id not in agents and run not in runs:
                 continue
             try:
-                board = gateway.boards.of(gateway.agents.run_of(agent, run))
+                board = gateway.boards.get(gateway.agents.run_of(agent, run))
             except (AgiraphError, OSError):
                 continue  # what was spent is told all the same
             for worker in board.workers.values():

@@ -52,7 +52,6 @@ class CredentialsEnded(Exception):
     """The token or session by which a call came opens nothing any more."""
 
     def __init__(self) -> None:
-        """Say so as the close reason of a WebSocket."""
         super().__init__("the key that opened this has ended")
 
 

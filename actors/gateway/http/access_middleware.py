@@ -53,7 +53,6 @@ class TooManyRequests(ApiError):
     """One call too many; `wait_seconds` is when to come back."""
 
     def __init__(self, detail: str, wait_seconds: float) -> None:
-        """Refuse with 429."""
         super().__init__(429, detail)
         self.wait_seconds = wait_seconds
 
@@ -70,7 +69,6 @@ class AccessMiddleware:
         http: HttpConfig,
         clock: Clock,
     ) -> None:
-        """Stand before `app`."""
         self._app = app
         self._keys = keys
         self._hosts = hosts

@@ -36,7 +36,6 @@ class BodyLimitMiddleware:
     """Refuses a body that is too large, or that does not come in time."""
 
     def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
-        """Stand before `app`."""
         self._app = app
         self._most_bytes = most_bytes
         self._seconds = seconds

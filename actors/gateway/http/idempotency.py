@@ -51,7 +51,6 @@ class IdempotencyMiddleware:
     """Stands before the endpoints."""
 
     def __init__(self, app: ASGIApp, repeats: IdempotencyStore, clock: Clock) -> None:
-        """Stand before `app`, with the keys that came so far."""
         self._app = app
         self._repeats = repeats
         self._clock = clock

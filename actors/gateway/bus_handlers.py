@@ -30,9 +30,9 @@ NOBODY = AgentId("")
 async def attend(gateway: Gateway) -> None:
     """Take message after message, for ever."""
     while True:
-        received = await gateway.line.receive()
+        received = await gateway.bus.receive()
         await outlasting(partial(handle, gateway, received))
-        gateway.line.done(received)
+        gateway.bus.done(received)
 
 
 async def handle(gateway: Gateway, received: Received) -> None:
@@ -50,12 +50,14 @@ async def handle(gateway: Gateway, received: Received) -> None:
         case DeadLetter():
             await _take_letter(gateway, received, received.body)
         case EventAppended():
-            gateway.tallies.events.update(received.body.counts)
-            gateway.bells.notify(received.body.event.agent_id)
+            gateway.counters.events.update(received.body.counts)
+            gateway.signals.notify(received.body.event.agent_id)
             gateway.answer_delivery.on_event(received.body.event.agent_id)
         case EntityStatus():
             header = received.header
-            gateway.statuses.hear(header.sender, header.incarnation, received.body, header.sent_at)
+            gateway.activities.hear(
+                header.sender, header.incarnation, received.body, header.sent_at
+            )
         case _ if received.header.reply_to is not None:
             pass  # an answer that came after its asker had given up waiting
         case _:
@@ -68,7 +70,7 @@ async def _take_text(gateway: Gateway, received: Received, body: TextMessage) ->
     header = received.header
     agent = agent_of(header.sender) or NOBODY
     sender = shown_name(header.sender, body.from_name)
-    gateway.thread.add(
+    gateway.history.add(
         id=header.id.hex(),
         agent=agent,
         sender=sender,
@@ -80,7 +82,7 @@ async def _take_text(gateway: Gateway, received: Received, body: TextMessage) ->
     if agent:
         data = {"from": sender, "to": HUMAN_NAME, "content": body.content, "id": header.id.hex()}
         data |= {"in_reply_to": body.in_reply_to} if body.in_reply_to else {}
-        await gateway.telling.tell("message.received", agent, header.id, data)
+        await gateway.reporter.report("message.received", agent, header.id, data)
 
 
 async def _take_question(gateway: Gateway, received: Received, body: AskQuestion) -> None:
@@ -101,7 +103,7 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
         gateway.answer_delivery.ring()
         return
     gateway.answer_delivery.ring()
-    gateway.thread.add(
+    gateway.history.add(
         id=f"question:{question.id}",
         agent=question.agent,
         sender=question.from_id,
@@ -123,7 +125,9 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
         "default": question.default,
     }
     cause = f"question:{question.id}".encode()
-    await gateway.telling.tell("human.question", question.agent, cause, data, entity=header.sender)
+    await gateway.reporter.report(
+        "human.question", question.agent, cause, data, entity=header.sender
+    )
 
 
 def _is_about_own_money(gateway: Gateway, body: AskQuestion) -> bool:
@@ -148,7 +152,7 @@ def _patience(gateway: Gateway, body: AskQuestion) -> float | None:
 
 async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed) -> None:
     agent = agent_of(body.address) or NOBODY
-    gateway.thread.add(
+    gateway.history.add(
         id=received.header.id.hex(),
         agent=agent,
         sender="supervisor",
@@ -160,7 +164,7 @@ async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed)
     if agent:
         is_coordinator = body.address.endswith(f"/{COORDINATOR_NAME}")
         data = {"address": body.address, "incarnation": body.incarnation, "reason": body.cause}
-        await gateway.telling.tell(
+        await gateway.reporter.report(
             "agent.failed" if is_coordinator else "entity.failed",
             agent,
             received.header.id,
@@ -171,9 +175,9 @@ async def _take_failure(gateway: Gateway, received: Received, body: ChildFailed)
 
 async def _take_letter(gateway: Gateway, received: Received, letter: DeadLetter) -> None:
     """Keep a dead letter."""
-    gateway.dead.keep(letter, received.header.sent_at)
+    gateway.dead_letters.keep(letter, received.header.sent_at)
     agent = agent_of(letter.to)
     if agent:
         data = {"type": letter.type, "from": letter.sender, "cause": letter.cause}
         cause = received.header.id
-        await gateway.telling.tell("message.dead", agent, cause, data, entity=letter.to)
+        await gateway.reporter.report("message.dead", agent, cause, data, entity=letter.to)

@@ -1,4 +1,4 @@
-"""What happened at the human, told to the recorder: once for each cause, through any crash."""
+"""Reports the gateway's events to the recorder: once for each cause, through any crash."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ class GatewayEventReporter:
     cause is handled again after a crash, the router drops what it knows.
     """
 
-    def __init__(self, line: Runtime, agents: AgentDirectory, clock: Clock) -> None:
-        self._line = line
+    def __init__(self, bus: Runtime, agents: AgentDirectory, clock: Clock) -> None:
+        self._bus = bus
         self._agents = agents
         self._clock = clock
 
-    async def tell(
+    async def report(
         self,
         type: str,
         agent: AgentId,
@@ -31,7 +31,7 @@ class GatewayEventReporter:
         data: dict[str, Any],
         entity: str = HUMAN_NAME,
     ) -> None:
-        """Tell one event and wait until the router holds it, or let it follow in the background."""
+        """Report one event; wait until the router has it, or retry in the background."""
         known = self._agents.get(agent)
         event = Event(
             type=type,
@@ -43,6 +43,6 @@ class GatewayEventReporter:
         )
         id = derived_message_id(HUMAN, f"event:{type}:{cause.hex()}")
         try:
-            await self._line.send(RECORDER, ReportEvents(events=(event,)), id=id)
+            await self._bus.send(RECORDER, ReportEvents(events=(event,)), id=id)
         except TransportError:
-            self._line.report(event)
+            self._bus.report(event)

@@ -36,23 +36,23 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class Gateway:
     """Stores, readers and the bus of one home's gateway. `close` closes the files."""
 
-    line: Runtime
+    bus: Runtime
     home: Home
     config: Config
     clock: Clock
     log: Any
     agents: AgentDirectory
-    thread: MessageHistory
+    history: MessageHistory
     questions: QuestionStore
-    telling: GatewayEventReporter
+    reporter: GatewayEventReporter
     answer_delivery: AnswerDelivery
     boards: BoardReader
-    dead: DeadLetterStore
+    dead_letters: DeadLetterStore
     dispatcher: NotificationDispatcher
-    repeats: IdempotencyStore
-    bells: LogSignals
-    tallies: GatewayCounters
-    statuses: EntityActivities = field(default_factory=EntityActivities)
+    idempotency: IdempotencyStore
+    signals: LogSignals
+    counters: GatewayCounters
+    activities: EntityActivities = field(default_factory=EntityActivities)
     event_texts: EventTexts = field(default_factory=EventTexts)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class Gateway:
         if worker.status == "stopped":
             return worker.status
         address = worker_address(agent.id, worker.id)
-        activity = self.statuses.of(address)
+        activity = self.activities.of(address)
         if activity is not None and activity.state != "parked":
             is_shown = activity.state in ("paused", "waiting_for_human")
             return activity.state if is_shown else worker.status
@@ -81,7 +81,7 @@ class Gateway:
         """Whether everybody in an agent's team who could work waits for an answer of the human."""
         if agent.status != "working" or not self.questions.open(agent.id):
             return False
-        coordinator = self.statuses.of(coordinator_address(agent.id))
+        coordinator = self.activities.of(coordinator_address(agent.id))
         if coordinator is not None and coordinator.state not in ("waiting_for_nodes", "parked"):
             return False
         try:
@@ -94,13 +94,13 @@ class Gateway:
 
     def forget(self, agent: Agent) -> None:
         """Disconnect the followers of an agent that is archived."""
-        self.bells.archive(agent.id)
+        self.signals.archive(agent.id)
 
     def close(self) -> None:
         """Close the database and the journals."""
-        self.thread.database.close()
+        self.history.database.close()
         self.dispatcher.close()
-        self.repeats.close()
+        self.idempotency.close()
 
 
 def open_gateway(
@@ -137,20 +137,20 @@ def open_gateway(
     answers.absence = lambda: dispatcher.book.absence_at(clock.now())
     dispatcher.when_delivered = counters.delivered
     return Gateway(
-        line=bus,
+        bus=bus,
         home=home,
         config=config,
         clock=clock,
         log=log,
         agents=agents,
-        thread=history,
+        history=history,
         questions=questions,
-        telling=reporter,
+        reporter=reporter,
         answer_delivery=answers,
         boards=boards,
-        dead=DeadLetterStore(database),
+        dead_letters=DeadLetterStore(database),
         dispatcher=dispatcher,
-        repeats=IdempotencyStore(home.human.repeats, clock.now()),
-        bells=signals,
-        tallies=counters,
+        idempotency=IdempotencyStore(home.human.repeats, clock.now()),
+        signals=signals,
+        counters=counters,
     )

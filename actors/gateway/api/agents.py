@@ -109,7 +109,7 @@ def _summary(
         agent,
         status,
         open_questions=len(gateway.questions.open(agent.id)),
-        unread=sum(gateway.thread.unread(agent.id).values()),
+        unread=sum(gateway.history.unread(agent.id).values()),
         last_event=last_event,
     )
 
@@ -118,7 +118,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
     """Create an agent and return it once its coordinator has written its record.
 
     Raises ApiError: 422 for what was asked wrongly, 409 for a taken name, 503 and 504 if the
-    processes that it takes do not answer.
+    processes involved do not answer.
     """
     await asyncio.to_thread(check_orders, request, gateway.home.path, gateway.config.sandbox)
     run = RunId(request.run) if request.run else cause.run
@@ -143,7 +143,7 @@ async def create_agent(gateway: Gateway, request: CreateAgentRequest, cause: Cal
         updated_at=cause.at,
     )
     await ask_for(
-        gateway.line,
+        gateway.bus,
         SUPERVISOR,
         StartChild(spec=coordinator_spec(agent, request)),
         ChildStarted,
@@ -201,7 +201,7 @@ def _name_for(gateway: Gateway, request: CreateAgentRequest) -> str:
 
 
 async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[str, str]:
-    """Return the models of coordinator and workers; the broker has said that it knows them."""
+    """Return the models of coordinator and workers; the broker knows and can use them."""
     models = gateway.config.models
     model = request.model or models.default or await _default_model(gateway)
     worker_model = request.worker_model or models.worker or model
@@ -213,7 +213,7 @@ async def _models_for(gateway: Gateway, request: CreateAgentRequest) -> tuple[st
 async def check_model(gateway: Gateway, wanted: str) -> None:
     """Raise ApiError 422 with the reason unless the broker knows this model and can use it."""
     await ask_for(
-        gateway.line,
+        gateway.bus,
         BROKER,
         CheckModel(model=wanted),
         Ok,
@@ -224,7 +224,7 @@ async def check_model(gateway: Gateway, wanted: str) -> None:
 
 async def _default_model(gateway: Gateway) -> str:
     catalog = await ask_for(
-        gateway.line, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
+        gateway.bus, BROKER, ListModels(), ModelCatalog, within_seconds=MODEL_SECONDS
     )
     return catalog.default
 
@@ -256,7 +256,7 @@ def coordinator_spec(agent: Agent, request: CreateAgentRequest | None = None) ->
 async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
     """Return the agent as its coordinator wrote it."""
     give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
-    with gateway.bells.subscribe(agent.id) as signal:
+    with gateway.signals.subscribe(agent.id) as signal:
         while (begun := gateway.agents.get(agent.id)) is None:
             if notice := _notice_of_failure(gateway, agent):
                 raise ApiError(503, f"agent '{agent.id}' did not begin: {notice}")
@@ -267,5 +267,5 @@ async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
 
 
 def _notice_of_failure(gateway: Gateway, agent: Agent) -> str | None:
-    page = gateway.thread.page(agent.id, after=0, limit=100)
+    page = gateway.history.page(agent.id, after=0, limit=100)
     return next((m.content for m in page.messages if m.kind == "notice"), None)

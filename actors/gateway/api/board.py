@@ -64,14 +64,14 @@ async def node(agent: AgentDep, run: RunDep, node: str, gateway: GatewayDep) -> 
 @router.get("/agents/{agent}/workers", dependencies=[READ], tags=["work"])
 async def workers(agent: AgentDep, run: RunDep, gateway: GatewayDep) -> list[WorkerView]:
     """List the workers and what each does right now."""
-    state, unread = gateway.boards.of(run), gateway.thread.unread(agent.id)
+    state, unread = gateway.boards.of(run), gateway.history.unread(agent.id)
     return [
         worker_view(
             state,
             agent.id,
             worker,
             gateway.worker_status(agent, worker),
-            gateway.statuses.step_of(worker_address(agent.id, worker.id)),
+            gateway.activities.step_of(worker_address(agent.id, worker.id)),
             unread.get(worker.name, 0),
         )
         for worker in state.workers.values()

@@ -134,12 +134,12 @@ def _feed(gateway: Gateway, agent: Agent, wanted: EventFilter, after: int) -> Fe
     ApiError 503 if too many follow, Corrupt if the log cannot be read there: a follower that was
     accepted and then dropped would return at once.
     """
-    count = gateway.bells.followers
+    count = gateway.signals.followers
     if count >= gateway.config.http.followers:
         raise ApiError(503, f"{count} follow already, no more can (http.followers)")
     log = gateway.events_of(agent)
     log.page(after, 1)
-    return follow(log, gateway.bells, agent.id, after, wanted)
+    return follow(log, gateway.signals, agent.id, after, wanted)
 
 
 async def _send_feed(socket: WebSocket, feed: Feed, texts: EventTexts, cursor: int) -> None:

@@ -91,12 +91,12 @@ async def send_text(
     """Send text to the coordinator, a worker or everyone."""
     answered, to = None, body.to
     if body.in_reply_to is not None:
-        answered = gateway.thread.find(agent.id, body.in_reply_to)
+        answered = gateway.history.find(agent.id, body.in_reply_to)
         if to is None:
             to = answered.to if answered.sender == HUMAN_NAME else answered.sender
     receivers = _receivers(gateway, agent, to)
     if answered is None and len(receivers) == 1:  # then who wrote last is answered
-        answered = gateway.thread.unanswered(agent.id, receivers[0][0])
+        answered = gateway.history.unanswered(agent.id, receivers[0][0])
     reference = ReplyReference(answered.id, quote(answered.content)) if answered else NOTHING
     return await _send(
         gateway, agent, receivers, _Text(body.message, body.mode, "text", reference), cause
@@ -122,7 +122,7 @@ async def conversation(
     limit: Limit = 100,
 ) -> ConversationPageView:
     """Page through the thread with an agent's entities, forwards or, with `before`, backwards."""
-    return gateway.thread.page(agent.id, after, limit, before=before, entity=entity)
+    return gateway.history.page(agent.id, after, limit, before=before, entity=entity)
 
 
 @router.get("/inbox", dependencies=[READ])
@@ -134,16 +134,16 @@ async def inbox(gateway: GatewayDep) -> list[InboxView]:
 @router.post("/agents/{agent}/read", dependencies=[TALK])
 async def mark_read(agent: AgentDep, body: MarkReadRequest, gateway: GatewayDep) -> InboxView:
     """Record that the person has read an agent's conversation, by default all of it."""
-    gateway.thread.mark_read(agent.id, body.seq)
+    gateway.history.mark_read(agent.id, body.seq)
     return _inbox(gateway, agent)
 
 
 def _inbox(gateway: Gateway, agent: Agent) -> InboxView:
-    unread = gateway.thread.unread(agent.id)
+    unread = gateway.history.unread(agent.id)
     return InboxView(
         agent=agent.id,
         agent_name=agent.name,
-        read_to=gateway.thread.read_to(agent.id),
+        read_to=gateway.history.read_to(agent.id),
         unread=sum(unread.values()),
         by_entity=unread,
     )
@@ -159,7 +159,7 @@ def transcript(
     before: Before = None,
     limit: Limit = 100,
 ) -> TranscriptPageView:
-    """Page through what one entity heard, said and ran: the coordinator, or a worker of the run."""
+    """Page through the transcript of one entity: the coordinator, or a worker of the run."""
     return transcript_page(transcript_of(gateway, agent, run, entity), after, limit, before)
 
 
@@ -203,7 +203,7 @@ async def _send(
     for name, address in receivers:
         own = id if len(receivers) == 1 else cause.message(f"{text.kind} to {address}")
         try:
-            await deliver(gateway.line, address, text.to(name), id=own)
+            await deliver(gateway.bus, address, text.to(name), id=own)
         except ApiError as error:
             problem = error
             continue
@@ -219,7 +219,7 @@ async def _record(
 ) -> None:
     """Write a text that was sent into the conversation, and report the event."""
     in_reply_to = text.reference.message
-    gateway.thread.add(
+    gateway.history.add(
         id=id.hex(),
         agent=agent.id,
         sender=HUMAN_NAME,
@@ -231,7 +231,7 @@ async def _record(
     )
     data = {"from": HUMAN_NAME, "to": to, "content": text.content, "mode": text.mode}
     data |= {"id": id.hex()} | ({"in_reply_to": in_reply_to} if in_reply_to else {})
-    await gateway.telling.tell(EVENT_OF[text.kind], agent.id, id, data)
+    await gateway.reporter.report(EVENT_OF[text.kind], agent.id, id, data)
 
 
 def transcript_of(gateway: Gateway, agent: Agent, run: RunHome | None, entity: str) -> Path:
@@ -269,7 +269,7 @@ def transcript_page(path: Path, after: int, limit: int, before: int | None) -> T
             _transcript_entry(lines[number], number + 1) for number in range(start, stop)
         )
     except ValueError:
-        raise ApiError(500, f"{path} is damaged (agiraph doctor tells more)") from None
+        raise ApiError(500, f"{path} is damaged (agiraph doctor says more)") from None
     previous = start + 1 if entries and start > 0 else None
     return TranscriptPageView(entries=entries, next=stop if entries else after, previous=previous)
 

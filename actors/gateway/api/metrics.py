@@ -28,7 +28,7 @@ async def metrics(gateway: GatewayDep) -> Response:
     try:
         rows: Sequence[EntityView] | None = await entity_rows(gateway)
     except ApiError:
-        rows = None  # what another process would have to say is left out while it does not answer
+        rows = None  # left out while another process does not answer
     # The library is imported by the first call, and outside of the event loop.
     text, kind = await asyncio.to_thread(_written, list(_families(gateway, rows)))
     return Response(text, media_type=kind)
@@ -42,7 +42,7 @@ CALLS = {"model.answered": "answered", "model.retry": "retried", "model.failed":
 
 Sample = tuple[dict[str, str], float]
 Family = tuple[str, str, str, list[Sample]]
-"""Kind of metric, its name, what it says, its samples."""
+"""Kind of metric, its name, its help text, its samples."""
 
 
 def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[Any]:
@@ -54,12 +54,12 @@ def _families(gateway: Gateway, rows: Sequence[EntityView] | None) -> Iterator[A
     )
     yield from _of_entities(rows or ())
     yield from _of_people(gateway)
-    yield from _of_events(gateway.tallies.events)
+    yield from _of_events(gateway.counters.events)
     yield (
         "histogram",
         "agiraph_delivery_seconds",
         "From a notice's cause until a channel had it.",
-        dict(gateway.tallies.deliveries),
+        dict(gateway.counters.deliveries),
     )
 
 
@@ -123,7 +123,7 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
         "gauge",
         "agiraph_followers",
         "Who follows events by WebSocket.",
-        [({}, float(gateway.bells.followers))],
+        [({}, float(gateway.signals.followers))],
     )
     book, names = gateway.dispatcher.book, list(gateway.dispatcher.settings)
     kept = Counter((one.channel, one.status) for one in book.deliveries.values())

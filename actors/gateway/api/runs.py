@@ -105,7 +105,7 @@ async def begin_run(
 
 async def _ask_to_begin(gateway: Gateway, agent: Agent, body: BeginRun) -> Ok:
     to = coordinator_address(agent.id)
-    return await ask_for(gateway.line, to, body, Ok, within_seconds=BEGIN_SECONDS)
+    return await ask_for(gateway.bus, to, body, Ok, within_seconds=BEGIN_SECONDS)
 
 
 async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None:
@@ -115,21 +115,21 @@ async def _coordinator_child(gateway: Gateway, agent: Agent) -> ChildInfo | None
 
 async def _restart_coordinator(gateway: Gateway, child: ChildInfo) -> None:
     order = StopChild(address=child.address, how="restart", reason="a new run begins")
-    await ask_for(gateway.line, SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
+    await ask_for(gateway.bus, SUPERVISOR, order, ChildStopped, within_seconds=START_SECONDS)
 
 
 async def _start_coordinator(gateway: Gateway, agent: Agent) -> None:
-    """Start the coordinator of an agent that the supervisor has never heard of."""
+    """Start the coordinator of an agent that the supervisor does not know."""
     order = StartChild(spec=coordinator_spec(agent))
-    await ask_for(gateway.line, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
+    await ask_for(gateway.bus, SUPERVISOR, order, ChildStarted, within_seconds=START_SECONDS)
 
 
 async def _wait_until_begun(
     gateway: Gateway, id: AgentId, run: RunId, asking: "asyncio.Task[Ok]"
 ) -> Agent:
-    """Return the agent as soon as its record tells of the new run, whoever is quicker to say so."""
+    """Return the agent once its record names the new run; raise the refusal of the request."""
     give_up_at = gateway.clock.monotonic() + BEGIN_SECONDS
-    with gateway.bells.subscribe(id) as signal:
+    with gateway.signals.subscribe(id) as signal:
         while (agent := gateway.agents.get(id)) is None or agent.run != run:
             if asking.done():
                 asking.result()

@@ -1,4 +1,4 @@
-"""Endpoints: an agent's triggers, which the clock keeps."""
+"""Endpoints: an agent's triggers, which the scheduler stores."""
 
 from typing import Literal
 
@@ -82,9 +82,7 @@ async def _change(
 
 async def _table(gateway: Gateway, agent: Agent) -> list[TriggerView]:
     question = ListTriggers(agent=agent.id)
-    table = await ask_for(
-        gateway.line, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS
-    )
+    table = await ask_for(gateway.bus, CLOCK, question, TriggerTable, within_seconds=ANSWER_SECONDS)
     return [TriggerView.model_validate(row) for row in table.triggers]
 
 
@@ -97,15 +95,15 @@ async def _ask(
     id: bytes,
     named: str,
 ) -> TriggerView:
-    """Ask the clock, under an id by which it knows the same request again.
+    """Ask the scheduler, under an id by which it recognizes the same request.
 
-    If the gateway died after the router had taken the request, the clock's answer went to an
-    incarnation that is gone and comes no second time: what the clock has made of it is looked up.
+    If the gateway died after the router had taken the request, the scheduler's answer went to
+    an incarnation that is gone and is not repeated: its result is looked up.
     """
     within = AGAIN_SECONDS if cause.is_again else ANSWER_SECONDS
     try:
         state = await ask_for(
-            gateway.line, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
+            gateway.bus, CLOCK, body, TriggerState, within_seconds=within, refused=refused, id=id
         )
     except ApiError as error:
         if not cause.is_again or error.status != TOO_LATE:

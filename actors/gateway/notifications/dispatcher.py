@@ -274,7 +274,7 @@ class NotificationDispatcher:
         }
         agent = AgentId(delivery.notice.agent)
         if self._agents.get(agent) is not None:
-            await self._reporter.tell("channel.dead", agent, delivery.id.encode(), data)
+            await self._reporter.report("channel.dead", agent, delivery.id.encode(), data)
 
     def close(self) -> None:
         """Close the journal."""

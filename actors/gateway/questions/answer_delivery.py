@@ -169,7 +169,7 @@ class AnswerDelivery:
             self._log.error("an answer has no receiver", question=question.id, reason=str(error))
         event, data = outcome_event(question, record.reason)
         cause = answer_id(record, record.asks[0])
-        await self._reporter.tell(event, question.agent, cause, data)
+        await self._reporter.report(event, question.agent, cause, data)
         self._questions.delivered(question.id, ask)
 
     async def _raise_budget(self, question: Question) -> None:

@@ -41,11 +41,11 @@ def line(tmp_path: Path) -> FakeLine:
 
 
 def kinds(gateway: Gateway) -> list[tuple[str, str]]:
-    return [(m.kind, m.content) for m in gateway.thread.page("a-1", 0, 99).messages]
+    return [(m.kind, m.content) for m in gateway.history.page("a-1", 0, 99).messages]
 
 
 @pytest.mark.parametrize("received", MESSAGES, ids=lambda received: received.header.type)
-@pytest.mark.parametrize("crash_at", ["thread", "telling", "done"])
+@pytest.mark.parametrize("crash_at", ["thread", "reporter", "done"])
 def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
     line: FakeLine, received: Received, crash_at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,9 +54,9 @@ def test_a_message_whose_handling_was_cut_off_has_its_effect_once(
 
     gateway = opened(line)
     if crash_at == "thread":
-        monkeypatch.setattr(gateway.thread, "add", crash)
-    elif crash_at == "telling":
-        monkeypatch.setattr(gateway.telling, "tell", crash)
+        monkeypatch.setattr(gateway.history, "add", crash)
+    elif crash_at == "reporter":
+        monkeypatch.setattr(gateway.reporter, "report", crash)
     else:
         monkeypatch.setattr(line, "done", crash)
     line.put(received)

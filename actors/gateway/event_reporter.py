@@ -1,4 +1,4 @@
-"""Reports the gateway's events to the recorder: once for each cause, through any crash."""
+"""Events of the gateway, sent to the recorder: once for each cause, also after a crash."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from transport.errors import TransportError
 class GatewayEventReporter:
     """Sends the gateway's events.
 
-    The message's id follows from the cause (the id of the message that it is about): when the
-    cause is handled again after a crash, the router drops what it knows.
+    The message's id follows from the cause (the id of the message that it is about), so the router
+    drops a report that is repeated after a crash.
     """
 
     def __init__(self, bus: Runtime, agents: AgentDirectory, clock: Clock) -> None:
@@ -31,7 +31,7 @@ class GatewayEventReporter:
         data: dict[str, Any],
         entity: str = HUMAN_NAME,
     ) -> None:
-        """Report one event; wait until the router has it, or retry in the background."""
+        """Send one event and wait until the router has it; if that fails, in the background."""
         known = self._agents.get(agent)
         event = Event(
             type=type,

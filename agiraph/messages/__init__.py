@@ -7,12 +7,14 @@ types belong to the transport and are not here.
 """
 
 from agiraph.messages.board import (
+    AskRoster,
     AwaitNodes,
     BoardState,
     CancelWait,
     CreateNodeMessage,
     NodeCreatedReply,
     NodesEnded,
+    RosterChanged,
     SuggestNode,
     ViewBoard,
 )
@@ -136,6 +138,7 @@ __all__ = [
     "AskBudgets",
     "AskMailboxDepths",
     "AskQuestion",
+    "AskRoster",
     "AskUsage",
     "AssignNodeMessage",
     "AttachConsole",
@@ -208,6 +211,7 @@ __all__ = [
     "ResetBudget",
     "Resume",
     "RetryLetter",
+    "RosterChanged",
     "SetBudgetMessage",
     "SettleProxyCosts",
     "StartChild",
@@ -259,6 +263,8 @@ MESSAGES: tuple[type[Body], ...] = (
     TextMessage,
     *(
         ViewBoard,
+        AskRoster,
+        RosterChanged,
         BoardState,
         CreateNodeMessage,
         NodeCreatedReply,

@@ -88,7 +88,7 @@ async def list_agents(
 async def show(agent: AgentDep, gateway: GatewayDep) -> AgentView:
     """Show one agent; `last_event` is the cursor of the last event of its log."""
     table = await _children(gateway)
-    return _summary(gateway, agent, table, gateway.events_of(agent).last())
+    return _summary(gateway, agent, table, gateway.agents.events_of(agent).last())
 
 
 async def _children(gateway: Gateway) -> Sequence[ChildInfo]:
@@ -109,7 +109,7 @@ def _summary(
         agent,
         status,
         open_questions=len(gateway.questions.open(agent.id)),
-        unread=sum(gateway.history.unread(agent.id).values()),
+        unread=sum(gateway.messages.unread(agent.id).values()),
         last_event=last_event,
     )
 
@@ -267,5 +267,5 @@ async def _wait_for(gateway: Gateway, agent: Agent) -> Agent:
 
 
 def _notice_of_failure(gateway: Gateway, agent: Agent) -> str | None:
-    page = gateway.history.page(agent.id, after=0, limit=100)
+    page = gateway.messages.page(agent.id, after=0, limit=100)
     return next((m.content for m in page.messages if m.kind == "notice"), None)

@@ -103,5 +103,5 @@ async def archive(gateway: Gateway, agent: Agent) -> ArchivedView:
     await stop_team(gateway, agent, "forget")
     path = gateway.agents.archive(agent)
     gateway.questions.withdraw(agent.id)
-    gateway.forget(agent)
+    gateway.signals.archive(agent.id)
     return ArchivedView(id=agent.id, path=str(path))

@@ -154,8 +154,8 @@ def _answer_outdated(gateway: Gateway, agent: Agent, state: BudgetState) -> None
             continue
         if is_outdated(about.shortage, state):
             answered = gateway.questions.answer(question.id, SET_ANEW, HUMAN_NAME, now, ELSEWHERE)
-            write_outcome(gateway.history, answered)
-    gateway.answer_delivery.ring()
+            write_outcome(gateway.messages, answered)
+    gateway.answer_delivery.notify()
 
 
 async def _report(gateway: Gateway, agent: Agent, state: BudgetState) -> None:

@@ -59,14 +59,14 @@ async def deliveries(
     gateway: GatewayDep, status: Literal["waiting", "dead"] | None = None
 ) -> list[DeliveryView]:
     """List the deliveries that are waiting or were given up, oldest first."""
-    kept = gateway.dispatcher.book.deliveries.values()
+    kept = gateway.dispatcher.queue.deliveries.values()
     return [_delivery_view(one) for one in kept if status in (None, one.status)]
 
 
 @router.post("/deliveries/{delivery}/retry", dependencies=[CONTROL])
 async def retry(delivery: str, gateway: GatewayDep) -> DeliveryView:
     """Retry a delivery that was given up, from the first attempt on."""
-    book = gateway.dispatcher.book
+    book = gateway.dispatcher.queue
     known = book.deliveries.get(delivery)
     if known is None or known.status != "dead":
         ids = ", ".join(one.id for one in book.dead()) or "none"
@@ -100,7 +100,7 @@ def _test_notice(gateway: Gateway) -> Notice:
 
 
 def _view(dispatcher: NotificationDispatcher, name: str, settings: ChannelConfig) -> ChannelView:
-    book = dispatcher.book
+    book = dispatcher.queue
     tally = book.tallies.get(name, ChannelStats())
     kept = [one.status for one in book.deliveries.values() if one.channel == name]
     return ChannelView(

@@ -142,7 +142,7 @@ def _activity(gateway: Gateway, child: ChildInfo) -> EntityActivity | None:
         return None
     if child.step == WAITS:  # it cannot report this itself
         return EntityActivity(child.incarnation, "waiting_for_room", WAITS, child.step_since or 0.0)
-    known = gateway.activities.of(child.address, child.incarnation)
+    known = gateway.activities.get(child.address, child.incarnation)
     state, colon, step = child.step.partition(": ")
     if known is not None or not colon:
         return known
@@ -206,7 +206,7 @@ def _names(gateway: Gateway) -> dict[str, str]:
     for agent in gateway.agents.all():
         names[coordinator_address(agent.id)] = agent.name
         try:
-            board = gateway.boards.of(gateway.agents.run_of(agent))
+            board = gateway.boards.get(gateway.agents.run_of(agent))
         except (AgiraphError, OSError):
             continue  # a damaged board is reported where it is requested; `ps` must work
         for worker in board.workers.values():

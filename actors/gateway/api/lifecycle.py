@@ -142,7 +142,7 @@ def _entity_named(gateway: Gateway, table: Sequence[ChildInfo], named: str) -> C
 def _ids_named(gateway: Gateway, agent: Agent, wanted: str) -> list[str]:
     if wanted == COORDINATOR_NAME:
         return [COORDINATOR_NAME]
-    board = gateway.boards.of(gateway.agents.run_of(agent))
+    board = gateway.boards.get(gateway.agents.run_of(agent))
     return [
         worker.id
         for worker in board.workers.values()

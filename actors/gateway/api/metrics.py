@@ -125,7 +125,7 @@ def _of_people(gateway: Gateway) -> Iterator[Family]:
         "Who follows events by WebSocket.",
         [({}, float(gateway.signals.followers))],
     )
-    book, names = gateway.dispatcher.book, list(gateway.dispatcher.settings)
+    book, names = gateway.dispatcher.queue, list(gateway.dispatcher.settings)
     kept = Counter((one.channel, one.status) for one in book.deliveries.values())
     yield (
         "gauge",

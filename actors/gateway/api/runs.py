@@ -46,7 +46,7 @@ async def begin(
     agent: AgentDep, request: StartRunRequest, gateway: GatewayDep, cause: CauseDep
 ) -> AgentView:
     """Give an agent another goal; `last_event` is the cursor of the last event before it."""
-    last_event = gateway.events_of(agent).last()
+    last_event = gateway.agents.events_of(agent).last()
     begun = await begin_run(gateway, agent, request, cause)
     return agent_summary(begun, begun.status, last_event=last_event)
 
@@ -55,7 +55,7 @@ async def begin(
 async def runs(agent: AgentDep, gateway: GatewayDep) -> list[RunView]:
     """List an agent's runs, oldest first."""
     home = gateway.agents.home_of(agent)
-    boards = (gateway.boards.of(home.run(run)) for run in gateway.agents.runs_of(agent))
+    boards = (gateway.boards.get(home.run(run)) for run in gateway.agents.runs_of(agent))
     views = [_run_view(board.run, agent) for board in boards if board.run is not None]
     return sorted(views, key=lambda run: run.started_at)
 

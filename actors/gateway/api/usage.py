@@ -80,7 +80,7 @@ def _names(gateway: Gateway, rows: Sequence[UsageRow]) -> dict[tuple[str, str], 
             if agent.id not in agents and run not in runs:
                 continue
             try:
-                board = gateway.boards.of(gateway.agents.run_of(agent, run))
+                board = gateway.boards.get(gateway.agents.run_of(agent, run))
             except (AgiraphError, OSError):
                 continue  # its spending is listed all the same
             for worker in board.workers.values():

@@ -15,7 +15,7 @@ from agiraph.core.ids import BROKER, derived_message_id
 from agiraph.core.money import Shortage
 from agiraph.core.turns import ModelRequest, ModelResponse
 from agiraph.llm.packing import Packer
-from agiraph.messages import CallModel, CancelCall, ModelAnswer, ModelDelta, ModelFailed
+from agiraph.messages import CallModel, CancelCall, CheckModel, ModelAnswer, ModelDelta, ModelFailed
 
 
 class BudgetRequester(Protocol):
@@ -89,3 +89,9 @@ class BrokerModelClient:
         finally:
             del self._partials[call]
         return answer.body
+
+
+async def require_model(runtime: Runtime, model: str | None) -> None:
+    """Raise Refused for a model that the broker cannot call (None: the run's own)."""
+    if model:
+        await ask_until_answered(runtime, BROKER, CheckModel(model=model))

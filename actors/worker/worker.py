@@ -106,7 +106,9 @@ class WorkerActor:
         self._tools = WorkerTools(self, self._messenger)
         self._one_shot: SingleInference | None = None
         self._is_outside = args.worker.type == "autonomous"
-        self._toolbox = Toolbox.for_entity("worker", args.worker.tools)
+        self._toolbox = Toolbox.for_entity(
+            "worker", args.worker.tools, can_lead=args.worker.can_lead
+        )
         if self._is_outside:
             self._toolbox = Toolbox(())
         elif args.worker.mode == "single_inference":
@@ -331,7 +333,9 @@ class WorkerActor:
             return
         about = (self.args.worker, self.files, self.assignment)
         mcp_tool_grants = await worker_grants(self.runtime, *about)
-        own = Toolbox.for_entity("worker", self.args.worker.tools)
+        own = Toolbox.for_entity(
+            "worker", self.args.worker.tools, can_lead=self.args.worker.can_lead
+        )
         self._toolbox = own.with_served(mcp_tool_grants.tools)
         self._compactor.prompt_changed()
         self._system = self._system_prompt()

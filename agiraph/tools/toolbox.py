@@ -32,14 +32,16 @@ class Toolbox:
         self._schemas: tuple[ToolSchema, ...] | None = None
 
     @classmethod
-    def for_entity(cls, kind: EntityKind, allowed: Sequence[str] | None = None) -> "Toolbox":
+    def for_entity(
+        cls, kind: EntityKind, allowed: Sequence[str] | None = None, *, can_lead: bool = False
+    ) -> "Toolbox":
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
         The tools that end its work are always there. Raises InvalidInput for an unknown name.
         Tools of servers are not among them (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
-        tools = [tool for tool in TOOLS if kind in tool.kinds]
+        tools = [tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads)]
         if allowed is None:
             return cls(tools)
         names = tuple(tool.name for tool in tools)

@@ -19,19 +19,21 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.synchronize import Barrier as BarrierType
 from pathlib import Path
 
 import msgpack
 import zmq
 
+from actors.router.topology import TOPOLOGY
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_least, at_most
 from transport import protocol, sockets, tickets
 from transport.envelope import VERSION, Flag, body_of, pack_fields, read_map
 from transport.mailbox_file import Durability
 from transport.mailboxes import MemoryMailboxes
+from transport.peers import Topology
 from transport.protocol import link_frame
 from transport.router import LAST, MORE, Router
 from transport.stored_mailboxes import StoredMailboxes
@@ -41,6 +43,8 @@ MESSAGES = 20_000
 ROUND_TRIPS = 1_000
 IN_FLIGHT = 750
 RECEIPT_EVERY = 250
+RECORDER = "recorder"
+UNTAPPED = replace(TOPOLOGY, tap=None)
 ROUNDS, QUICK_ROUNDS = 3, 1
 KEY = bytes(tickets.KEY_BYTES)
 ACK_EVERY = 64
@@ -112,22 +116,22 @@ def _serve_bare(folder: str) -> None:
             send(blob, LAST)
 
 
-def _serve_router(folder: str, tap: str | None = None) -> None:
+def _serve_router(folder: str, topology: Topology = UNTAPPED) -> None:
     """Our router."""
-    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), tap=tap)
+    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), topology=topology)
     router.bind()
     router.run()
 
 
 def _serve_recorded(folder: str) -> None:
     """Our router, with copies for the recorder."""
-    _serve_router(folder, protocol.RECORDER)
+    _serve_router(folder, TOPOLOGY)
 
 
 def _serve_full(folder: str, durability: Durability = "full") -> None:
     """Our router, with mailboxes on disk."""
     mailboxes = StoredMailboxes(Path(folder) / "mailboxes.db", durability=durability)
-    router = Router(f"ipc://{folder}/bus", KEY, mailboxes, tap=None)
+    router = Router(f"ipc://{folder}/bus", KEY, mailboxes, topology=UNTAPPED)
     router.bind()
     router.run()
 
@@ -246,7 +250,7 @@ def _sink(mode: str, folder: str, barrier: BarrierType) -> None:
 
 
 def _record(mode: str, folder: str, barrier: BarrierType) -> None:
-    end = _End(mode, folder, protocol.RECORDER)
+    end = _End(mode, folder, RECORDER)
     barrier.wait()
     while True:
         end.take()

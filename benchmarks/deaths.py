@@ -136,7 +136,7 @@ def run(options: Options) -> list[Figure]:
 async def _simulate(path: Path, count: int, dice: random.Random) -> tuple[int, list[int]]:
     """Return how many messages were sent, and the numbers of those that had an effect."""
     mailboxes = _open(path)
-    router = LoopbackRouter(mailboxes, tap=None)
+    router = LoopbackRouter(mailboxes)
     receiver, sender = Receiver(router, dice), Sender(router)
     for number in range(count):
         if number % REPORT_EVERY == 0:

@@ -13,6 +13,7 @@ from multiprocessing.synchronize import Event
 
 import zmq
 
+from actors.router.topology import TOPOLOGY
 from benchmarks.product import Options, percentile, progress
 from benchmarks.report import Figure, at_most
 from transport import protocol, sockets, tickets
@@ -61,7 +62,7 @@ def run(_options: Options) -> list[Figure]:
 
 
 def _route(folder: str) -> None:
-    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes())
+    router = Router(f"ipc://{folder}/bus", KEY, MemoryMailboxes(), topology=TOPOLOGY)
     router.bind()
     router.run()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agiraph.core.config import load_config
 from agiraph.tools.command import CommandLimits, run_command
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from benchmarks.product import Options, progress
 from benchmarks.report import Figure, at_most, not_measured
@@ -34,7 +34,7 @@ def run(options: Options) -> list[Figure]:
 
 
 async def _measure(folder: Path, rounds: int) -> dict[str, list[float]]:
-    sandbox, home = standing_wall(load_config().sandbox), build(folder / "home")
+    sandbox, home = find_sandbox(load_config().sandbox), build(folder / "home")
     if not sandbox.is_up:
         return {}
     scope = home.worker()

@@ -20,7 +20,6 @@ from typing import assert_never
 from pydantic import BaseModel
 
 from transport import tickets
-from transport.bus import Bus, Received
 from transport.codec import Codec, is_durable, type_of
 from transport.envelope import ID_BYTES, MAX_BLOB, VERSION, Flag, Header, pack
 from transport.errors import (
@@ -43,7 +42,7 @@ from transport.link import (
     MessageRefused,
     PeerDown,
 )
-from transport.pending_requests import PendingRequest, PendingRequests, fail
+from transport.pending_requests import Bus, PendingRequest, PendingRequests, Received, fail
 from transport.wire import Wire, ZmqWire
 
 __all__ = ["Bus", "Endpoint", "Received"]

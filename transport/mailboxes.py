@@ -12,8 +12,7 @@ Rules, which every implementation keeps:
 
 from typing import NamedTuple, Protocol
 
-from transport.mailbox import Mailbox
-from transport.recent_ids import RecentIds
+from transport.mailbox import Mailbox, RecentIds
 
 MAX_MESSAGES = 10_000
 MAX_BYTES = 64 * 1024 * 1024

@@ -1,10 +1,28 @@
-"""Peers: the connections that have said hello to the router, and what a hello must say."""
+"""Peers of the router: which have a part in how it works, who is connected, what a hello says."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from transport import protocol, tickets
 from transport.envelope import MAX_INCARNATION, MAX_NAME
 from transport.errors import MalformedFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The addresses with a part in how the router works.
+
+    `controller` may stop the router and reports which addresses exist, and is asked to start a
+    receiver that is absent. `known` exist without being reported. `tap` receives a copy of every
+    durable message whose type is not in `untapped`. An address that is not reported any more loses
+    its messages, unless it is `known` or begins with one of `kept_prefixes`.
+    """
+
+    controller: str = ""
+    known: frozenset[str] = frozenset()
+    tap: str | None = None
+    untapped: frozenset[str] = frozenset()
+    kept_prefixes: tuple[str, ...] = ()
 
 
 class Peer:

@@ -1,15 +1,15 @@
-"""The words of the link between an endpoint and the router: the `link.` types and their frames.
+"""The protocol between an endpoint and the router: the `link.` types and their frames.
 
 Their bodies are plain msgpack maps, so that the router needs no model of anybody's messages:
 
     link.hello      endpoint -> router   address, incarnation, ticket, pid, version
-    link.welcome    router -> endpoint   epoch: changes with every life of the router
+    link.welcome    router -> endpoint   epoch: changes with every start of the router
     link.who        router -> endpoint   your routing id is unknown here: say hello
     link.ack        both ways            ids, stage: accepted (by the router) | done (by a receiver)
     link.nack       both ways            id, reason, detail
     link.heartbeat  endpoint -> router   lag: seconds by which the event loop was late
     link.alive      router -> endpoint   the answer to a heartbeat
-    link.bye        both ways            I leave; the router's answer is its last frame
+    link.bye        both ways            I disconnect; the router's answer is its last frame
     link.down       router -> endpoint   address, incarnation; id: the ask that nobody can answer;
                                          is_back: it lost its connection and has another one by now
 """
@@ -36,17 +36,12 @@ DONE = "done"
 ACKS_A_FRAME = 256
 
 ROUTER = "router"
-SUPERVISOR = "supervisor"
-RECORDER = "recorder"
-CONSOLE_PREFIX = "console/"
-SYSTEM_ADDRESSES = frozenset({SUPERVISOR, ROUTER, RECORDER, "broker", "human"})
 
 STOP = "control.stop"
 WAKE = "child.wake"
 ADDRESSES = "control.addresses"
 ASK_DEPTHS = "control.ask_depths"
 DEPTHS = "control.depths"
-REPORT = "event.report"
 
 
 def link_frame(

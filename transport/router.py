@@ -1,11 +1,10 @@
 """The router: one ROUTER socket, drained in batches into a RouterCore, and nothing else.
 
 A plain synchronous loop on raw two-frame messages `[routing id, blob]` (the multipart helpers cost
-several times more than the rest of a hop). Per turn: wait, drain up to BATCH frames, let the switch
-settle (one commit), send; when nothing comes, let it rest. No send ever blocks: what a full peer
-does not take waits in its Backlog. A peer that lets more wait there than one that reads ever has is
-cut off: it is nobody any more, the others hear that it is gone, and what it does read some day asks
-it to greet again.
+several times more than the rest of a hop). Per turn: wait, drain up to BATCH frames, let the core
+settle (one commit), send; when nothing comes, commit what receivers have done. No send ever blocks:
+what a full peer does not take waits in its Backlog. A peer with more there than one that reads ever
+has is cut off: it must say hello again, and the others get `link.down`.
 """
 
 import contextlib
@@ -18,10 +17,11 @@ from typing import IO, cast
 
 import zmq
 
-from transport import protocol, sockets
+from transport import sockets
 from transport.backlog import Backlog
 from transport.errors import BindRefused
 from transport.mailboxes import Mailboxes
+from transport.peers import Topology
 from transport.router_core import Outgoing, RouterCore
 
 BATCH = 128
@@ -34,8 +34,10 @@ EPOCH_BYTES = 8
 
 
 class Router:
-    """Bind to `url` and pass messages until `stop`. `stop` alone may be called from elsewhere
-    (another thread, a signal handler)."""
+    """Binds to `url` and passes messages until `stop`, which any thread or signal handler may call.
+
+    `log` gets lines for the operator.
+    """
 
     def __init__(
         self,
@@ -43,13 +45,12 @@ class Router:
         key: bytes,
         mailboxes: Mailboxes,
         *,
-        tap: str | None = protocol.RECORDER,
+        topology: Topology = Topology(),  # noqa: B008 (immutable)
         log: Callable[[str], None] = print,
     ) -> None:
-        """`log` is told what a person should know."""
         self.url = url
         self._log = log
-        self.switch = RouterCore(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), tap)
+        self.core = RouterCore(key, mailboxes, secrets.token_bytes(EPOCH_BYTES), topology)
         self._backlogs: dict[bytes, Backlog] = {}
         self._is_stopped = False
         self._woken, self._waker = _wake_pipe()
@@ -78,18 +79,18 @@ class Router:
             raise BindRefused(f"cannot listen on {self.url}: {error}") from error
 
     def run(self) -> None:
-        """Pass messages until `stop` is called or the supervisor says `control.stop`."""
+        """Pass messages until `stop` is called or the controller sends `control.stop`."""
         socket = self._socket
         if socket is None:
             raise BindRefused("bind first")
         poller = zmq.Poller()
         poller.register(socket, zmq.POLLIN)
         poller.register(self._woken, zmq.POLLIN)
-        receive, settle = self.switch.receive, self.switch.settle
-        while not (self._is_stopped or self.switch.is_stopping):
-            found = poller.poll(self._patience())
+        receive, settle = self.core.receive, self.core.settle
+        while not (self._is_stopped or self.core.is_stopping):
+            found = poller.poll(self._timeout_ms())
             if not found:
-                self.switch.rest()
+                self.core.commit_rest()
             for ready, _ in found:
                 if ready is not socket:
                     os.read(self._woken, 4096)
@@ -97,10 +98,10 @@ class Router:
                 for rid, blob in _drain(socket):
                     receive(rid, blob)
             self._flush(socket)
-            # Sending may find a peer gone, which is news for the others.
+            # Sending may find that a peer is gone: the others get `link.down`.
             while frames := settle():
                 self._send_all(socket, frames)
-        self.switch.rest()
+        self.core.commit_rest()
 
     def stop(self) -> None:
         """Make `run` return soon."""
@@ -124,10 +125,10 @@ class Router:
                 os.close(fd)
         self._woken = self._waker = -1
 
-    def _patience(self) -> int | None:
+    def _timeout_ms(self) -> int | None:
         """Return how many milliseconds to wait for a frame; None: until there is one."""
-        if self.switch.has_leftovers:
-            return FULL_MS if self.switch.is_full else REST_MS
+        if self.core.has_leftovers:
+            return FULL_MS if self.core.is_full else REST_MS
         return RETRY_MS if self._backlogs else None
 
     def _send_all(self, socket: zmq.Socket[bytes], frames: list[Outgoing]) -> None:
@@ -161,24 +162,24 @@ class Router:
                 continue
             except zmq.ZMQError as error:
                 self._unreachable(rid, error)
-            self.switch.counts["dropped"] += backlog.dropped
+            self.core.counts["dropped"] += backlog.dropped
             self._backlogs.pop(rid, None)
 
     def _cut_off(self, rid: bytes) -> None:
-        """Let go of a peer that does not read, and of all that waits for it."""
+        """Disconnect a peer that does not read, and drop all that waits for it."""
         backlog = self._backlogs[rid]
-        who = self.switch.who(rid) or f"a connection that is nobody ({rid.hex()})"
+        who = self.core.name_of(rid) or f"a connection without a hello ({rid.hex()})"
         self._log(f"{who} does not read: it is cut off, {len(backlog)} frames for it are dropped")
-        self.switch.counts["cut_off"] += 1
-        self.switch.counts["dropped"] += len(backlog)
+        self.core.counts["cut_off"] += 1
+        self.core.counts["dropped"] += len(backlog)
         backlog.clear()
-        self.switch.gone(rid)
+        self.core.peer_gone(rid)
 
     def _unreachable(self, rid: bytes, error: zmq.ZMQError) -> None:
         if error.errno != zmq.EHOSTUNREACH:
             raise error
         self._backlogs.pop(rid, None)
-        self.switch.gone(rid)
+        self.core.peer_gone(rid)
 
 
 def _drain(socket: zmq.Socket[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -1,26 +1,29 @@
-"""The router core: the router's whole judgement, with no socket in it. Frames in, frames out.
+"""RouterCore: every decision of the router, with no socket in it. Frames in, frames out.
 
 `receive` takes one frame of a batch; `settle` ends the batch: it commits the mailboxes once if
-anything was accepted, and only then lets the acknowledgements and deliveries out. `rest` commits
-what receivers have done, which nobody waits for: lost, it is done again. Rules:
+anything was accepted, and only then returns the acknowledgements and deliveries. `commit_rest`
+commits what receivers have done; nobody waits for that, and what is lost of it is done again.
 
-- A connection (routing id) is nobody until it has said hello with a valid ticket; its frames are
-  answered with `link.who` and dropped, so a peer that greets first keeps its order.
-- The highest incarnation of an address stands. A lower one is refused (`stale_incarnation`).
-- A peer speaks only as what it said hello as.
+Rules:
+
+- A connection (routing id) has no address until it has said hello with a valid ticket; its frames
+  are dropped and answered with `link.who`, so a peer that says hello first keeps its order.
+- The highest incarnation of an address is current. A lower one is refused (`stale_incarnation`).
+- A peer sends only under the address of its hello.
 - A durable message goes into the mailbox of its address if that is known (it said hello, or the
-  supervisor announced it), whether anybody is connected or not. At most WINDOW of them are on their
+  controller reported it), whether anybody is connected or not. At most WINDOW of them are on their
   way to one peer; the rest follows as it says done. Nothing is ever redelivered on a timer: only
   to a peer that says hello (again).
-- Until the supervisor has announced the addresses, a durable message to an unknown one is held back
-  unacknowledged: after a restart of the router everybody is unknown for a moment.
-- A passing message to an absent peer is dropped; if it asks something, its sender is told. So is
-  everybody when a peer greets again: passing messages to it and from it may have been lost.
-- When mail (or somebody who asks) waits for an absent address, the supervisor is told, once until
-  that address comes: it wakes those that have parked.
-- An address that the supervisor does not announce (any more) and that is not there loses its mail;
-  addresses of consoles and of the system keep it. The supervisor's list is whole each time, the
-  first one after a restart too (an empty one, which is none, takes nobody's mail).
+- Until the controller has reported the addresses, a durable message to an unknown one is held back
+  unacknowledged: after a restart of the router every address is unknown for a moment.
+- A passing message to an absent peer is dropped; if it asks something, `link.down` says so to
+  its sender. All peers get one when a peer says hello again: passing messages to and from it may
+  have been lost.
+- When a message (or an ask) waits for an absent address, the controller gets `child.wake`, once
+  until that address connects.
+- An address that the controller does not report (any more) and that is not connected loses its
+  messages (`Topology` has the exceptions). The controller's list is complete each time, the first
+  one after a restart too (an empty list, which is none, discards nothing).
 - If the mailboxes cannot be written, every message of the batch is refused (`not_stored`), and none
   is delivered.
 - Bodies are opaque, but for those of `link.` and of what is addressed to the router itself.
@@ -39,7 +42,7 @@ from transport.envelope import (
 )
 from transport.errors import MalformedFrame, NotStored
 from transport.mailboxes import FULL, Mailboxes
-from transport.peers import Peer, read_hello
+from transport.peers import Peer, Topology, read_hello
 from transport.protocol import link_frame
 
 WINDOW = 256
@@ -55,19 +58,19 @@ Outgoing = tuple[bytes, bytes, bool]
 
 
 class RouterCore:
-    """Decide for each frame what goes where. `epoch` names this life of the router."""
+    """Decides for each frame what goes where. `epoch` differs with each start of the router."""
 
     def __init__(
         self,
         key: bytes,
         mailboxes: Mailboxes,
         epoch: bytes,
-        tap: str | None = protocol.RECORDER,
+        topology: Topology,
     ) -> None:
         self._key = key
         self._mailboxes = mailboxes
         self._epoch = epoch
-        self._tap = tap
+        self._topology = topology
         self._peers: dict[bytes, Peer] = {}
         self._present: dict[str, Peer] = {}
         self._incarnations: dict[str, int] = {}
@@ -77,12 +80,12 @@ class RouterCore:
         self._out: list[Outgoing] = []
         self._accepted: dict[bytes, list[bytes]] = {}
         self._asked_who: set[bytes] = set()
-        self._called: set[str] = set()
+        self._woken: set[str] = set()
         self._is_dirty = False
         self.has_leftovers = False
         self.is_stopping = False
         self.is_full = False
-        """Whether what was to be written last could not be."""
+        """Whether the last commit failed for lack of room."""
         self.counts: Counter[str] = Counter()
 
     @property
@@ -134,8 +137,8 @@ class RouterCore:
         self._out = []
         return frames
 
-    def rest(self) -> None:
-        """Commit what was left over: there is nothing else to do."""
+    def commit_rest(self) -> None:
+        """Commit what receivers have done since the last commit."""
         if self.has_leftovers:
             self._commit()
 
@@ -170,25 +173,25 @@ class RouterCore:
                 self._deliver(peer)
 
     def _is_of(self, frame: Outgoing, keys: frozenset[tuple[str, bytes]]) -> bool:
-        """Say whether a frame delivers one of these messages."""
+        """Return whether a frame delivers one of these messages."""
         peer = self._peers.get(frame[0])
         if peer is None:
             return False
         fields = read_fields(frame[1])
         return bool(fields[8] & DURABLE) and (peer.address, fields[1]) in keys
 
-    def who(self, rid: bytes) -> str:
-        """Return who said hello on a connection, '' if nobody did."""
+    def name_of(self, rid: bytes) -> str:
+        """Return address and incarnation behind a connection, '' if it has not said hello."""
         peer = self._peers.get(rid)
         return f"{peer.address}#{peer.incarnation}" if peer is not None else ""
 
-    def gone(self, rid: bytes) -> None:
-        """Hear from the socket that this connection does not exist any more."""
+    def peer_gone(self, rid: bytes) -> None:
+        """Handle that the socket has lost this connection."""
         peer = self._peers.get(rid)
         if peer is not None:
-            self._leave(peer)
+            self._disconnect(peer)
 
-    # --- who is there ---------------------------------------------------------------------------
+    # --- connections ----------------------------------------------------------------------------
 
     def _hello(self, rid: bytes, fields: Fields, blob: bytes) -> None:
         try:
@@ -220,7 +223,7 @@ class RouterCore:
                     nack = _nack_frame(None, "stale_incarnation", detail)
                     self._out.append((old.rid, nack, False))
                 self._announce_down(old)
-        self._called.discard(address)
+        self._woken.discard(address)
         peer = Peer(rid, address, incarnation, pid)
         self._peers[rid] = self._present[address] = peer
         self._incarnations[address] = incarnation
@@ -242,33 +245,33 @@ class RouterCore:
         if self._present.get(peer.address) is peer:
             del self._present[peer.address]
 
-    def _leave(self, peer: Peer) -> None:
+    def _disconnect(self, peer: Peer) -> None:
         self._forget(peer)
         self._announce_down(peer)
         if self._mailboxes.undone(peer.address, 1):
-            self._call(peer.address)
+            self._wake(peer.address)
 
-    def _call(self, address: str) -> None:
-        """Tell the supervisor, once until it comes, that mail waits for somebody who is absent."""
-        supervisor = self._present.get(protocol.SUPERVISOR)
-        if supervisor is None or address in self._called:
+    def _wake(self, address: str) -> None:
+        """Ask the controller, once until it connects, to start a receiver that is absent."""
+        controller = self._present.get(self._topology.controller)
+        if controller is None or address in self._woken:
             return
-        self._called.add(address)
+        self._woken.add(address)
         body = {"address": address}
-        frame = link_frame(protocol.WAKE, body, to=protocol.SUPERVISOR)
-        self._out.append((supervisor.rid, frame, False))
+        frame = link_frame(protocol.WAKE, body, to=controller.address)
+        self._out.append((controller.rid, frame, False))
 
-    def _call_all(self) -> None:
-        """Call everybody again who is absent and has mail: the supervisor may have forgotten."""
-        self._called.clear()
+    def _wake_all(self) -> None:
+        """Wake every absent receiver with messages again: the controller may have restarted."""
+        self._woken.clear()
         for address in self._mailboxes.depths():
             if address not in self._present:
-                self._call(address)
+                self._wake(address)
 
-    def _announce_down(self, gone: Peer, *, is_back: bool = False) -> None:
-        body = {"address": gone.address, "incarnation": gone.incarnation, "is_back": is_back}
+    def _announce_down(self, lost: Peer, *, is_back: bool = False) -> None:
+        body = {"address": lost.address, "incarnation": lost.incarnation, "is_back": is_back}
         frame = link_frame(protocol.DOWN, body)
-        self._out += [(rid, frame, False) for rid in self._peers if rid != gone.rid]
+        self._out += [(rid, frame, False) for rid in self._peers if rid != lost.rid]
 
     # --- the link's own frames ------------------------------------------------------------------
 
@@ -282,7 +285,7 @@ class RouterCore:
             self._out.append((peer.rid, link_frame(protocol.ALIVE, {}), True))
         elif type_ == protocol.BYE:
             self._out.append((peer.rid, link_frame(protocol.BYE, {}), False))
-            self._leave(peer)
+            self._disconnect(peer)
         elif type_ == protocol.NACK and fields[3] != protocol.ROUTER:
             self._passing(peer, fields, blob)
         else:
@@ -321,14 +324,14 @@ class RouterCore:
         self._accepted.setdefault(peer.rid, []).append(id_)
         if position > 0:
             self._offer(to, id_, position, blob)
-            if self._tap is not None:
-                self._copy_to_tap(fields, blob)
+            if self._topology.tap is not None:
+                self._copy_to_tap(self._topology.tap, fields, blob)
 
     def _offer(self, to: str, id_: bytes, position: int, blob: bytes) -> None:
         """Deliver a message that was just accepted, if its receiver is there and has room."""
         target = self._present.get(to)
         if target is None:
-            self._call(to)
+            self._wake(to)
             return
         if target.is_behind:
             return
@@ -349,15 +352,14 @@ class RouterCore:
             self._out.append((peer.rid, blob, False))
         peer.is_behind = len(following) == room
 
-    def _copy_to_tap(self, fields: Fields, blob: bytes) -> None:
-        tap = self._tap
-        if tap is None or tap in (fields[3], fields[4]) or fields[2] == protocol.REPORT:
+    def _copy_to_tap(self, tap: str, fields: Fields, blob: bytes) -> None:
+        if tap in (fields[3], fields[4]) or fields[2] in self._topology.untapped:
             return
         position = self._mailboxes.accept(tap, fields[1], blob)
         if position > 0:
             self._offer(tap, fields[1], position, blob)
         elif position == FULL:
-            # The copy is for the record; work does not stop because the recorder is away.
+            # The copy is for the record; work does not stop because the tap is away.
             self.counts["tap_dropped"] += 1
 
     def _passing(self, peer: Peer, fields: Fields, blob: bytes) -> None:
@@ -374,7 +376,7 @@ class RouterCore:
         if self._announced is not None and not self._is_known(to):
             self._nack(peer.rid, fields, "unknown_recipient", f"there is no {to}")
             return
-        self._call(to)
+        self._wake(to)
         body = {"address": to, "incarnation": self._incarnations.get(to, 0), "id": fields[1]}
         self._out.append((peer.rid, link_frame(protocol.DOWN, body), False))
 
@@ -383,7 +385,8 @@ class RouterCore:
     def _is_known(self, address: str) -> bool:
         return (
             address in self._present
-            or address in protocol.SYSTEM_ADDRESSES
+            or address == protocol.ROUTER
+            or address in self._topology.known
             or (self._announced is not None and address in self._announced)
             or (self._announced is None and address in self._incarnations)
         )
@@ -398,7 +401,7 @@ class RouterCore:
             self._held_bytes += len(blob)
 
     def _release(self, announced: frozenset[str] | None) -> None:
-        """Look again at what was held back, now that more addresses are known."""
+        """Handle again what was held back, now that more addresses are known."""
         if announced is not None:
             self._announced = announced
         held, self._held, self._held_bytes = self._held, [], 0
@@ -407,12 +410,12 @@ class RouterCore:
             if self._peers.get(peer.rid) is peer:
                 self._durable(peer, fields, blob)
 
-    # --- what is said to the router itself ------------------------------------------------------
+    # --- messages to the router itself - ------------------------------------------------------
 
     def _control(self, peer: Peer, fields: Fields, blob: bytes) -> None:
         type_ = fields[2]
         if type_ == protocol.ASK_DEPTHS:
-            self.rest()  # what is told shall be true also after a crash
+            self.commit_rest()  # what is reported must be true also after a crash
             depths = {to: list(depth) for to, depth in self._mailboxes.depths().items()}
             answer = link_frame(
                 protocol.DEPTHS,
@@ -425,8 +428,9 @@ class RouterCore:
             self._out.append((peer.rid, answer, False))
         elif type_ not in (protocol.STOP, protocol.ADDRESSES):
             self._nack(peer.rid, fields, "unknown_recipient", f"the router knows no {type_}")
-        elif peer.address != protocol.SUPERVISOR:
-            self._nack(peer.rid, fields, "not_allowed", f"{type_} is the supervisor's")
+        elif peer.address != self._topology.controller:
+            reason = f"{type_} is for {self._topology.controller or 'nobody'} alone"
+            self._nack(peer.rid, fields, "not_allowed", reason)
         elif type_ == protocol.STOP:
             self.is_stopping = True
         else:
@@ -443,12 +447,13 @@ class RouterCore:
         self._release(frozenset(known))
         if known:
             self._discard_unknown()
-        self._call_all()
+        self._wake_all()
 
     def _discard_unknown(self) -> None:
-        """Throw away the mail of addresses that the supervisor has forgotten."""
+        """Discard the messages for addresses that do not exist any more."""
+        kept = self._topology.kept_prefixes
         for address in self._mailboxes.depths():
-            if not self._is_known(address) and not address.startswith(protocol.CONSOLE_PREFIX):
+            if not self._is_known(address) and not address.startswith(kept):
                 self.counts["discarded"] += self._mailboxes.discard(address)
                 self.has_leftovers = True
 

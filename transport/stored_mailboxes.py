@@ -8,10 +8,9 @@ read back from the disk.
 from pathlib import Path
 
 from transport.errors import NotStored
-from transport.mailbox import Mailbox, MailboxEntry
+from transport.mailbox import Mailbox, MailboxEntry, RecentIds
 from transport.mailbox_file import Durability, Log, MailboxBatch, MailboxFile
 from transport.mailboxes import DUPLICATE, FULL, KNOWN_DONE, MAX_BYTES, MAX_MESSAGES, StoredMessage
-from transport.recent_ids import RecentIds
 
 MEMORY_BYTES = 32 * 1024 * 1024
 

@@ -26,7 +26,6 @@ from actors.runtime.runtime import Runtime
 from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.ids import NodeId, RunId, agent_of
 from agiraph.core.models import Event
-from agiraph.core.money import Shortage
 from agiraph.core.turns import JsonObject, ModelRequest, Usage
 from agiraph.llm.base import ProviderError
 from agiraph.llm.packing import Unpacker
@@ -45,8 +44,6 @@ from agiraph.messages import (
     ModelFailed,
     Ok,
     OpenProxy,
-    ProxyBudgetLow,
-    ProxyCallFailed,
     ProxyCostsSettled,
     RaiseBudget,
     RefusedReply,
@@ -110,7 +107,7 @@ class Broker:
         await self._runtime.ready()
         self._side.start(self._services.warm_up())
         if is_file(self._runtime.home.system.doors):
-            self._side.start(self._open_again())
+            self._side.start(self._listen_again())
         await first_to_end(self._receive(), self._side.until_broken())
 
     async def _receive(self) -> None:
@@ -146,12 +143,12 @@ class Broker:
             case AskUsage() as asked:
                 self._side.start(self._reply(received, self._usage(asked)))
             case OpenProxy():
-                self._side.start(self._open_door(received, received.body))
+                self._side.start(self._open_proxy(received, received.body))
             case CloseProxy(token=token):
                 if is_file(self._runtime.home.system.doors):
-                    self._the_door().close(received.header.sender, token)
+                    self._llm_proxy().close(received.header.sender, token)
             case SettleProxyCosts(token=token):
-                self._side.start(self._settle_door(received, token))
+                self._side.start(self._settle_proxy(received, token))
             case RaiseBudget() | SetBudgetMessage() | ResetBudget() | AskBudgets() as order:
                 self._side.start(self._mind_budgets(received, order))
             case other:
@@ -180,55 +177,37 @@ class Broker:
             return RefusedReply(reason=str(error), kind=type(error).__name__)
         return Ok()
 
-    # --- the door --------------------------------------------------------------------------------
+    # --- the LLM proxy ---------------------------------------------------------------------------
 
-    def _the_door(self) -> "LlmProxy":
+    def _llm_proxy(self) -> "LlmProxy":
         if self._proxy is None:
-            # Here: who needs no door does not pay for one.
-            from actors.broker.llm_proxy.grant_table import ProxyGrantTable
+            # Here: a home without external agents does not import it.
             from actors.broker.llm_proxy.proxy import LlmProxy
 
             self._proxy = LlmProxy(
-                self._runtime.config,
-                self._services,
-                self._calls,
-                self._accounts,
-                ProxyGrantTable(self._runtime.home.system.doors),
-                self._report,
-                self._tell_worker,
-                self._tell_low,
-                self._runtime.clock,
-                self._runtime.log,
+                self._runtime, self._services, self._calls, self._accounts, self._report
             )
         return self._proxy
 
-    def _tell_worker(self, entity: str, error: ProviderError) -> None:
-        failed = ProxyCallFailed(kind=error.kind, message=str(error), shortage=error.shortage)
-        self._runtime.post(entity, failed)
-
-    def _tell_low(self, entity: str, shortage: Shortage) -> None:
-        self._runtime.post(entity, ProxyBudgetLow(shortage=shortage))
-
-    async def _open_again(self) -> None:
-        """Listen at once where doors are open since an earlier life: their agents try again."""
-        door = self._the_door()
+    async def _listen_again(self) -> None:
+        """Listen at once if grants are open since before a restart: their agents try again."""
         try:
-            await door.listen_again()
+            await self._llm_proxy().listen_again()
         except Refused as error:
-            self._runtime.log.error("the door cannot be opened again", reason=str(error))
+            self._runtime.log.error("the LLM proxy cannot listen again", reason=str(error))
 
-    async def _open_door(self, received: Received, asked: OpenProxy) -> None:
+    async def _open_proxy(self, received: Received, asked: OpenProxy) -> None:
         header = received.header
         try:
-            opened: Body = await self._the_door().open(
+            opened: Body = await self._llm_proxy().open(
                 header.sender, header.incarnation, header.id, asked
             )
         except Refused as error:
             opened = RefusedReply(reason=str(error), kind=type(error).__name__)
         await self._reply(received, opened)
 
-    async def _settle_door(self, received: Received, token: str) -> None:
-        usage, calls = await self._the_door().settle(received.header.sender, token)
+    async def _settle_proxy(self, received: Received, token: str) -> None:
+        usage, calls = await self._llm_proxy().settle(received.header.sender, token)
         await self._reply(received, ProxyCostsSettled(usage=usage, calls=calls))
 
     # --- calls -----------------------------------------------------------------------------------
@@ -339,22 +318,15 @@ class Broker:
             attempt=retry.attempt,
             wait_seconds=round(retry.wait_seconds, 2),
         )
-        tried = {
-            "model": request.model,
-            "attempt": retry.attempt,
-            "kind": retry.kind,
-            "message": retry.message,
-            "wait_seconds": round(retry.wait_seconds, 3),
-        }
-        self._report(request, "model.retry", tried)
+        self._report(request, "model.retry", retry.event_data(request.model))
 
     def _note_handed_on(
         self, request: ModelRequest, handed: FallbackStarted, deltas: DeltaBuffer
     ) -> None:
         deltas.restart()
-        told = {"model": handed.model, "to": handed.to, "kind": handed.kind}
-        self._runtime.log.warning("another model is asked", entity=request.entity, **told)
-        self._report(request, "model.fallback", told | {"message": handed.message})
+        data = handed.event_data()
+        self._runtime.log.warning("another model is called", entity=request.entity, **data)
+        self._report(request, "model.fallback", data)
 
     def _report(self, request: ModelRequest, kind: str, data: JsonObject) -> None:
         """Report an event of the agent whose entity asks."""
@@ -381,7 +353,7 @@ class Broker:
         Its outside agent went with it: its door is closed.
         """
         if self._proxy is not None:
-            self._proxy.gone(address, incarnation)
+            self._proxy.close(address, up_to=incarnation)
         for call in self._in_flight.values():
             header = call.asked.header
             if (header.sender, header.incarnation) == (address, incarnation):

@@ -4,20 +4,20 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from actors.broker.ledger import LedgerRow, Outcome, UsageLedger
 from actors.broker.provider_queue import TOO_MANY, ProviderQueue, QueueEntry
 from agiraph.core.clock import Clock
 from agiraph.core.config import BrokerConfig
-from agiraph.core.turns import ModelRequest, ModelResponse, Usage
+from agiraph.core.turns import JsonObject, ModelRequest, ModelResponse, Usage
 from agiraph.llm.base import (
     FailureKind,
     OnText,
     PartialUsage,
     Provider,
     ProviderError,
-    StreamingAnswer,
+    UsageSoFar,
 )
 from agiraph.llm.prices import Price, estimated_usage
 from agiraph.llm.retry import RetryPolicy
@@ -34,6 +34,10 @@ class RetryPlanned:
     message: str
     wait_seconds: float
 
+    def event_data(self, model: str) -> JsonObject:
+        """Return the data of the event `model.retry`."""
+        return {"model": model, **asdict(self), "wait_seconds": round(self.wait_seconds, 3)}
+
 
 OnRetry = Callable[[RetryPlanned], None]
 Reserve = Callable[[], AbstractAsyncContextManager[int]]
@@ -44,15 +48,15 @@ Reserve = Callable[[], AbstractAsyncContextManager[int]]
 class AttemptMeter:
     """What one attempt takes: the answer that comes in, text that it has streamed, its end."""
 
-    answer: StreamingAnswer | None = None
+    so_far: UsageSoFar | None = None
     streamed: int = 0
     response: ModelResponse | None = None
     outcome: Outcome = "failed"
     is_cut_off: bool = False
 
-    def hear(self, answer: StreamingAnswer) -> None:
-        """Take the answer that begins to come in."""
-        self.answer = answer
+    def on_answer(self, so_far: UsageSoFar) -> None:
+        """Note that the service has accepted the request."""
+        self.so_far = so_far
 
     def usage(self, request: ModelRequest) -> Usage | None:
         """Return what is on the bill for it, None if nothing is.
@@ -61,11 +65,11 @@ class AttemptMeter:
         has not, as far as anybody knows, if it refused before anything of an answer came.
         """
         counted = self.response.usage if self.response else None
-        if counted is not None and (counted.tokens or self.answer is None):
+        if counted is not None and (counted.tokens or self.so_far is None):
             return counted
-        so_far = self.answer.so_far() if self.answer else NOTHING
+        so_far = self.so_far() if self.so_far else NOTHING
         size = max(self.streamed, so_far.characters)
-        has_begun = so_far.has_begun or size > 0 or (self.is_cut_off and self.answer is not None)
+        has_begun = so_far.has_begun or size > 0 or (self.is_cut_off and self.so_far is not None)
         return estimated_usage(request, replace(so_far, characters=size)) if has_begun else None
 
 
@@ -150,7 +154,7 @@ class CallRetries:
 
             try:
                 async with asyncio.timeout(self._timeout_seconds):
-                    meter.response = await provider.generate(request, count, meter.hear)
+                    meter.response = await provider.generate(request, count, meter.on_answer)
             except TimeoutError:
                 meter.is_cut_off = True
                 text = f"{request.model} was not done within {self._timeout_seconds:g} s"

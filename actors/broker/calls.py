@@ -135,9 +135,9 @@ class ModelCalls:
         """Return the budgets of an agent and a run, as they stand."""
         return self.limits.about(agent, run)
 
-    def through_door(self, entity: str, door: str) -> tuple[Usage, int]:
-        """Return what an entity's calls through one door have taken, and how many they were."""
-        return self._ledger.through_door(entity, door)
+    def usage_of_grant(self, entity: str, digest: str) -> tuple[Usage, int]:
+        """Return what an entity's calls with one grant have used, and how many they were."""
+        return self._ledger.usage_of_grant(entity, digest)
 
     def _chain(self, asked: ModelName, request: ModelRequest) -> list[ModelName]:
         """Return the models to ask, in order: not those that are known to be too small for it."""

@@ -209,10 +209,10 @@ class UsageLedger:
         """Return usage by entity address, of one run, of one agent, or (both empty) of all."""
         return {row.key: row.usage for row in self.rows("entity", run_id, agent)}
 
-    def through_door(self, entity: str, door: str) -> tuple[Usage, int]:
-        """Return what an entity's calls through one door have taken, and how many they were."""
+    def usage_of_grant(self, entity: str, digest: str) -> tuple[Usage, int]:
+        """Return what an entity's calls with one grant have used, and how many they were."""
         sums = self._db.execute(
-            f"SELECT {SUMS} FROM calls WHERE entity = ? AND door = ?", (entity, door)
+            f"SELECT {SUMS} FROM calls WHERE entity = ? AND door = ?", (entity, digest)
         ).fetchone()
         return _usage(*sums[1:]), int(sums[0])
 

@@ -1,18 +1,18 @@
-"""ProviderPool: the providers, connected when first needed."""
+"""ProviderPool: the providers of models, connected when first needed."""
 
 import asyncio
-import sys
+import importlib
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any
 
 from agiraph.core.config import Config, configs_folder
 from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import JsonObject
 from agiraph.llm.base import Provider, ProviderError
-from agiraph.llm.connect import connect, first_of_each, module_of, place_of
+from agiraph.llm.connect import connect
 from agiraph.llm.embedded.playbook import load_playbook
 from agiraph.llm.local_weights import file_of
+from agiraph.llm.providers.service import HttpService, ServiceProvider
 from agiraph.llm.recording.replay import load
 from agiraph.llm.registry import (
     OFFLINE,
@@ -27,16 +27,13 @@ from agiraph.llm.registry import (
 from agiraph.llm.structured import PromptedSchemaProvider
 from agiraph.llm.text_tools.text_tools import TextToolsProvider
 
-JsonObject = dict[str, Any]
-
 
 class ProviderPool:
-    """The providers, by name."""
+    """The providers by name, as `presets` says; keys and URLs come from `environ`."""
 
     def __init__(
         self, config: Config, presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]
     ) -> None:
-        """Know `presets`; keys and places come from `environ`."""
         self._config = config
         self._presets = presets
         self._environ = environ
@@ -52,21 +49,16 @@ class ProviderPool:
         """The table of services."""
         return self._presets
 
-    def place(self, provider: str) -> tuple[str, str | None]:
-        """Return a service's URL and key; ProviderError if it has no place or needs a key."""
-        self._refuse_out_of_reach(provider)
-        return place_of(provider, self._presets[provider], self._environ)
-
     def window(self, model: ModelName) -> int:
-        """Return how many tokens a model can take."""
+        """Return how many tokens a model's context window has."""
         return self._presets[model.provider].window(model.name)
 
     def answer_tokens(self, model: ModelName, wanted: int) -> int:
-        """Return how long an answer of a model may be, if `wanted` tokens are wanted."""
+        """Return how many tokens an answer of a model may have, `wanted` at most."""
         return self._presets[model.provider].answer_tokens(model.name, wanted)
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the keys that are at hand: they must stand nowhere."""
+        """Return all keys: they must never be written anywhere."""
         keys = (preset.key(self._environ) for preset in self._presets.values())
         return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
 
@@ -75,9 +67,9 @@ class ProviderPool:
         return self._presets[provider].local
 
     async def provider(self, name: ModelName) -> Provider:
-        """Return what answers calls of a model; ProviderError if it cannot be called.
+        """Return the provider of a model; ProviderError if it cannot be called.
 
-        A model without tool calling, or without structured answers, is asked in words.
+        Tools, or the schema of the answer, are rendered as text for a model without support.
         """
         traits = self._presets[name.provider].of(name.name)
         provider = await self._service(name)
@@ -93,7 +85,7 @@ class ProviderPool:
         key = (name.provider, self._presets[name.provider].of(name.name).api)
         async with self._opening[key]:
             if key not in self._open:
-                # In a thread: an SDK takes a second to import, and heartbeats must go on.
+                # In a thread: it imports the HTTP client, and heartbeats must continue.
                 self._open[key] = await asyncio.to_thread(
                     connect,
                     name.provider,
@@ -104,6 +96,16 @@ class ProviderPool:
                 )
             return self._open[key]
 
+    async def native_service(self, name: ModelName, api: str) -> HttpService | None:
+        """Return the service of a model if it speaks `api`, to forward requests to it, else None.
+
+        Raises ProviderError if it has no URL, or no key and needs one.
+        """
+        if name.in_text or self._presets[name.provider].of(name.name).api != api:
+            return None
+        provider = await self._service(name)
+        return provider.service if isinstance(provider, ServiceProvider) else None
+
     def _is_out_of_reach(self, provider: str) -> bool:
         offline = self._config.models.offline
         return is_out_of_reach(self._presets[provider], self._environ, offline)
@@ -111,19 +113,11 @@ class ProviderPool:
     def _refuse_out_of_reach(self, provider: str) -> None:
         if provider in self._presets and self._is_out_of_reach(provider):
             # The kind with which a call goes on to the next model of its chain at once.
-            raise ProviderError("unknown_model", f"{provider} is not asked: {OFFLINE}")
+            raise ProviderError("unknown_model", f"{provider} is not called: {OFFLINE}")
 
     async def warm_up(self) -> None:
-        """Connect a provider of each SDK that will be needed: the first call need not wait for it.
-
-        A process that was started for one run has begun with the SDK of its model already
-        (`warming`); the others wait until somebody asks for them.
-        """
-        names = first_of_each(self._presets, self._environ)
-        begun = [name for name in names if module_of(self._presets[name]) in sys.modules]
-        for name in begun or names:
-            with suppress(ProviderError):
-                await self._service(ModelName(name, self._presets[name].default_model or ""))
+        """Import the HTTP client, so that the first call need not wait for it."""
+        await asyncio.to_thread(importlib.import_module, "httpx")
 
     def catalog(self) -> tuple[JsonObject, ...]:
         """Return a row per provider, as `registry.usable` makes them."""
@@ -163,6 +157,6 @@ class ProviderPool:
         return ProviderError("bad_key", f"{error} (the key is that of {key})")
 
     async def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         for provider in self._open.values():
             await provider.close()

@@ -14,7 +14,7 @@ from agiraph.core.ids import COORDINATOR_NAME
 from agiraph.core.models import ProposedAction
 from agiraph.tools.approvals.policy import STAGE, ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.table import tool_names
 
 OPENS_A_STAGE = ("launch_roles", "create_work_node", "create_stage_node")
@@ -36,7 +36,7 @@ def coordinator_approval_gate(
     args, home = coordinator.args, coordinator.runtime.home
 
     def who() -> ActingEntity:
-        is_sandboxed = standing_wall(coordinator.runtime.config.sandbox).is_up
+        is_sandboxed = find_sandbox(coordinator.runtime.config.sandbox).is_up
         folders = [str(home.agent(coordinator.agent).path)]
         folders += [args.agent.input_dir] if args.agent.input_dir else []
         return ActingEntity(COORDINATOR_NAME, COORDINATOR_NAME, tuple(folders), is_sandboxed)

@@ -14,7 +14,7 @@ from agiraph.core.specs import StageSpec
 from agiraph.core.turns import JsonObject
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.table import tool_names
 
 
@@ -33,7 +33,7 @@ def warnings_of(runtime: Runtime, name: str, role: str, agent_command: str | Non
         agent = meant_by(agent_command, load_agents(home), os.environ)
     except Refused:
         return []
-    is_sandboxed = standing_wall(runtime.config.sandbox).is_up
+    is_sandboxed = find_sandbox(runtime.config.sandbox).is_up
     policy = ApprovalPolicyFile(home, tool_names()).current()
     return warnings_about(agent, policy, ActingEntity(name, role, is_sandboxed=is_sandboxed))
 

@@ -20,6 +20,7 @@ from agiraph.agent.inbox import EntityInbox, IncomingMessage
 from agiraph.agent.loop import CallEffects
 from agiraph.agent.replies import ReplyReference, key_of
 from agiraph.agent.transcript import Transcript
+from agiraph.core.channel_settings import check_channel
 from agiraph.core.errors import InvalidInput, Refused, unknown
 from agiraph.core.ids import (
     COORDINATOR_NAME,
@@ -150,6 +151,7 @@ class Messenger:
         """
         if not question.question.strip():
             raise InvalidInput("question is empty")
+        check_channel(question.channel, self._runtime.config.channels)
         identity = question_id(self._runtime.address, call_id)
         body = AskQuestion(
             question_id=identity,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from agiraph.core.config import SandboxConfig
 from agiraph.core.turns import JsonObject
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.shell import BASH
 from agiraph.tools.toolbox import Toolbox
 
@@ -38,7 +38,7 @@ def guidance_of(toolbox: Toolbox, config: SandboxConfig, *called: str) -> str:
     guidance = toolbox.guidance()
     if BASH.name not in toolbox.names:
         return guidance
-    wall, has_network = standing_wall(config), config.has_network(*called)
+    wall, has_network = find_sandbox(config), config.has_network(*called)
     return f"{guidance}\n\n### Your sandbox\n\n{in_words(wall, has_network=has_network)}"
 
 
@@ -46,7 +46,7 @@ def in_words(wall: Sandbox, *, has_network: bool) -> str:
     """Return what a model is told of the wall round its commands."""
     if wall.is_up:
         return WALLED if has_network else WALLED + NO_NETWORK
-    return (REFUSED if wall.is_required else BARE).format(why=wall.why_down)
+    return (REFUSED if wall.is_required else BARE).format(why=wall.why_missing)
 
 
 def effect_of(wall: Sandbox) -> str:
@@ -60,10 +60,10 @@ def effect_of(wall: Sandbox) -> str:
 async def tell_of_missing_wall(teller: SandboxReporter, config: SandboxConfig, run: str) -> None:
     """Report, once a run, that commands run without the sandbox that they should have; stay."""
     if config.mode != "none":
-        wall = await asyncio.to_thread(standing_wall, config)
+        wall = await asyncio.to_thread(find_sandbox, config)
         if not wall.is_up:
             data = {
-                "why": wall.why_down,
+                "why": wall.why_missing,
                 "advice": wall.advice,
                 "effect": effect_of(wall),
             }

@@ -52,7 +52,7 @@ async def handle(gateway: Gateway, received: Received) -> None:
         case EventAppended():
             gateway.tallies.events.update(received.body.counts)
             gateway.bells.ring(received.body.event.agent_id)
-            gateway.orphans.ring(received.body.event.agent_id)
+            gateway.answer_delivery.on_event(received.body.event.agent_id)
         case EntityStatus():
             header = received.header
             gateway.statuses.hear(header.sender, header.incarnation, received.body, header.sent_at)
@@ -100,7 +100,7 @@ async def _take_question(gateway: Gateway, received: Received, body: AskQuestion
     if answer_by_standing(gateway.questions, question, gateway.clock.now()):
         gateway.answer_delivery.ring()
         return
-    gateway.deadlines.ring()
+    gateway.answer_delivery.ring()
     gateway.thread.add(
         id=f"question:{question.id}",
         agent=question.agent,

@@ -5,17 +5,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from actors.gateway.bus_client import BusClient
 from actors.gateway.events.event_reporter import GatewayEventReporter
 from actors.gateway.events.followers import LogSignals
 from actors.gateway.lru_cache import LruCache
 from actors.gateway.notifications.answer_links import AnswerLinks
 from actors.gateway.notifications.delivery_journal import DeliveryJournal
 from actors.gateway.notifications.dispatcher import NotificationDispatcher
-from actors.gateway.notifications.do_not_disturb import in_words
 from actors.gateway.questions.answer_delivery import AnswerDelivery
-from actors.gateway.questions.deadlines import QuestionDeadlines
-from actors.gateway.questions.orphaned_questions import OrphanedQuestions
 from actors.gateway.questions.questions import QuestionStore
 from actors.gateway.state.activities import EntityActivities
 from actors.gateway.state.agents import AgentDirectory
@@ -27,9 +23,9 @@ from actors.gateway.state.idempotency_store import IdempotencyStore
 from actors.gateway.state.message_history import MessageHistory
 from actors.gateway.state.process_overview import ProcessOverview
 from actors.recorder.event_log import EventLog
+from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.config import Config
-from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
 from agiraph.http.api import AgentView, EventPageView
 from agiraph.storage.home import Home
@@ -39,9 +35,9 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(slots=True)
 class Gateway:
-    """One person's door: journals, readers and the bus. `close` lets the journals go."""
+    """Stores, readers and the bus of one home's gateway. `close` closes the files."""
 
-    line: BusClient
+    line: Runtime
     home: Home
     config: Config
     clock: Clock
@@ -51,30 +47,24 @@ class Gateway:
     questions: QuestionStore
     telling: GatewayEventReporter
     answer_delivery: AnswerDelivery
-    deadlines: QuestionDeadlines
-    orphans: OrphanedQuestions
     boards: BoardReader
     overview: ProcessOverview
     dead: DeadLetterStore
     dispatcher: NotificationDispatcher
     repeats: IdempotencyStore
-    bells: LogSignals = field(default_factory=LogSignals)
+    bells: LogSignals
+    tallies: GatewayCounters
     statuses: EntityActivities = field(default_factory=EntityActivities)
-    tallies: GatewayCounters = field(default_factory=GatewayCounters)
     summaries: LruCache[AgentView] = field(default_factory=LruCache)
     event_pages: LruCache[EventPageView] = field(default_factory=LruCache)
     cpu: dict[tuple[str, int], tuple[float, float, float]] = field(default_factory=dict)
-    _logs: dict[AgentId, EventLog] = field(default_factory=dict)
 
     def events_of(self, agent: Agent) -> EventLog:
         """Return the reader of an agent's event log."""
-        if agent.id not in self._logs:
-            self._logs[agent.id] = EventLog(self.agents.home_of(agent).events)
-        return self._logs[agent.id]
+        return self.agents.events_of(agent)
 
     def forget(self, agent: Agent) -> None:
-        """Drop what is held of an agent that is archived."""
-        self._logs.pop(agent.id, None)
+        """Disconnect the followers of an agent that is archived."""
         self.bells.say_gone(agent.id)
 
     def close(self) -> None:
@@ -85,7 +75,7 @@ class Gateway:
 
 
 def open_gateway(
-    line: BusClient,
+    bus: Runtime,
     home: Home,
     config: Config,
     clock: Clock,
@@ -96,39 +86,47 @@ def open_gateway(
 
     `environ` holds the variables that its channels name.
     """
-    agents = AgentDirectory(home)
-    telling = GatewayEventReporter(line, agents, clock)
+    agents, boards, signals, counters = (
+        AgentDirectory(home),
+        BoardReader(),
+        LogSignals(),
+        GatewayCounters(),
+    )
+    reporter = GatewayEventReporter(bus, agents, clock)
     database = GatewayDatabase(home.human.book)
-    questions = QuestionStore(database)
-    thread = MessageHistory(database)
-    answer_delivery = AnswerDelivery(line, questions, thread, telling, log)
-    boards = BoardReader()
-    links = AnswerLinks(home.human.answer_key, config.gateway.answer_link_seconds)
-    ledger = DeliveryJournal(home.human.channels)
-    dispatcher = NotificationDispatcher(ledger, links, config.channels, config.gateway, environ)
-    bells = LogSignals()
-    thread.when_added, bells.ear = dispatcher.ring, dispatcher.hear
-    answer_delivery.absence = lambda: in_words(dispatcher.book.away_at(clock.now()))
-    tallies = GatewayCounters()
-    dispatcher.when_delivered = tallies.delivered
+    questions, history = QuestionStore(database), MessageHistory(database)
+    answers = AnswerDelivery(bus, questions, history, reporter, agents, boards, clock, log)
+    dispatcher = NotificationDispatcher(
+        DeliveryJournal(home.human.channels),
+        AnswerLinks(home.human.answer_key, config.gateway.answer_link_seconds),
+        config,
+        environ,
+        agents,
+        history,
+        questions,
+        reporter,
+        clock,
+        log,
+    )
+    history.when_added, signals.ear = dispatcher.on_message, dispatcher.on_event
+    answers.absence = lambda: dispatcher.book.absence_at(clock.now())
+    dispatcher.when_delivered = counters.delivered
     return Gateway(
-        line=line,
+        line=bus,
         home=home,
         config=config,
         clock=clock,
         log=log,
         agents=agents,
-        thread=thread,
-        bells=bells,
-        dispatcher=dispatcher,
-        tallies=tallies,
+        thread=history,
         questions=questions,
-        telling=telling,
-        answer_delivery=answer_delivery,
-        deadlines=QuestionDeadlines(questions, answer_delivery, clock),
-        orphans=OrphanedQuestions(questions, agents, boards, answer_delivery, clock),
+        telling=reporter,
+        answer_delivery=answers,
         boards=boards,
-        overview=ProcessOverview(line),
+        overview=ProcessOverview(bus),
         dead=DeadLetterStore(database),
+        dispatcher=dispatcher,
         repeats=IdempotencyStore(home.human.repeats, clock.now()),
+        bells=signals,
+        tallies=counters,
     )

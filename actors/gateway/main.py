@@ -67,9 +67,7 @@ async def _serve(gateway: Gateway, runtime: Runtime) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(attend(gateway))
             group.create_task(outlasting(gateway.answer_delivery.run))
-            group.create_task(outlasting(gateway.deadlines.run))
-            group.create_task(outlasting(gateway.orphans.run))
-            group.create_task(outlasting(lambda: gateway.dispatcher.run(gateway)))
+            group.create_task(outlasting(gateway.dispatcher.run))
             group.create_task(_watch(server))
     finally:
         gateway.bells.close()

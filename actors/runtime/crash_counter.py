@@ -201,7 +201,7 @@ def read_note(folder: Path, address: str, incarnation: int) -> ProcessNote | Non
     return ProcessNote(incarnation, number.endswith(READY), step)
 
 
-def died_again(folder: Path, address: str) -> bool:
+def is_repeated_crash(folder: Path, address: str) -> bool:
     """Whether a process that is dead was handling only what its address has died over before.
 
     Its next incarnation counts that death against the message, which bounds it.

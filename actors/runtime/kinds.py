@@ -18,11 +18,8 @@ KINDS: Mapping[str, str] = {
     "worker": "actors.worker.main:main",
     "tracer": "actors.tracer.main:main",
     "web": "actors.tools.web.main:main",
-    "tools": "actors.tools.mcp.main:main",
+    "tools": "actors.tools.mcp.host:main",
 }
-
-PREPARATIONS: Mapping[str, str] = {"broker": "actors.broker.sdk_preload:begin"}
-"""What an interpreter of a kind does, beside importing its entry, before its launch has come."""
 
 
 def entry_named(kind: str, kinds: Mapping[str, str] = KINDS) -> str:

@@ -1,8 +1,22 @@
-"""Processes: who descends from whom, who lives, and killing those that are still the same ones."""
+"""Processes: descendants, killing those that are still the same ones, commands without an actor.
 
+A model's command is known by the variable that names its run. Its runner may live for a moment
+after its actor died, to leave the outcome of a command that was about to end; what is left after
+that moment is killed, whatever session it is in.
+"""
+
+import os
+import sys
+import time
 from collections.abc import Iterable
+from pathlib import Path
 
 import psutil
+
+MARK = "AGIRAPH_RUN"
+LINGER_SECONDS = 1.5
+GONE_SECONDS = 2.0
+POLL_SECONDS = 0.02
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -28,3 +42,36 @@ def kill_all(processes: Iterable[psutil.Process]) -> None:
             process.kill()
         except psutil.Error:
             pass  # gone, or another process by now
+
+
+def commands_in(home: Path) -> list[psutil.Process]:
+    """Return the commands of models that work in this home."""
+    if sys.platform != "linux":
+        return []
+    folders = {str(home), os.path.realpath(home)}
+    agents = tuple(os.path.join(folder, "agents") + os.sep for folder in folders)
+    return [process for process in psutil.process_iter() if _is_command_in(process, agents)]
+
+
+def end_commands(home: Path, linger_seconds: float = LINGER_SECONDS) -> list[int]:
+    """Kill the commands left in a home whose actors are all dead; return their pids.
+
+    Blocks for the linger, if there is any command, and for as long as the kernel takes to kill.
+    """
+    deadline = time.monotonic() + linger_seconds
+    while (commands := commands_in(home)) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    killed: set[int] = set()
+    deadline = time.monotonic() + GONE_SECONDS
+    while commands and time.monotonic() < deadline:
+        killed |= {command.pid for command in commands}
+        kill_all(commands)
+        commands = [command for command in commands_in(home) if is_alive(command)]
+    return sorted(killed)
+
+
+def _is_command_in(process: psutil.Process, agents: tuple[str, ...]) -> bool:
+    try:
+        return process.environ().get(MARK, "").startswith(agents) and is_alive(process)
+    except (psutil.Error, OSError):
+        return False

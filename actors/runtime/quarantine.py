@@ -7,13 +7,15 @@ when a person says so. Whoever asked is refused with the cause; nothing loops.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pydantic import BaseModel
+
 from actors.runtime.crash_counter import LIMIT, CrashCounter
-from actors.runtime.dead_letters import letter_of, message_in
 from actors.runtime.message_queue import is_durable
 from agiraph.core.ids import HUMAN, derived_message_id
-from agiraph.messages import DeadLetter, RefusedReply, RetryLetter
+from agiraph.messages import MESSAGES, DeadLetter, RefusedReply, RetryLetter
+from transport.codec import Codec
 from transport.endpoint import Endpoint, Received
-from transport.envelope import Flag
+from transport.envelope import VERSION, Flag, Header
 from transport.errors import TransportError
 
 SetAside = Callable[[Received, str], Awaitable[None]]
@@ -71,3 +73,38 @@ class Quarantine:
             except TransportError as error:
                 self._log.warning("nobody takes the refusal", reason=str(error))
         self.attempts.forget(header.id.hex())
+
+
+def letter_of(received: Received, receiver: str, cause: str) -> DeadLetter:
+    """Return a message as the letter that is kept of it."""
+    header = received.header
+    return DeadLetter(
+        letter=header.id,
+        to=receiver,
+        type=header.type,
+        sender=header.sender,
+        incarnation=header.incarnation,
+        reply_to=header.reply_to,
+        sent_at=header.sent_at,
+        flags=int(header.flags),
+        content=Codec(MESSAGES).encode(received.body),
+        cause=cause,
+    )
+
+
+def message_in(letter: DeadLetter) -> Received:
+    """Return the message that a letter holds; raises UnknownType, MalformedBody."""
+    header = Header(
+        version=VERSION,
+        id=letter.letter,
+        type=letter.type,
+        to=letter.to,
+        sender=letter.sender,
+        incarnation=letter.incarnation,
+        reply_to=letter.reply_to,
+        sent_at=letter.sent_at,
+        flags=letter.flags,
+        trace=None,
+    )
+    body: BaseModel = Codec(MESSAGES).decode(letter.type, letter.content)
+    return Received(header, body)

@@ -31,7 +31,7 @@ import msgpack
 
 from actors.runtime.child import forked_main, redirect_output, set_title
 from actors.runtime.launch import ActorLaunch
-from actors.runtime.orphaned_shells import LINGER_SECONDS, end_shells
+from actors.runtime.processes import LINGER_SECONDS, end_commands
 
 FIRST = (
     *("asyncio", "msgpack", "zmq", "pydantic", "yaml", "setproctitle", "ctypes"),
@@ -129,7 +129,7 @@ def clean_up(homes: Collection[Path], supervisor_pid: int) -> None:
     time.sleep(LINGER_SECONDS)
     if os.getppid() != supervisor_pid:
         for home in homes:
-            end_shells(home, linger_seconds=0)
+            end_commands(home, linger_seconds=0)
 
 
 def preload(names: tuple[str, ...]) -> list[str]:

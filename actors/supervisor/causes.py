@@ -1,6 +1,6 @@
 """Causes: why a process ended, as a record that travels, and where the evidence stands.
 
-An exit code or a signal is the kernel's word. That a SIGKILL came from the out-of-memory killer
+Exit code and signal come from the kernel. That a SIGKILL came from the out-of-memory killer
 shows only in counters: of our control group (v2, then v1), and of the machine. One that rose since
 the process began, and a kill that nobody here sent, make an out-of-memory death.
 
@@ -43,17 +43,17 @@ class KillReason:
 def cause_of(
     ended: ProcessExit,
     *,
-    trouble: KillReason | None,
+    kill_reason: KillReason | None,
     oom_kills: int,
     step: str,
     tail: Sequence[str],
 ) -> ExitCause:
     """Return the typed cause of an end.
 
-    `oom_kills` says how many processes the kernel killed for memory meanwhile, `step` what this one
-    was doing last, `tail` is the end of what it said on stderr.
+    `oom_kills` is how many processes the kernel killed for memory meanwhile, `step` what this one
+    was doing last, `tail` the last lines of its stderr.
     """
-    kind, hint = _kind_and_hint(ended, trouble, oom_kills, tail[-1] if tail else "")
+    kind, hint = _kind_and_hint(ended, kill_reason, oom_kills, tail[-1] if tail else "")
     text = ProcessExit(ended.code, ended.signal, hint).describe()
     return ExitCause(
         kind=kind,
@@ -66,10 +66,10 @@ def cause_of(
 
 
 def _kind_and_hint(
-    ended: ProcessExit, trouble: KillReason | None, oom_kills: int, last_line: str
+    ended: ProcessExit, kill_reason: KillReason | None, oom_kills: int, last_line: str
 ) -> tuple[CauseKind, str]:
-    if trouble is not None:
-        return trouble.kind, trouble.text
+    if kill_reason is not None:
+        return kill_reason.kind, kill_reason.text
     if last_line.startswith("MemoryError") or (ended.signal == SIGKILL and oom_kills > 0):
         return "out_of_memory", NO_MEMORY
     if ended.code == EXIT_NO_SPACE:
@@ -79,11 +79,11 @@ def _kind_and_hint(
 
 
 def is_from_outside(why: ExitCause) -> bool:
-    """Whether somebody else ended a process: the supervisor by order, or a signal from outside."""
+    """Whether another process ended it: the supervisor by order, or a signal from outside."""
     return why.kind == "ordered" or (why.kind == "signal" and why.signal in KILLS_FROM_OUTSIDE)
 
 
-def own_fault(why: ExitCause | None) -> str:
+def fault_of(why: ExitCause | None) -> str:
     """Return the cause in words if a process died of what it did, '' if not.
 
     A kill from outside blames neither the step nor the message that it fell on.
@@ -94,16 +94,16 @@ def own_fault(why: ExitCause | None) -> str:
 
 
 def tail_of(log: Path, offset: int) -> list[str]:
-    """Return the last lines a process said on stderr since `offset`, secrets blotted out."""
+    """Return the last lines on stderr since `offset` (bytes), with secrets redacted."""
     try:
         end = size_of(log)
-        begin = offset if offset <= end else 0  # moved aside meanwhile: all of it is new
+        begin = offset if offset <= end else 0  # rotated meanwhile: all of it is new
         data, _ = read_part(log, max(begin, end - TAIL_BYTES), TAIL_BYTES)
         lines = data.decode(errors="replace").split("\n")
     except OSError:
         return []
-    spoken = [line.rstrip() for line in lines if line.strip()]
-    return [str(redact(line.strip()))[:LINE_LIMIT] for line in spoken[-TAIL_LINES:]]
+    shown = [line.rstrip() for line in lines if line.strip()]
+    return [str(redact(line.strip()))[:LINE_LIMIT] for line in shown[-TAIL_LINES:]]
 
 
 def size_of(log: Path) -> int:
@@ -116,7 +116,7 @@ def size_of(log: Path) -> int:
 
 
 def oom_kills() -> int:
-    """Return how many processes the kernel has killed for want of memory, as far as we may see."""
+    """Return how many processes the kernel has killed for lack of memory, as far as we may read."""
     return sum(_counter(file) for file in _counter_files())
 
 

@@ -1,31 +1,30 @@
-"""ChildMonitor: one child's life: start, wait for ready, wait for the end, begin again or give up.
+"""ChildMonitor: one child: start it, wait until it is ready, wait for its end, restart or give up.
 
-What is wanted of the child (`desired`) stands above everything: an end that was ordered is never
-followed by a restart.
+The desired state decides: an end that was ordered is never followed by a restart.
 """
 
 import asyncio
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, assert_never
+from typing import Any, assert_never
 
 from actors.runtime.child import log_file
-from actors.runtime.crash_counter import ProcessNote, died_again, read_note
+from actors.runtime.crash_counter import ProcessNote, is_repeated_crash, read_note
 from actors.supervisor.causes import (
     KillReason,
     cause_of,
+    fault_of,
     is_from_outside,
     oom_kills,
-    own_fault,
     size_of,
     tail_of,
 )
+from actors.supervisor.child_register import Desired
 from actors.supervisor.launcher import EXIT_NOT_MADE, SpawnedProcess, SpawnFailed
-from actors.supervisor.registered_children import Desired
 from actors.supervisor.restarts import (
     EXIT_NO_SPACE,
     LONGEST_WAIT_FOR_ROOM,
@@ -55,12 +54,12 @@ class ChildProcess:
     incarnation: int
     spawned: SpawnedProcess
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    trouble: KillReason | None = None
+    kill_reason: KillReason | None = None
     step: str = ""
     step_since: float | None = None
 
     def note_step(self, step: str, now: float) -> None:
-        """Keep what it says it does, and since when (seconds since the epoch)."""
+        """Store what it reports that it does, and since when (seconds since the epoch)."""
         if step != self.step:
             self.step, self.step_since = step, now
 
@@ -73,58 +72,38 @@ class RestartCounter:
     is_shared: bool = False
 
 
-class ChildMonitorContext(Protocol):
-    """What a keeper needs of the supervisor."""
+@dataclass(frozen=True, slots=True)
+class MonitorHooks:
+    """What a monitor needs of the supervisor, and whom it reports to.
 
-    @property
-    def home(self) -> Path:
-        """The home's folder."""
-        ...
+    `allot` returns the next incarnation of an address, written down (OSError); `launch` starts a
+    process (SpawnFailed); `ask_to_stop` sends `control.stop` and returns False while the bus is
+    down; `changed` gets each new state with its cause, `crashed` each end of a child that should
+    run, `step_down` stops those of its group that restart with it, `broken` gets what the monitor
+    itself died of.
+    """
 
-    def policy(self, monitor: "ChildMonitor") -> RestartPolicy:
-        """Return how often this child may be restarted."""
-        ...
-
-    def allot(self, address: str) -> int:
-        """Return the next incarnation of an address, written down."""
-        ...
-
-    async def launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
-        """Start the process of a child; raises SpawnFailed."""
-        ...
-
-    def ask_to_stop(self, address: str) -> bool:
-        """Send `control.stop` if the bus stands; return whether it does."""
-        ...
-
-    def changed(self, monitor: "ChildMonitor", cause: str | None) -> None:
-        """Note that a keeper's state is another now."""
-        ...
-
-    def crashed(self, monitor: "ChildMonitor", why: ExitCause) -> None:
-        """Note that a child ended though it was wanted."""
-        ...
-
-    async def step_down(self, monitor: "ChildMonitor") -> None:
-        """Stop those of the child's group that must begin again after it."""
-        ...
-
-    def broken(self, address: str, error: BaseException) -> None:
-        """Take note that a keeper met what it cannot handle."""
-        ...
+    policy: Callable[["ChildMonitor"], RestartPolicy]
+    allot: Callable[[str], int]
+    launch: Callable[[ChildSpec, int], Awaitable[SpawnedProcess]]
+    ask_to_stop: Callable[[str], bool]
+    changed: Callable[["ChildMonitor", str | None], None]
+    crashed: Callable[["ChildMonitor", ExitCause], None]
+    step_down: Callable[["ChildMonitor"], Awaitable[None]]
+    broken: Callable[[str, BaseException], None]
 
 
 class ChildMonitor:
-    """Keeps one child in the state that is wanted of it."""
+    """Keeps one child in its desired state; the children of a group share a `budget`."""
 
     def __init__(
         self,
         spec: ChildSpec,
-        house: ChildMonitorContext,
+        hooks: MonitorHooks,
+        home: Home,
         desired: Desired = "running",
         budget: RestartCounter | None = None,
     ) -> None:
-        """Begin without a process; `start` makes one. A group's children share a `budget`."""
         self.spec = spec
         self.desired: Desired = desired
         self.state: ChildState = "stopped" if desired == "running" else desired
@@ -136,11 +115,12 @@ class ChildMonitor:
         self.process: ChildProcess | None = None
         self._ready_before_known = 0
         self.budget = budget or RestartCounter()
-        self._house = house
+        self._hooks = hooks
+        self._home = home
         self._woken = asyncio.Event()
         self._is_wanted_awake = False
-        self._heartbeat = asyncio.Event()
-        self._living: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
         self._order = asyncio.Lock()
 
     @property
@@ -149,48 +129,48 @@ class ChildMonitor:
         return self.spec.address
 
     @property
-    def is_living(self) -> bool:
+    def is_running(self) -> bool:
         """Whether this child has, or is about to have, a process."""
-        return self._living is not None and not self._living.done()
+        return self._task is not None and not self._task.done()
 
     # --- orders ---------------------------------------------------------------------------------
 
     async def start(self) -> ChildProcess | None:
         """Have the child run; return its process once it exists, None if it was given up.
 
-        What happened before is forgiven, but not to one of a group that still goes on.
+        Its restart history is cleared, unless it shares one with a group that still runs.
         """
-        if not self.is_living and (not self.budget.is_shared or self.state == "failed"):
+        if not self.is_running and (not self.budget.is_shared or self.state == "failed"):
             self.budget.history = RestartHistory()
         return await self.resume()
 
     async def resume(self) -> ChildProcess | None:
-        """Have the child run, like `start`, but forgive nothing."""
+        """Have the child run, like `start`, with its restart history."""
         async with self._order:
-            if not self.is_living:
+            if not self.is_running:
                 self.desired = "running"
                 self._woken.clear()
                 self._become("starting")
-                self._living = asyncio.create_task(self._live())
-                self._living.add_done_callback(self._look_at_end)
+                self._task = asyncio.create_task(self._supervise())
+                self._task.add_done_callback(self._check_for_error)
         await self._until(lambda: self.process is not None or self.state in ENDED)
         return self.process
 
     async def wake(self) -> None:
-        """Have a parked child run; one that is just parking begins again when it has parked."""
+        """Have a parked child run; one that is about to park is started again once it has."""
         self._is_wanted_awake = True
         if self.state == "parked":
             await self.resume()
 
     async def wait_ready(self) -> bool:
-        """Wait until the child is ready; False if it came to its end before."""
+        """Wait until the child is ready; return False if it ended before."""
         await self._until(lambda: self.state == "ready" or self.state in ENDED)
         return self.state == "ready"
 
     async def stop(self, grace_seconds: float | None = None) -> None:
-        """End the child within its bound (a shorter one if a shorter grace is told); let it rest.
+        """End the child and leave it stopped, within twice the grace and what a kill takes.
 
-        The bound is twice the grace, and what the kernel takes to kill.
+        The grace is the spec's, or `grace_seconds` if that is shorter.
         """
         async with self._order:
             await self._rest("stopped", grace_seconds)
@@ -202,7 +182,7 @@ class ChildMonitor:
             self._become("failed", cause)
 
     async def restart(self) -> None:
-        """End the child in order, then have it run again."""
+        """Stop the child, then start it again."""
         async with self._order:
             await self._rest("stopped")
         await self.start()
@@ -211,16 +191,16 @@ class ChildMonitor:
         """Kill the process as a crash would, but do not count it: a supervised child comes back."""
         await self.kill_for(BY_ORDER)
 
-    async def kill_for(self, trouble: KillReason) -> None:
-        """Kill the process now because of a trouble that its cause will name."""
+    async def kill_for(self, kill_reason: KillReason) -> None:
+        """Kill the process now; its cause will name the reason."""
         if self.process is not None:
-            self.process.trouble = trouble
+            self.process.kill_reason = kill_reason
             await kill_process(self.process.spawned)
 
     def ready(self, incarnation: int) -> None:
-        """Note that an incarnation says it is ready, if need be before its launcher told of it.
+        """Note that an incarnation reports that it is ready, perhaps before `launch` has returned.
 
-        It is on the bus, so the mail for which it was to be woken until now goes to it.
+        It is on the bus, so it receives the messages for which it was to be woken until now.
         """
         process = self.process
         if process is None:
@@ -236,31 +216,31 @@ class ChildMonitor:
         if self.state == "starting":
             self._become("ready")
 
-    # --- life -----------------------------------------------------------------------------------
+    # --- incarnations ---------------------------------------------------------------------------
 
     async def _rest(self, desired: Desired, grace_seconds: float | None = None) -> None:
         self.desired = desired
         self._woken.set()
-        if self.is_living:
+        if self.is_running:
             self._become("stopping")
         if self.process is not None:
             await self._end(self.process, grace_seconds)
-        if self._living is not None:
-            await asyncio.wait([self._living])
+        if self._task is not None:
+            await asyncio.wait([self._task])
         self._become("stopped", self.cause)
 
     async def _end(self, process: ChildProcess, grace_seconds: float | None = None) -> None:
         def ask() -> None:
-            if not (process.ready.is_set() and self._house.ask_to_stop(self.address)):
+            if not (process.ready.is_set() and self._hooks.ask_to_stop(self.address)):
                 terminate(process.spawned.pid)
 
         own = self.spec.shutdown_seconds
         grace = own if grace_seconds is None else min(own, grace_seconds)
         await end_process(process.spawned, ask, grace)
 
-    async def _live(self) -> None:
+    async def _supervise(self) -> None:
         while True:
-            ended, process = await self._one_life()
+            ended, process = await self._run_incarnation()
             self.process = None
             if self.desired != "running":
                 return
@@ -270,7 +250,7 @@ class ChildMonitor:
                 case Restart(delay, history):
                     self.budget.history = history
                     self._note_crash()
-                    await self._house.step_down(self)
+                    await self._hooks.step_down(self)
                     if not await self._pause(delay):
                         return
                     self.restarts += 1
@@ -293,7 +273,7 @@ class ChildMonitor:
 
     def _note_crash(self) -> None:
         if self.why is not None:
-            self._house.crashed(self, self.why)
+            self._hooks.crashed(self, self.why)
 
     def _verdict(self, ended: ProcessExit, process: ChildProcess | None) -> Verdict:
         noted = None if process is None else self._noted(process)
@@ -301,23 +281,25 @@ class ChildMonitor:
             process.ready.is_set() or (noted is not None and noted.is_ready)
         )
         now = asyncio.get_running_loop().time()
-        policy = self._house.policy(self)
+        policy = self._hooks.policy(self)
         return decide(policy, self.budget.history, ended, was_ready, now, random.random())
 
-    async def _one_life(self) -> tuple[ProcessExit, ChildProcess | None]:
-        """Start the child and see it through; return how it ended, and keep why in `why`."""
+    async def _run_incarnation(self) -> tuple[ProcessExit, ChildProcess | None]:
+        """Start the child and wait for its end; return how it ended, and store why in `why`."""
         self._become("starting", self.cause)
         self._is_wanted_awake = False
         incarnation = await self._allotted()
         if incarnation is None:
             return ProcessExit(code=EXIT_NO_SPACE), None
-        log = log_file(self._house.home, self.address)
+        log = log_file(self._home.path, self.address)
         offset, killed = size_of(log), oom_kills()
         try:
-            spawned = await self._house.launch(self.spec, incarnation)
+            spawned = await self._hooks.launch(self.spec, incarnation)
         except SpawnFailed as error:
             code = EXIT_NO_SPACE if error.is_full else EXIT_NOT_MADE
-            return self._told(ProcessExit(code=code), KillReason("not_made", str(error))), None
+            return self._with_cause(
+                ProcessExit(code=code), KillReason("not_made", str(error))
+            ), None
         process = ChildProcess(incarnation, spawned)
         self.process = process
         self._notify()
@@ -325,17 +307,19 @@ class ChildMonitor:
             self._now_ready(process)
         if self.desired != "running":
             await self._end(process)
-        await self._see_ready(process)
+        await self._await_ready(process)
         ended = await spawned.ended
         tail = tail_of(log, offset)
         step = self.last_step(process)
-        return self._told(ended, process.trouble, oom_kills() - killed, step, tail), process
+        return self._with_cause(
+            ended, process.kill_reason, oom_kills() - killed, step, tail
+        ), process
 
     async def _allotted(self) -> int | None:
-        """Return the next incarnation once there is room to write it down; None if not wanted."""
+        """Return the next incarnation once the disk has room for it; None if no longer wanted."""
         while True:
             try:
-                return self._house.allot(self.address)
+                return self._hooks.allot(self.address)
             except OSError as error:
                 if not is_full_disk(error):
                     raise
@@ -345,37 +329,37 @@ class ChildMonitor:
             self._become("starting", self.cause)
 
     def last_step(self, process: ChildProcess) -> str:
-        """Return what a process was doing last: what it noted itself, else what it told."""
+        """Return what a process was doing last: from its file, else what it reported."""
         noted = self._noted(process)
         return process.step if noted is None else noted.step
 
     def _noted(self, process: ChildProcess) -> ProcessNote | None:
-        """Return what a process wrote of itself: its word on the bus may have died with it."""
+        """Return what a process noted of itself: what it sent may have been lost with it."""
         return read_note(self._attempts, self.address, process.incarnation)
 
     @property
     def _attempts(self) -> Path:
-        return Home(self._house.home).system.attempts
+        return self._home.system.attempts
 
-    def _told(
+    def _with_cause(
         self,
         ended: ProcessExit,
-        trouble: KillReason | None,
+        kill_reason: KillReason | None,
         killed: int = 0,
         step: str = "",
         tail: Sequence[str] = (),
     ) -> ProcessExit:
-        """Return the end with its cause in words."""
-        self.why = cause_of(ended, trouble=trouble, oom_kills=killed, step=step, tail=tail)
+        """Return the end with its cause in words, and store the cause."""
+        self.why = cause_of(ended, kill_reason=kill_reason, oom_kills=killed, step=step, tail=tail)
         return replace(
             ended,
-            told=self.why.text,
+            text=self.why.text,
             is_from_outside=is_from_outside(self.why),
-            is_again=bool(own_fault(self.why)) and died_again(self._attempts, self.address),
+            is_again=bool(fault_of(self.why)) and is_repeated_crash(self._attempts, self.address),
         )
 
-    async def _see_ready(self, process: ChildProcess) -> None:
-        """Wait until the process is ready or gone; kill one that takes too long."""
+    async def _await_ready(self, process: ChildProcess) -> None:
+        """Wait until the process is ready or has ended; kill one that takes too long."""
         ready = asyncio.create_task(process.ready.wait())
         limit = self.spec.ready_within_seconds
         events: list[asyncio.Future[Any]] = [ready, process.spawned.ended]
@@ -401,17 +385,17 @@ class ChildMonitor:
         if self.state != state:
             self.state = state
             self._notify()
-            self._house.changed(self, cause)
+            self._hooks.changed(self, cause)
 
-    def _look_at_end(self, living: "asyncio.Task[None]") -> None:
+    def _check_for_error(self, living: "asyncio.Task[None]") -> None:
         error = None if living.cancelled() else living.exception()
         if error is not None:
-            self._house.broken(self.address, error)
+            self._hooks.broken(self.address, error)
 
     def _notify(self) -> None:
-        self._heartbeat.set()
-        self._heartbeat = asyncio.Event()
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
-            await self._heartbeat.wait()
+            await self._changed.wait()

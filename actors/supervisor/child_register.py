@@ -1,37 +1,158 @@
-"""The child register: the table of children on disk; every change is written before it is acted on.
+"""The child register: children, desired states and incarnations, as events in a journal.
 
-What only notes what has happened is owed to the file while the disk is full: it counts at once, and
-is written with the next change that can be.
+`system/children.journal` folds to `RegisteredChildren`; every change is written before it is acted
+on. An incarnation's number is written before its process exists and is never given out again, not
+even after its address was forgotten. What only notes what has happened counts at once while the
+disk is full, and is written with the next change that can be.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Literal, assert_never
 
-from actors.supervisor.registered_children import (
-    ChildDeclared,
-    ChildForgotten,
-    DesiredStateSet,
-    IncarnationAssigned,
-    RegisteredChildren,
-    TableEvent,
-    apply,
-    compacted,
-    fold,
-    to_record,
-)
+from pydantic import Field, TypeAdapter
+
+from agiraph.core.record import Record
 from agiraph.messages import ChildSpec
 from agiraph.storage.disk_space import is_full_disk
 from agiraph.storage.files import replace_file
 from agiraph.storage.journal import Journal, JsonObject, encode_record
 
+Desired = Literal["running", "stopped", "exited", "failed", "parked"]
+
+
+class ChildDeclared(Record):
+    """A child was asked for."""
+
+    type: Literal["declared"] = "declared"
+    spec: ChildSpec
+
+
+class DesiredStateSet(Record):
+    """What is wanted of a child from now on, or what became of it."""
+
+    type: Literal["desired"] = "desired"
+    address: str
+    desired: Desired
+    cause: str | None = None
+
+
+class ChildForgotten(Record):
+    """A child's address is free again."""
+
+    type: Literal["forgotten"] = "forgotten"
+    address: str
+
+
+class IncarnationAssigned(Record):
+    """This number belongs to a process that is about to begin."""
+
+    type: Literal["incarnation"] = "incarnation"
+    address: str
+    incarnation: int
+
+
+class ProcessStarted(Record):
+    """The process of an incarnation; (boot, pid, started_at) names it beyond a reuse of its pid."""
+
+    type: Literal["process"] = "process"
+    address: str
+    pid: int
+    started_at: float
+    boot: str
+
+
+TableEvent = ChildDeclared | DesiredStateSet | ChildForgotten | IncarnationAssigned | ProcessStarted
+_EVENT: TypeAdapter[TableEvent] = TypeAdapter(Annotated[TableEvent, Field(discriminator="type")])
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredChild:
+    """One child."""
+
+    spec: ChildSpec
+    desired: Desired = "running"
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredChildren:
+    """All children, in the order in which they were asked for."""
+
+    rows: Mapping[str, RegisteredChild] = field(default_factory=dict)
+    incarnations: Mapping[str, int] = field(default_factory=dict)
+    processes: Mapping[str, ProcessStarted] = field(default_factory=dict)
+
+    def next_incarnation(self, address: str) -> int:
+        """Return the number that the next process of an address will carry."""
+        return self.incarnations.get(address, 0) + 1
+
+    def to_resume(self) -> list[ChildSpec]:
+        """Return the specs of the children that should run."""
+        return [row.spec for row in self.rows.values() if row.desired == "running"]
+
+
+def apply(table: RegisteredChildren, event: TableEvent) -> RegisteredChildren:
+    """Return the table after one event; an event about an unknown child changes nothing."""
+    match event:
+        case ChildDeclared(spec=spec):
+            return replace(table, rows={**table.rows, spec.address: RegisteredChild(spec)})
+        case DesiredStateSet():
+            row = table.rows.get(event.address)
+            if row is None:
+                return table
+            changed = replace(row, desired=event.desired, cause=event.cause)
+            return replace(table, rows={**table.rows, event.address: changed})
+        case ChildForgotten():
+            rows = {key: row for key, row in table.rows.items() if key != event.address}
+            return replace(table, rows=rows)
+        case IncarnationAssigned():
+            highest = max(event.incarnation, table.incarnations.get(event.address, 0))
+            return replace(table, incarnations={**table.incarnations, event.address: highest})
+        case ProcessStarted():
+            return replace(table, processes={**table.processes, event.address: event})
+        case _:
+            assert_never(event)
+
+
+def fold(records: Iterable[JsonObject]) -> RegisteredChildren:
+    """Return the table that a journal's records make; raises ValueError for a record of no kind."""
+    table = RegisteredChildren()
+    for record in records:
+        table = apply(table, _EVENT.validate_python(record))
+    return table
+
+
+def to_record(event: TableEvent) -> JsonObject:
+    """Return an event as its journal record."""
+    return event.model_dump(mode="json")
+
+
+def compacted(table: RegisteredChildren) -> list[JsonObject]:
+    """Return the fewest records that fold to the same table."""
+    events: list[TableEvent] = [
+        IncarnationAssigned(address=address, incarnation=number)
+        for address, number in table.incarnations.items()
+    ]
+    for address, row in table.rows.items():
+        events.append(ChildDeclared(spec=row.spec))
+        if row.desired != "running":
+            events.append(DesiredStateSet(address=address, desired=row.desired, cause=row.cause))
+    events.extend(table.processes.values())
+    return [to_record(event) for event in events]
+
+
 SLACK_RECORDS = 256
 
 
 class ChildRegister:
-    """The one writer of `system/children.journal`."""
+    """The one writer of `system/children.journal`, which is rewritten once it has grown.
+
+    Raises Corrupt, ValueError.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open and fold the journal, rewriting one that has grown; raises Corrupt, ValueError."""
         self._journal = Journal(path)
         self._owed: list[JsonObject] = []
         self.table: RegisteredChildren = fold(self._journal.records)
@@ -42,14 +163,14 @@ class ChildRegister:
             self._journal = Journal(path)
 
     def write(self, *events: TableEvent) -> None:
-        """Write events and what is owed down, then let them count. Raises OSError: they do not."""
+        """Write events and what is owed, then apply them. Raises OSError: nothing is applied."""
         self._journal.append(*self._owed, *(to_record(event) for event in events))
         self._owed.clear()
-        self._count(events)
+        self._apply(events)
 
     def note(self, event: TableEvent) -> None:
-        """Let an event count, and write it down as soon as the disk has room for it."""
-        self._count([event])
+        """Apply an event, and write it as soon as the disk has room for it."""
+        self._apply([event])
         self._owed.append(to_record(event))
         try:
             self.write()
@@ -57,12 +178,12 @@ class ChildRegister:
             if not is_full_disk(error):
                 raise
 
-    def _count(self, events: Sequence[TableEvent]) -> None:
+    def _apply(self, events: Sequence[TableEvent]) -> None:
         for event in events:
             self.table = apply(self.table, event)
 
     def declare(self, spec: ChildSpec) -> None:
-        """Note that a child is wanted; nothing is written if that stands already."""
+        """Note that a child should run; nothing is written if the journal says so already."""
         row = self.table.rows.get(spec.address)
         if row is None or row.spec != spec or row.desired != "running":
             self.write(ChildDeclared(spec=spec))

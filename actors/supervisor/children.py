@@ -1,4 +1,4 @@
-"""The children: all keepers of one house, what they need, and what becomes of what they report."""
+"""Children: the monitors of all children of one home, and what follows from what they report."""
 
 import asyncio
 import secrets
@@ -11,10 +11,14 @@ from typing import Any, assert_never
 from actors.runtime.kinds import entry_named
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.linux import adopt_orphans
-from actors.supervisor.causes import KillReason, own_fault
-from actors.supervisor.child_monitor import ChildMonitor, ChildProcess, RestartCounter
-from actors.supervisor.child_register import ChildRegister
-from actors.supervisor.groups import GroupKey, affected, group_of, members_of
+from actors.supervisor.causes import KillReason, fault_of
+from actors.supervisor.child_monitor import (
+    ChildMonitor,
+    ChildProcess,
+    MonitorHooks,
+    RestartCounter,
+)
+from actors.supervisor.child_register import ChildRegister, Desired, DesiredStateSet, ProcessStarted
 from actors.supervisor.heartbeat_monitor import (
     HeartbeatLimits,
     HeartbeatMonitor,
@@ -23,11 +27,10 @@ from actors.supervisor.heartbeat_monitor import (
 )
 from actors.supervisor.launcher import ExecLauncher, ForkLauncher, SpawnedProcess, further_variables
 from actors.supervisor.options import SERVICES, SPAWNER, SupervisorOptions
-from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, started_at, sweep_leftovers
+from actors.supervisor.orphan_processes import OrphanProcesses, boot_id, kill_leftovers, started_at
 from actors.supervisor.paths import socket_url
 from actors.supervisor.reaper import Reaper
-from actors.supervisor.registered_children import Desired, DesiredStateSet, ProcessStarted
-from actors.supervisor.restarts import RestartPolicy
+from actors.supervisor.restarts import GroupKey, RestartPolicy, affected, group_of, members_of
 from actors.supervisor.stopping import dump_stack
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from agiraph.core.ids import HUMAN, ROUTER, SUPERVISOR, Address, agent_of
@@ -36,24 +39,24 @@ from agiraph.storage.disk_space import WAITS, has_room
 from agiraph.storage.home import Home
 from transport.tickets import KEY_BYTES, make_ticket
 
-SWEEP_AGAIN_SECONDS = 0.25
+KILL_AGAIN_SECONDS = 0.25
 REPORTED = frozenset({"ready", "backing_off", "failed", "exited", "stopped"})
 Restarted = ChildMonitor | ForkLauncher
 
 
 class Children:
-    """Holds the keepers and is their household. Nothing is touched before `open`."""
+    """All child monitors of one home. Nothing is touched before `open`."""
 
     def __init__(
         self, options: SupervisorOptions, log: Any, on_failure: Callable[[str], None]
     ) -> None:
-        """`on_failure` is called with the reason when the house cannot go on."""
+        """`on_failure` is called with the reason when the supervisor cannot go on."""
         self.home = options.home
         self.options = options
         self.log = log
         self.monitors: dict[str, ChildMonitor] = {}
         self.consoles: dict[str, int] = {}
-        self.reaper = Reaper(on_death=self.sweep)
+        self.reaper = Reaper(on_death=self.kill_orphans)
         self.fork: ForkLauncher | None = None
         self.is_stopping = False
         self.url = ""
@@ -61,30 +64,37 @@ class Children:
         self.bus: SupervisorEndpoint
         self._on_failure = on_failure
         self._settings = options.config.supervisor
+        settings = self._settings
         self.heartbeats = HeartbeatMonitor(
-            HeartbeatLimits(
-                beat_seconds=self._settings.beat_seconds,
-                suspect_seconds=self._settings.suspect_seconds,
-                hung_seconds=self._settings.hung_seconds,
-            )
+            HeartbeatLimits(settings.beat_seconds, settings.suspect_seconds, settings.hung_seconds)
+        )
+        self._hooks = MonitorHooks(
+            policy=self._policy,
+            allot=self.allot,
+            launch=self._launch,
+            ask_to_stop=lambda address: self.bus.ask_to_stop(address),
+            changed=self._changed,
+            crashed=self._crashed,
+            step_down=self._step_down,
+            broken=self._broken,
         )
         self._config = options.config.model_dump(mode="json")
         self._key = secrets.token_bytes(KEY_BYTES)
         self._boot = boot_id()
         self._exec = ExecLauncher(self.reaper, options.environ)
         self._orphans = OrphanProcesses(self.reaper)
-        self._sweeping: asyncio.TimerHandle | None = None
+        self._killing: asyncio.TimerHandle | None = None
         self._budgets: dict[GroupKey, RestartCounter] = {}
         self._regrouping: set[GroupKey] = set()
         self._backing_off: set[str] = set()
 
     def open(self, house: Home, bus: SupervisorEndpoint) -> None:
-        """Read the register, sweep what an earlier supervisor left, and get the launchers ready."""
+        """Read the register, kill what an earlier supervisor left, and prepare the launchers."""
         self.bus = bus
         self.register = ChildRegister(house.system.children)
-        left = sweep_leftovers(self.home, self.register.table.processes.values())
+        left = kill_leftovers(self.home, self.register.table.processes.values())
         if left:
-            self.log.warning("swept leftovers of an earlier supervisor", pids=left)
+            self.log.warning("killed leftovers of an earlier supervisor", pids=left)
         self.url = socket_url(house)
         is_subreaper = adopt_orphans()
         self.reaper.listen()
@@ -97,7 +107,7 @@ class Children:
                 self.options.environ,
                 self._exec,
                 self.home,
-                self.sweep,
+                self.kill_orphans,
                 self._endless_policy(),
                 self.log,
             )
@@ -109,15 +119,17 @@ class Children:
             self.log.warning("fork needs Linux; starting fresh interpreters instead")
         if self.fork is None and ahead.spawner is not None:
             ahead.spawner.link.close()
-        self.reaper.reap()  # those who ended before anybody listened
+        self.reaper.reap()  # what ended before the handler stood
 
-    # --- who is here ----------------------------------------------------------------------------
+    # --- the table ------------------------------------------------------------------------------
 
     def monitor(self, spec: ChildSpec, desired: Desired = "running") -> ChildMonitor:
         """Return the keeper of a child, with this spec from its next start on."""
         monitor = self.monitors.get(spec.address)
         if monitor is None:
-            monitor = self.monitors[spec.address] = ChildMonitor(spec, self, desired)
+            monitor = self.monitors[spec.address] = ChildMonitor(
+                spec, self._hooks, Home(self.home), desired
+            )
         monitor.spec = spec
         monitor.budget = self._budget_of(spec, monitor.budget)
         return monitor
@@ -125,7 +137,7 @@ class Children:
     def service(
         self, address: Address, kind: str | None = None, desired: Desired = "running"
     ) -> ChildMonitor:
-        """Return the keeper of a service, whose kind is by default its address."""
+        """Return the monitor of a service, whose kind is by default its address."""
         settings = self._settings
         return self.monitor(
             ChildSpec(
@@ -142,7 +154,7 @@ class Children:
         )
 
     def forget(self, address: str) -> None:
-        """Drop a child that is down."""
+        """Drop a child that is stopped."""
         self.register.forget(address)
         self.monitors.pop(address, None)
         self.announce()
@@ -151,21 +163,25 @@ class Children:
         """Return what admits an incarnation at the router."""
         return make_ticket(self._key, address, incarnation)
 
-    def announce(self) -> None:
-        """Tell the router which addresses exist, all of them: it drops the mail of any other.
+    def incarnation(self, address: str) -> int:
+        """Return the newest incarnation of an address, 0 if it never had one."""
+        return self.register.table.incarnations.get(address, 0)
 
-        The register knows children that have no keeper yet while the house is starting.
+    def announce(self) -> None:
+        """Report to the router all addresses that exist: it drops the messages of any other.
+
+        The register has children without a monitor while the supervisor is starting.
         """
         children = (*self.register.table.rows, *self.monitors)
         known = dict.fromkeys((*SERVICES, SUPERVISOR, *children, *self.consoles))
         self.bus.announce(tuple(known))
 
-    # --- what a keeper needs --------------------------------------------------------------------
+    # --- hooks of the monitors ------------------------------------------------------------------
 
-    def policy(self, monitor: ChildMonitor) -> RestartPolicy:
+    def _policy(self, monitor: ChildMonitor) -> RestartPolicy:
         """Return how often this child may be restarted.
 
-        A service may be given up only while the house starts: then somebody is there to be told.
+        A service may be given up only until it was ready once: then somebody reads the reason.
         """
         spec = monitor.spec
         is_starting = spec.address in SERVICES and not monitor.was_ever_ready
@@ -178,7 +194,7 @@ class Children:
         )
 
     def _endless_policy(self) -> RestartPolicy:
-        """Return the policy of what is never given up."""
+        """Return the policy of services, which are never given up."""
         settings = self._settings
         return RestartPolicy(
             restart="permanent",
@@ -194,10 +210,10 @@ class Children:
         """Return the next incarnation of an address, written down."""
         return self.register.allot(address)
 
-    async def launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
-        """Start the process of a child; the router always gets a fresh interpreter of its own.
+    async def _launch(self, spec: ChildSpec, incarnation: int) -> SpawnedProcess:
+        """Start the process of a child: forked by the spawner, or in a fresh interpreter.
 
-        So does whoever has one that waits for its launch already, and whoever is given a secret:
+        A fresh one runs the router, what was prestarted, and any process that is given a secret:
         what passes through the spawner would stay in the memory that all its children share.
         """
         launch = self._launch_of(spec, incarnation)
@@ -209,15 +225,9 @@ class Children:
         self._note_process(spec.address, spawned.pid)
         return spawned
 
-    def ask_to_stop(self, address: str) -> bool:
-        """Send `control.stop` if the bus stands; return whether it does."""
-        return self.bus.ask_to_stop(address)
-
-    # --- what a keeper reports ------------------------------------------------------------------
-
-    def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
+    def _changed(self, monitor: ChildMonitor, cause: str | None) -> None:
         """Log, remember and report a new state of a child."""
-        incarnation = self.register.table.incarnations.get(monitor.address, 0)
+        incarnation = self.incarnation(monitor.address)
         about = {"child": monitor.address, "incarnation": incarnation}
         if cause is not None:
             about["cause"] = cause
@@ -230,8 +240,8 @@ class Children:
         else:
             self.heartbeats.ended(monitor.address)
         if monitor.state in REPORTED:
-            told = {} if cause is None else {"cause": cause}
-            self._report(monitor, f"child.{monitor.state}", told)
+            data = {} if cause is None else {"cause": cause}
+            self._report(monitor, f"child.{monitor.state}", data)
         if agent_of(monitor.address) is None:
             self._service_changed(monitor.address, monitor.state, incarnation, monitor)
         if monitor.address == ROUTER and monitor.state != "ready":
@@ -243,16 +253,16 @@ class Children:
         if monitor.state == "failed":
             self._gave_up(monitor, incarnation, cause or "")
 
-    def crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
+    def _crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
         """Log and report an end that nobody ordered."""
         if why.kind != "ordered":
             self.log.warning("ended", child=monitor.address, cause=why.text)
         self._report(monitor, "child.crashed", {"cause": why.text, "why": why.model_dump()})
 
-    def broken(self, address: str, error: BaseException) -> None:
-        """Stop: a keeper met what it cannot handle, and nobody watches its child any more."""
-        self.log.error("keeper broke", child=address, exc_info=error)
-        self._on_failure(f"the keeper of {address} broke: {error}")
+    def _broken(self, address: str, error: BaseException) -> None:
+        """Stop the supervisor: a monitor failed, and nobody watches its child any more."""
+        self.log.error("monitor failed", child=address, exc_info=error)
+        self._on_failure(f"the monitor of {address} failed: {error}")
 
     def _spawner_changed(self, fork: ForkLauncher, state: ChildState) -> None:
         self._service_changed(SPAWNER, state, 0, fork)
@@ -263,17 +273,19 @@ class Children:
         """Report to every agent at work that a service backs off, and that it is back."""
         if state == "backing_off":
             seconds = max(0.0, (restarted.next_start or 0.0) - time.time())
-            told = {"cause": restarted.cause, "seconds": round(seconds, 1)}
+            data = {"incarnation": incarnation, "cause": restarted.cause}
             self._backing_off.add(address)
-            self._tell_agents("service.backing_off", address, {"incarnation": incarnation, **told})
+            self._report_to_agents(
+                "service.backing_off", address, data | {"seconds": round(seconds, 1)}
+            )
         elif state == "ready" and address in self._backing_off:
             self._backing_off.discard(address)
-            self._tell_agents("service.recovered", address, {"incarnation": incarnation})
+            self._report_to_agents("service.recovered", address, {"incarnation": incarnation})
 
-    def _tell_agents(self, type: str, service: str, data: dict[str, Any]) -> None:
-        living = [at for at, monitor in self.monitors.items() if monitor.is_living]
-        for agent in dict.fromkeys(filter(None, map(agent_of, living))):
-            self.bus.report(agent, type, service, data)
+    def _report_to_agents(self, type: str, service: str, data: dict[str, Any]) -> None:
+        running = [at for at, monitor in self.monitors.items() if monitor.is_running]
+        for agent in dict.fromkeys(filter(None, map(agent_of, running))):
+            self.bus.report_event(agent, type, service, data)
 
     def _gave_up(self, monitor: ChildMonitor, incarnation: int, cause: str) -> None:
         if monitor.address == ROUTER:
@@ -283,24 +295,26 @@ class Children:
             failed = ChildFailed(
                 address=monitor.spec.address, incarnation=incarnation, cause=cause, why=monitor.why
             )
-            self.bus.tell(owner, failed)
+            self.bus.send(owner, failed)
         for other in self._others_of(monitor):
-            if other.is_living:
-                self.bus.do(other.give_up(f"{monitor.address} of its group was given up: {cause}"))
+            if other.is_running:
+                self.bus.run_in_background(
+                    other.give_up(f"{monitor.address} of its group was given up: {cause}")
+                )
 
     def _report(self, monitor: ChildMonitor, type: str, data: dict[str, Any]) -> None:
         agent = agent_of(monitor.address)
         if agent is not None:
-            incarnation = self.register.table.incarnations.get(monitor.address, 0)
+            incarnation = self.incarnation(monitor.address)
             data = {"kind": monitor.spec.kind, "incarnation": incarnation, **data}
-            self.bus.report(agent, type, monitor.address, data)
+            self.bus.report_event(agent, type, monitor.address, data)
 
-    # --- those that hang ------------------------------------------------------------------------
+    # --- hangs ----------------------------------------------------------------------------------
 
-    def look_for_hung(self, now: float) -> None:
-        """Act on whose event loop does not turn; `now` is of a clock that only goes forward."""
+    def check_for_hangs(self, now: float) -> None:
+        """Act on processes whose event loop does not turn; `now` is monotonic seconds."""
         self.bus.beat()
-        for finding in self.heartbeats.look(now):
+        for finding in self.heartbeats.check(now):
             monitor = self.monitors.get(finding.address)
             process = monitor.process if monitor is not None else None
             if monitor is None or process is None or process.incarnation != finding.incarnation:
@@ -313,12 +327,12 @@ class Children:
                     self._suspect(monitor, process, seconds)
                 case Hung(seconds=seconds):
                     text = f"hung: its event loop had not turned for {seconds:.0f} s"
-                    self.bus.do(monitor.kill_for(KillReason("hung", text)))
+                    self.bus.run_in_background(monitor.kill_for(KillReason("hung", text)))
                 case _:
                     assert_never(finding)
 
     def _waits_for_room(self, monitor: ChildMonitor, process: ChildProcess) -> bool:
-        """Whether a process is silent because the disk is full; people are told of it."""
+        """Whether a process is silent because the disk is full; then its step says so."""
         if monitor.last_step(process) != WAITS and has_room(self.home):
             return False
         process.note_step(WAITS, time.time())
@@ -326,29 +340,28 @@ class Children:
         return True
 
     def note_who_waits_for_room(self) -> None:
-        """Note of every process that stands still on a full disk that it does: it cannot tell."""
+        """Note the step of each process that waits on a full disk: it cannot report it itself."""
         for monitor in self.monitors.values():
             process = monitor.process
             if process is not None and monitor.last_step(process) == WAITS:
                 process.note_step(WAITS, time.time())
 
     def recovered(self, address: str) -> None:
-        """Log and report that a suspect turns its loop again."""
-        self.log.info("turns again", child=address)
+        """Log and report that the event loop of a suspect turns again."""
+        self.log.info("event loop turns again", child=address)
         self._report(self.monitors[address], "entity.recovered", {})
 
     def _suspect(self, monitor: ChildMonitor, process: ChildProcess, seconds: float) -> None:
-        """Have a process write its stack into its log; the handler needs no turn of the loop."""
+        """Report a suspect and have it write its stack into its log, by signal."""
         step = monitor.last_step(process)
         self.log.warning("suspect", child=monitor.address, seconds=seconds, step=step)
-        told = {"seconds": round(seconds, 1), "step": step}
-        self._report(monitor, "entity.suspect", told)
+        self._report(monitor, "entity.suspect", {"seconds": round(seconds, 1), "step": step})
         dump_stack(process.spawned.pid)
 
     # --- groups ---------------------------------------------------------------------------------
 
-    async def step_down(self, monitor: ChildMonitor) -> None:
-        """Stop those that must begin again after `monitor`, last first; they follow it up.
+    async def _step_down(self, monitor: ChildMonitor) -> None:
+        """Stop those that must restart after `monitor`, last first, and start them behind it.
 
         Another end in the same group meanwhile belongs to this round.
         """
@@ -359,13 +372,15 @@ class Children:
         others = [
             self.monitors[at] for at in affected(members, monitor.spec.strategy, monitor.address)
         ]
-        living = [other for other in others if other.is_living]
+        running = [other for other in others if other.is_running]
         self._regrouping.add(key)
-        for other in reversed(living):
+        for other in reversed(running):
             await other.stop()
-        self.bus.do(self._follow(key, monitor, living))
+        self.bus.run_in_background(self._restart_after(key, monitor, running))
 
-    async def _follow(self, key: GroupKey, first: ChildMonitor, others: list[ChildMonitor]) -> None:
+    async def _restart_after(
+        self, key: GroupKey, first: ChildMonitor, others: list[ChildMonitor]
+    ) -> None:
         """Start the others in order, each once the one before it is ready."""
         try:
             is_ready = await first.wait_ready()
@@ -396,17 +411,17 @@ class Children:
 
     # --- processes ------------------------------------------------------------------------------
 
-    def sweep(self) -> None:
-        """Kill what descends from us and belongs to nobody, each after its moment to end."""
+    def kill_orphans(self) -> None:
+        """Kill descendants without an owner, each after its moment to end by itself."""
         loop = asyncio.get_running_loop()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            self._sweeping = None
-        killed, is_more = self._orphans.sweep(loop.time())
+        if self._killing is not None:
+            self._killing.cancel()
+            self._killing = None
+        killed, is_more = self._orphans.kill_due(loop.time())
         if killed:
-            self.log.info("swept processes whose actor is gone", count=killed)
+            self.log.info("killed processes whose actor has ended", count=killed)
         if is_more:
-            self._sweeping = loop.call_later(SWEEP_AGAIN_SECONDS, self.sweep)
+            self._killing = loop.call_later(KILL_AGAIN_SECONDS, self.kill_orphans)
 
     def _note_process(self, address: str, pid: int) -> None:
         began = started_at(pid)
@@ -427,5 +442,5 @@ class Children:
             args=args,
             config=self._config,
             entry=entry_named(spec.kind, self.options.kinds),
-            last_end=own_fault(self.monitors[spec.address].why),
+            last_end=fault_of(self.monitors[spec.address].why),
         )

@@ -1,4 +1,4 @@
-"""A daemon: a supervisor in a session of its own, which whoever started it sees come up and leaves.
+"""Starting a daemon: a supervisor in a session of its own, awaited until it is ready.
 
 Its stderr goes into its log in the home, its standard output to its starter until it is ready.
 """
@@ -25,13 +25,12 @@ class DaemonFailed(Unavailable):
     """The supervisor did not come up; the text says why, `code` is its exit code."""
 
     def __init__(self, text: str, code: int) -> None:
-        """Say why, and with which code it ended."""
         super().__init__(text)
         self.code = code
 
 
 def start_daemon(home: Path, options: Sequence[str]) -> str:
-    """Start a supervisor with `options` on a home and return, once it is ready, what it is called.
+    """Start a supervisor with `options` on a home; return a line about it once it is ready.
 
     Raises DaemonFailed if one holds the home already, or this one ends before it is ready; OSError
     if its log cannot be written.
@@ -51,22 +50,22 @@ def start_daemon(home: Path, options: Sequence[str]) -> str:
             start_new_session=True,
         )
     try:
-        told = _ready_line(process)
+        ready = _ready_line(process)
     except BaseException:
         process.terminate()
         raise
-    if told is not None:
-        return f"agiraph-supervisor runs: pid {process.pid}, {told}, log {log}"
+    if ready is not None:
+        return f"agiraph-supervisor runs: pid {process.pid}, {ready}, log {log}"
     code = process.wait()
-    said = tail_of(log, offset) or [f"exit code {code}"]
-    raise DaemonFailed(f"agiraph-supervisor did not start: {said[-1]} (log {log})", code)
+    tail = tail_of(log, offset) or [f"exit code {code}"]
+    raise DaemonFailed(f"agiraph-supervisor did not start: {tail[-1]} (log {log})", code)
 
 
 def _ready_line(process: "subprocess.Popen[bytes]") -> str | None:
-    """Return what the supervisor tells of itself when it is ready, None if it ends before."""
+    """Return what the supervisor prints when it is ready, None if it ends before."""
     assert process.stdout is not None
     for line in process.stdout:
-        said = line.decode(errors="replace").strip()
-        if said.startswith(READY):
-            return said.removeprefix(READY)
+        text = line.decode(errors="replace").strip()
+        if text.startswith(READY):
+            return text.removeprefix(READY)
     return None

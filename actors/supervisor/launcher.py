@@ -246,7 +246,7 @@ class ForkLauncher:
             spawner, ended = ahead or self._fresh()
         except OSError as error:
             self._log.error("the spawner cannot be started", reason=str(error))
-            return ProcessExit(code=EXIT_NOT_MADE, told=f"it cannot be started: {error}"), False
+            return ProcessExit(code=EXIT_NOT_MADE, text=f"it cannot be started: {error}"), False
         self.pid = spawner.pid
         self.on_start(spawner.pid)
         reader, self._writer = await asyncio.open_unix_connection(sock=spawner.link)
@@ -258,9 +258,9 @@ class ForkLauncher:
             was_ready = self.ready.is_set()
             self._lose()
         tail, kills = tail_of(log, offset), oom_kills() - killed
-        why = cause_of(how, trouble=None, oom_kills=kills, step="", tail=tail)
-        told = replace(how, told=why.text, is_from_outside=is_from_outside(why))
-        return told, was_ready
+        why = cause_of(how, kill_reason=None, oom_kills=kills, step="", tail=tail)
+        ended_as = replace(how, text=why.text, is_from_outside=is_from_outside(why))
+        return ended_as, was_ready
 
     def _fresh(self) -> tuple[SpawnerProcess, "asyncio.Future[ProcessExit]"]:
         environ = environment_for(SPAWNER_KIND, self._environ)

@@ -1,4 +1,4 @@
-"""SupervisorOptions: what a supervisor is started with, and the services that every house has."""
+"""SupervisorOptions: what a supervisor is started with, and which services every home has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,9 +23,9 @@ from agiraph.core.ids import (
 SERVICES = (ROUTER, RECORDER, BROKER, CLOCK, HUMAN)
 TOOLS = "tools"
 ON_DEMAND_KINDS = ("web", TOOLS)
-"""Kinds of services that have a process only while somebody needs them."""
+"""Kinds of services that have a process only while they are used."""
 OPTIONAL = (TRACER,)
-"""Services that are there only if the settings ask for them; the house stands without them."""
+"""Services that run only if the settings ask for them."""
 SPAWNER = Address("spawner")
 
 
@@ -37,7 +37,7 @@ def kind_of(service: str) -> str:
 
 
 def on_demand(config: Config) -> dict[Address, str]:
-    """Return the services that are started when somebody asks them something, with their kinds."""
+    """Return the services that are started by the first request to them, with their kinds."""
     servers = map(tools_address, sorted(config.mcp.servers))
     return {address: kind_of(address) for address in (WEB, *servers)}
 

@@ -1,7 +1,7 @@
-"""Sweeping: no descendant outlives its actor, whatever session it moved to.
+"""OrphanProcesses: no descendant outlives its actor, whatever session it moved to.
 
-On Linux an orphan re-parents to the supervisor, a subreaper: every child of ours that has no owner
-is a stray. It is killed a moment after it was first seen: a command that was just about to end may
+On Linux an orphan re-parents to the supervisor, which is a subreaper: every child of ours without
+an owner is one. It is killed a moment after it was first seen: a command that was about to end may
 leave its outcome for its actor's next incarnation. Leftovers of a supervisor that was killed are
 known by (boot, pid, start time), never by pid alone.
 """
@@ -12,10 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from actors.runtime.orphaned_shells import LINGER_SECONDS, end_shells
-from actors.runtime.processes import descendants, is_alive, kill_all
+from actors.runtime.processes import LINGER_SECONDS, descendants, end_commands, is_alive, kill_all
+from actors.supervisor.child_register import ProcessStarted
 from actors.supervisor.reaper import Reaper, kill_group
-from actors.supervisor.registered_children import ProcessStarted
 
 BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
 START_SLACK_SECONDS = 0.05
@@ -31,7 +30,7 @@ def boot_id() -> str:
 
 
 def started_at(pid: int) -> float:
-    """Return when a process began, by the kernel's word; 0 if it is gone."""
+    """Return when a process began, as the kernel says; 0 if it is gone."""
     try:
         return float(psutil.Process(pid).create_time())
     except psutil.Error:
@@ -39,25 +38,24 @@ def started_at(pid: int) -> float:
 
 
 class OrphanProcesses:
-    """The children of ours without an owner, and since when each has been known."""
+    """Our children without an owner (by `reaper`), and since when each has been known."""
 
     def __init__(self, reaper: Reaper) -> None:
-        """Know none yet; `reaper` knows who has an owner."""
         self._reaper = reaper
         self._since: dict[psutil.Process, float] = {}
 
-    def sweep(self, now: float, linger_seconds: float = LINGER_SECONDS) -> tuple[int, bool]:
-        """Kill those known for long enough and all that descends from them.
+    def kill_due(self, now: float, linger_seconds: float = LINGER_SECONDS) -> tuple[int, bool]:
+        """Kill those known for long enough, with all their descendants.
 
-        Returns how many were killed, and whether to look again: some linger still, or a process is
-        on its way whose pid is not known yet (then nothing is killed, it might be that one).
+        Returns how many were killed, and whether to check again: some may linger, or a process is
+        being made whose pid is not known yet (then nothing is killed, it might be that one).
         """
         if self._reaper.is_expecting:
             return 0, True
         present = [child for child in _children() if child.pid not in self._reaper.watched]
         self._since = {child: self._since.get(child, now) for child in present}
         due = [child for child, since in self._since.items() if now - since >= linger_seconds]
-        victims = [process for stray in due for process in (stray, *descendants(stray.pid))]
+        victims = [process for orphan in due for process in (orphan, *descendants(orphan.pid))]
         kill_all(victims)
         return len(victims), len(due) < len(present)
 
@@ -70,19 +68,19 @@ def _children() -> list[psutil.Process]:
     return [child for child in children if is_alive(child)]
 
 
-def sweep_leftovers(home: Path, processes: Iterable[ProcessStarted]) -> list[int]:
+def kill_leftovers(home: Path, processes: Iterable[ProcessStarted]) -> list[int]:
     """Kill what an earlier supervisor of this home left running; return the pids."""
     here = boot_id()
     left = [found for began in processes if (found := _same_process(began, here)) is not None]
     for process in left:
         kill_group(process.pid)
     kill_all(left)
-    _wait_gone(left)
-    return [process.pid for process in left] + end_shells(home)
+    _wait_dead(left)
+    return [process.pid for process in left] + end_commands(home)
 
 
-def _wait_gone(victims: list[psutil.Process]) -> None:
-    """Wait (a little) for killed processes, so that the new ones do not meet them."""
+def _wait_dead(victims: list[psutil.Process]) -> None:
+    """Wait (a little) for killed processes to end, before new ones are started."""
     deadline = time.monotonic() + GONE_SECONDS
     while any(map(is_alive, victims)) and time.monotonic() < deadline:
         time.sleep(0.005)

@@ -1,5 +1,6 @@
-"""The folders and the socket of a home, made private before anything is put into them."""
+"""The folders, the socket and the lock of a home; folders are made private before they are used."""
 
+import fcntl
 import hashlib
 import os
 import stat
@@ -12,6 +13,7 @@ from agiraph.storage.files import (
     UnsafeFile,
     make_folder,
     make_private_folder,
+    open_file,
     remove_file,
     remove_tree,
 )
@@ -124,3 +126,36 @@ def _too_long(folder: Path) -> str:
 
 def _mode(status: os.stat_result) -> str:
     return f"{stat.S_IMODE(status.st_mode):o}"
+
+
+class HomeLocked(Refused):
+    """Another supervisor runs on this home."""
+
+
+class HomeLock:
+    """The lock on one home, held from `acquire` to `release` or the end of the process (flock)."""
+
+    def __init__(self, home: Path, file: Path) -> None:
+        self._home = home
+        self._file = file
+        self._fd: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock and write our pid into it; raises HomeLocked naming the holder."""
+        fd = open_file(self._file, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(fd, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(fd)
+            raise HomeLocked(f"home {self._home} is held by supervisor pid {holder}") from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        self._fd = fd
+
+    def release(self) -> None:
+        """Release the lock."""
+        if self._fd is not None:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = None

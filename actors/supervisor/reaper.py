@@ -1,11 +1,11 @@
-"""The reaper: hears of every death from the kernel and hands it to the owner of that process.
+"""Reaper: collects every child that ends and passes its exit to the owner of that process.
 
 SIGCHLD wakes a loop of waitid until nothing is left, for one signal may stand for many deaths. As
-their parent we hold the zombies, so a pid is not used again before we let it go: a watched
-process's group is killed while its leader is still a zombie and the group's number surely ours.
+their parent we hold the zombies, so a pid is not reused before we wait for it: a watched process's
+group is killed while its leader is still a zombie and the group's number surely ours.
 
-A death may be heard before the spawner has told the pid of the process: while a spawn is under
-way, ends that nobody owns are kept for it.
+A process may end before the spawner has reported its pid: while a spawn is under way, exits without
+an owner are stored.
 """
 
 import asyncio
@@ -17,10 +17,12 @@ from actors.supervisor.restarts import ProcessExit
 
 
 class Reaper:
-    """Owner table of pids; only the supervisor's main thread touches it."""
+    """The owner of each pid; used by the main thread only.
+
+    `on_death` is called after every round that found a death.
+    """
 
     def __init__(self, on_death: Callable[[], None] = lambda: None) -> None:
-        """Begin with no children; `on_death` is called after every round that found a death."""
         self._owners: dict[int, asyncio.Future[ProcessExit]] = {}
         self._unclaimed: dict[int, ProcessExit] = {}
         self._expected = 0
@@ -32,7 +34,7 @@ class Reaper:
 
     @property
     def is_expecting(self) -> bool:
-        """Whether a process may exist whose pid has not been told yet."""
+        """Whether a process may exist whose pid is not known yet."""
         return self._expected > 0
 
     @property
@@ -41,17 +43,17 @@ class Reaper:
         return frozenset(self._owners)
 
     def expect(self) -> None:
-        """Keep unowned deaths from now on: a process is being made."""
+        """Store exits without an owner from now on: a process is being made."""
         self._expected += 1
 
     def settle(self) -> None:
-        """The process that was expected is watched now, or does not exist."""
+        """Note that the expected process is watched now, or does not exist."""
         self._expected -= 1
         if self._expected == 0:
             self._unclaimed.clear()
 
     def watch(self, pid: int) -> "asyncio.Future[ProcessExit]":
-        """Return the future end of a child; it may have come already."""
+        """Return a future of the child's exit; it may have come already."""
         ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
         early = self._unclaimed.pop(pid, None)
         if early is not None:
@@ -70,7 +72,7 @@ class Reaper:
             self._on_death()
 
     def _collect(self) -> tuple[int, ProcessExit] | None:
-        """Let one zombie go, after what is left of its group has been killed."""
+        """Wait for one zombie, after what is left of its group has been killed."""
         try:
             if hasattr(os, "waitid"):
                 seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

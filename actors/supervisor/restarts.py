@@ -1,23 +1,35 @@
-"""What a child's end means: begin again (and when), leave it, or give it up. Pure.
+"""What follows from a child's end: restart it (and when), leave it, or give it up. Pure.
 
-OTP's rules: a permanent child always begins again, a transient one unless it ended with 0, a
-temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child
-that never became ready counts against `start_attempts` instead.
+OTP's rules: a permanent child is always restarted, a transient one unless it ended with 0, a
+temporary one never. More than `intensity` restarts within `period_seconds` give it up. A child that
+never became ready counts against `start_attempts` instead.
 
 Some ends count against nothing, for they are not the child's fault: one that was ordered or came
-by a signal from outside (it begins again at once), and one that found no router (exit 76) or no
-room on the disk (exit 74). Deaths over one message count once: it is set aside after a few of them,
-and that ends them.
+by a signal from outside (it is restarted at once), and one that found no router (exit 76) or no
+room on the disk (exit 74). Deaths over one message count once: it is quarantined after a few of
+them, and that ends them.
 
-A service of the house is never given up. Each fault of its own that follows the one before within
+A service is never given up. Each fault of its own that follows the one before within
 `period_seconds` doubles the pause before its next start, up to `max_backoff_seconds`; a service
 that has lived for `period_seconds` is restarted at once again.
+
+When a child of a group ends, others of it restart with it: with `one_for_one` none, with
+`rest_for_one` those that were started after it, with `one_for_all` all. They are stopped in reverse
+order before the ended one starts, and start in order once it is ready. A group shares one restart
+budget and is given up as a whole.
 """
 
 import math
 import signal
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, assert_never
+
+from agiraph.core.ids import agent_of
+from agiraph.messages import ChildSpec
+
+Strategy = Literal["one_for_one", "rest_for_one", "one_for_all"]
+GroupKey = tuple[str, str]
 
 EXIT_BAD_CONFIG = 64
 EXIT_NO_SPACE = 74
@@ -44,11 +56,11 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RestartHistory:
-    """What a child has been through: when it was restarted, and how often it did not even start.
+    """When a child was restarted, and how often it did not start.
 
     `faults` counts the ends of an endless child by its own fault that followed each other closely;
-    `back_at` is when it began again after the last of them. `killed_at` is when it was killed from
-    outside last.
+    `back_at` is when it was restarted after the last of them, `killed_at` when it was last killed
+    from outside.
     """
 
     restarts: tuple[float, ...] = ()
@@ -61,17 +73,16 @@ class RestartHistory:
 
 @dataclass(frozen=True, slots=True)
 class ProcessExit:
-    """How a process ended: a code, or a signal's number, and a hint of what it last said.
+    """How a process ended: a code or a signal's number, and a hint: its last line on stderr.
 
-    `told` is the whole cause in words, once somebody has looked at all the evidence;
-    `is_from_outside` says whether somebody else ended it, `is_again` whether it died over a message
-    over which it has died before.
+    `text` is the whole cause in words, once all the evidence is read; `is_from_outside`: another
+    process ended it; `is_again`: it died over a message over which it died before.
     """
 
     code: int | None = None
     signal: int | None = None
     hint: str = ""
-    told: str = ""
+    text: str = ""
     is_from_outside: bool = False
     is_again: bool = False
 
@@ -82,17 +93,17 @@ class ProcessExit:
 
     def describe(self) -> str:
         """Return the cause in words."""
-        if self.told:
-            return self.told
+        if self.text:
+            return self.text
         cause = f"exit code {self.code}" if self.signal is None else _signal_words(self.signal)
         if self.code == EXIT_NO_SPACE:
-            return "no space is left on the disk of the home"  # nor for its last words
+            return "no space is left on the disk of the home"  # so its stderr may be cut off
         return f"{cause}: {self.hint}" if self.hint else cause
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Begin again after `delay_seconds`."""
+    """Restart it after `delay_seconds`."""
 
     delay_seconds: float
     history: RestartHistory
@@ -100,19 +111,19 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No further try; `cause` says why."""
+    """Give it up; `cause` says why."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class EndedInOrder:
-    """It is over and that is in order."""
+    """It is over, as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """It has nothing to do and begins again when a message for it comes."""
+    """It has nothing to do; a message for it starts it again."""
 
 
 Verdict = Restart | GiveUp | EndedInOrder | Parked
@@ -148,9 +159,9 @@ def decide(
 
 
 def _after_kill(policy: RestartPolicy, history: RestartHistory, now: float) -> Verdict:
-    """Begin again at once, or after a moment if the kill before was no longer ago than that.
+    """Restart at once, or after a moment if the last kill was no longer ago than that.
 
-    So a kill that follows each start makes no busy loop, and one every half second starves nobody.
+    So a kill after each start makes no busy loop, and one every half second starves nobody.
     """
     moment = min(policy.first_backoff_seconds, policy.max_backoff_seconds)
     delay = moment if now - history.killed_at < moment else 0.0
@@ -160,7 +171,7 @@ def _after_kill(policy: RestartPolicy, history: RestartHistory, now: float) -> V
 def _after_fault(
     policy: RestartPolicy, history: RestartHistory, now: float, chance: float
 ) -> Verdict:
-    """Begin an endless child again, after a pause that grows while its faults follow closely."""
+    """Restart an endless child, after a pause that grows while its faults follow closely."""
     was_calm = now >= history.back_at + policy.period_seconds
     before = 0 if was_calm else history.faults
     delay = _delay(policy, before, chance)
@@ -204,3 +215,30 @@ def _signal_words(number: int) -> str:
         return f"killed by {signal.Signals(number).name}"
     except ValueError:
         return f"killed by signal {number}"
+
+
+def group_of(spec: ChildSpec) -> GroupKey | None:
+    """Return what names a child's group, None if it is in none; groups never span agents."""
+    agent = agent_of(spec.address)
+    if agent is None or not spec.group or spec.strategy == "one_for_one":
+        return None
+    return agent, spec.group
+
+
+def members_of(key: GroupKey, specs: Mapping[str, ChildSpec]) -> tuple[str, ...]:
+    """Return the addresses of a group, in start order (that of `specs`)."""
+    return tuple(address for address, spec in specs.items() if group_of(spec) == key)
+
+
+def affected(members: Iterable[str], strategy: Strategy, ended: str) -> tuple[str, ...]:
+    """Return, in start order, the others that must begin again because `ended` did."""
+    order = tuple(members)
+    match strategy:
+        case "one_for_one":
+            return ()
+        case "rest_for_one":
+            return order[order.index(ended) + 1 :] if ended in order else ()
+        case "one_for_all":
+            return tuple(member for member in order if member != ended)
+        case _:
+            assert_never(strategy)

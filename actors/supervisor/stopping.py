@@ -19,7 +19,7 @@ from actors.supervisor.reaper import kill_group
 async def end_process(
     spawned: SpawnedProcess, ask: Callable[[], None], grace_seconds: float
 ) -> None:
-    """End a process: `ask` it, wait the grace, then signal its group harder and harder."""
+    """End a process: `ask` it, then SIGTERM, then SIGKILL to its group, each after the grace."""
     followers: list[psutil.Process] = []
     for act in (
         ask,
@@ -37,7 +37,7 @@ async def end_process(
 async def kill_process(spawned: SpawnedProcess) -> None:
     """Kill a process and its group now, as a crash would, and wait until it is gone.
 
-    What it leaves becomes a stray of ours; where orphans do not come to us it is killed here.
+    What it leaves becomes an orphan of ours; where orphans are not re-parented it is killed here.
     """
     if spawned.ended.done():
         return
@@ -56,7 +56,7 @@ def dump_stack(pid: int) -> None:
 
 
 def terminate(pid: int) -> None:
-    """Ask one process by signal; its tools stay its own business for the grace."""
+    """Send SIGTERM to one process only: it has the grace to end its own commands."""
     try:
         os.kill(pid, signal.SIGTERM)
     except ProcessLookupError:

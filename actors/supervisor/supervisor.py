@@ -1,6 +1,6 @@
-"""The supervisor's life: one loop that starts the house, watches over it, and takes it down.
+"""Supervisor: starts the services and agents of a home, watches them, and stops them in order.
 
-Exit codes: 0 asked to stop, 1 the home is held, 70 gave up (a service of the house cannot live).
+Exit codes: 0 asked to stop, 1 the home is held, 70 gave up (a service cannot be kept alive).
 """
 
 import asyncio
@@ -20,9 +20,8 @@ from actors.runtime.processes import kill_all
 from actors.supervisor.child_monitor import ChildMonitor
 from actors.supervisor.children import Children
 from actors.supervisor.launcher import ForkLauncher
-from actors.supervisor.lock import HomeLock
 from actors.supervisor.options import OPTIONAL, SERVICES, SupervisorOptions, on_demand
-from actors.supervisor.paths import make_folders, remove_socket_folder
+from actors.supervisor.paths import HomeLock, make_folders, remove_socket_folder
 from actors.supervisor.reaper import kill_group
 from actors.supervisor.supervisor_endpoint import SupervisorEndpoint
 from actors.supervisor.supervisor_service import SupervisorService
@@ -38,49 +37,45 @@ EXIT_GAVE_UP = 70
 SPAWNER_SECONDS = 15.0
 STOP_SECONDS = 4.5
 STAGE_SHARE = 0.5
-SWEEP_SECONDS = 2.0
+KILL_SECONDS = 2.0
 
 
 class ServiceGivenUp(Exception):
-    """A service without which nothing works cannot be kept alive."""
+    """A service cannot be kept alive."""
 
 
 class Supervisor:
-    """Owner of every process of one home. `run` lives it from lock to last sweep."""
+    """Owner of every process of one home, from `run` to its return."""
 
     def __init__(self, options: SupervisorOptions) -> None:
-        """Take the options; nothing is touched before `run`."""
         self.home = options.home
         self.log = logger(address=SUPERVISOR)
         self._options = options
-        self._house = Home(options.home)
-        self._all_children = Children(options, self.log, self._give_up)
-        self._bus = SupervisorEndpoint(
-            SupervisorService(self._all_children), self.log, self._welcomed
-        )
+        self._paths = Home(options.home)
+        self._children = Children(options, self.log, self._give_up)
+        service = SupervisorService(self._children)
+        self._bus = SupervisorEndpoint(service.answer, self._welcomed, service.peer_gone, self.log)
         self._end = asyncio.Event()
         self._failure: str | None = None
         self._stop_by: float | None = None
 
-    # --- life -----------------------------------------------------------------------------------
-
     async def run(self) -> int:
-        """Start the house, serve until told to stop, take it down; return the exit code.
+        """Start everything, serve until asked to stop, stop everything; return the exit code.
 
         Raises HomeLocked, Refused, Corrupt, OSError before anything was started.
         """
-        make_folders(self._house)
-        lock = HomeLock(self.home, self._house.system.lock)
-        lock.take()
+        make_folders(self._paths)
+        lock = HomeLock(self.home, self._paths.system.lock)
+        lock.acquire()
         try:
-            self._all_children.open(self._house, self._bus)
+            self._children.open(self._paths, self._bus)
             hide_environment()
             self._listen_to_signals()
             try:
                 await self._serve()
             finally:
-                await self._take_down()
-                remove_socket_folder(self._house, self._all_children.url)
+                await self._shut_down()
+                remove_socket_folder(self._paths, self._children.url)
         finally:
             lock.release()
         if self._failure is not None:
@@ -107,40 +102,40 @@ class Supervisor:
                 task.cancel()
 
     async def _watch(self) -> None:
-        """Look again and again who does not turn its loop any more."""
+        """Check every few seconds which event loops do not turn any more."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.config.supervisor.beat_seconds)
-            self._all_children.look_for_hung(loop.time())
+            self._children.check_for_hangs(loop.time())
 
     async def _start(self) -> None:
         """Start everything in order: the router, the other services, the agents.
 
-        Only the router is waited for: everybody else outlives the absence of any other.
+        Only the router is waited for: all others can do without any other for a while.
         """
-        all_children = self._all_children
-        if all_children.fork is not None:
-            all_children.fork.start()
+        children = self._children
+        if children.fork is not None:
+            children.fork.start()
         for address, kind in on_demand(self._options.config).items():
-            all_children.service(address, kind, "parked")
-        all_children.announce()
+            children.service(address, kind, "parked")
+        children.announce()
         await self._start_service(ROUTER)
-        if all_children.fork is not None:
-            await self._await_spawner(all_children.fork)
+        if children.fork is not None:
+            await self._await_spawner(children.fork)
         services = [asyncio.create_task(self._start_service(each)) for each in SERVICES[1:]]
         await asyncio.sleep(0)  # so that they begin before the agents
-        for row in all_children.register.table.rows.values():
-            monitor = all_children.monitor(row.spec, row.desired)
+        for row in children.register.table.rows.values():
+            monitor = children.monitor(row.spec, row.desired)
             if row.desired == "running":
-                self._bus.do(_forget_result(monitor.start()))
-        all_children.announce()
+                self._bus.run_in_background(_forget_result(monitor.start()))
+        children.announce()
         await asyncio.gather(*services)
         if self._options.config.telemetry.otlp_endpoint:
-            self._bus.do(_forget_result(all_children.service(TRACER).start()))
-        self._say_ready()
+            self._bus.run_in_background(_forget_result(children.service(TRACER).start()))
+        self._report_ready()
 
     async def _start_service(self, address: Address) -> None:
-        monitor = self._all_children.service(address)
+        monitor = self._children.service(address)
         await monitor.start()
         if address == ROUTER:
             await self._join_bus(monitor)
@@ -148,12 +143,12 @@ class Supervisor:
             raise ServiceGivenUp(f"{address} does not start: {monitor.cause}")
 
     async def _join_bus(self, router: ChildMonitor) -> None:
-        """Say hello to the router; its welcome is also what makes the router ready."""
-        number = self._all_children.allot(SUPERVISOR)
-        ticket = self._all_children.ticket(SUPERVISOR, number)
+        """Connect to the router; its welcome is also what makes the router ready."""
+        number = self._children.allot(SUPERVISOR)
+        ticket = self._children.ticket(SUPERVISOR, number)
         settings = self._options.config.supervisor
         limit = settings.ready_within_seconds * settings.start_attempts
-        hello = asyncio.create_task(self._bus.join(self._all_children.url, number, ticket, limit))
+        hello = asyncio.create_task(self._bus.join(self._children.url, number, ticket, limit))
         router_settles = asyncio.create_task(router.wait_ready())
         await asyncio.wait([hello, router_settles], return_when=asyncio.FIRST_COMPLETED)
         if router_settles.done() and not router_settles.result():
@@ -173,31 +168,31 @@ class Supervisor:
         except TimeoutError:
             self.log.warning("the spawner is not ready, starting fresh interpreters meanwhile")
 
-    def _say_ready(self) -> None:
+    def _report_ready(self) -> None:
         text = f"agiraph-supervisor ready: home {self.home}, API {self._api_url()}"
         with suppress(OSError):  # it may go into a file on a full disk
             print(text, flush=True)
         self.log.info("ready", home=str(self.home), api=self._api_url())
 
     def _api_url(self) -> str:
-        process = self._all_children.monitors[HUMAN].process
+        process = self._children.monitors[HUMAN].process
         try:
-            told = json.loads(read_bytes(self._house.human.address))
-            if process is not None and told["pid"] == process.spawned.pid:
-                return str(told["url"])
+            address = json.loads(read_bytes(self._paths.human.address))
+            if process is not None and address["pid"] == process.spawned.pid:
+                return str(address["url"])
         except (OSError, ValueError, KeyError, TypeError):
             pass  # the gateway has written none
         return "none"
 
-    async def _take_down(self) -> None:
-        """Stop everything in reverse order, then sweep until no descendant is left.
+    async def _shut_down(self) -> None:
+        """Stop everything in reverse order, then kill until no descendant is left.
 
-        Whatever hangs, it is over within STOP_SECONDS: each stage may use half of what is left, an
-        ask and a SIGTERM of equal length, before it is killed.
+        It takes at most STOP_SECONDS, whatever hangs: each stage may use half of what is left (as
+        much for the request as for SIGTERM) before it is killed.
         """
-        all_children = self._all_children
-        all_children.is_stopping = True
-        monitors = all_children.monitors
+        children = self._children
+        children.is_stopping = True
+        monitors = children.monitors
         services = {*SERVICES, *OPTIONAL}
         agents = [monitor for address, monitor in monitors.items() if address not in services]
         await self._stop_all([monitor for monitor in agents if monitor.spec.kind != "coordinator"])
@@ -207,10 +202,10 @@ class Supervisor:
                 await self._bus.leave()
             if address in monitors:
                 await self._stop_all([monitors[address]])
-        if all_children.fork is not None:
-            await all_children.fork.stop()
-        await self._sweep_to_the_end()
-        all_children.register.close()
+        if children.fork is not None:
+            await children.fork.stop()
+        await self._kill_descendants()
+        children.register.close()
 
     async def _stop_all(self, monitors: list[ChildMonitor]) -> None:
         now = asyncio.get_running_loop().time()
@@ -219,12 +214,12 @@ class Supervisor:
         grace = max(0.0, self._stop_by - now) * STAGE_SHARE / 2
         await asyncio.gather(*(monitor.stop(grace) for monitor in monitors))
 
-    async def _sweep_to_the_end(self) -> None:
-        deadline = asyncio.get_running_loop().time() + SWEEP_SECONDS
+    async def _kill_descendants(self) -> None:
+        deadline = asyncio.get_running_loop().time() + KILL_SECONDS
         me = psutil.Process()
         while children := me.children(recursive=True):
             kill_all(children)
-            self._all_children.reaper.reap()
+            self._children.reaper.reap()
             if asyncio.get_running_loop().time() > deadline:
                 self.log.error("could not end", pids=[child.pid for child in children])
                 return
@@ -239,9 +234,9 @@ class Supervisor:
             threading.Thread(target=_call_at_eof, args=(loop, self._end.set), daemon=True).start()
 
     def stop(self) -> None:
-        """Begin to stop; the second call does not wait for anybody's grace."""
+        """Begin to stop; a second call kills at once what still runs."""
         if self._end.is_set():
-            for monitor in self._all_children.monitors.values():
+            for monitor in self._children.monitors.values():
                 if monitor.process is not None and not monitor.process.spawned.ended.done():
                     kill_group(monitor.process.spawned.pid)
         self._end.set()
@@ -251,8 +246,8 @@ class Supervisor:
         self._end.set()
 
     def _welcomed(self) -> None:
-        """The router lets us in: that is how it is known to be ready."""
-        monitor = self._all_children.monitors[ROUTER]
+        """The router has let us in, so it is ready."""
+        monitor = self._children.monitors[ROUTER]
         if monitor.process is not None:
             monitor.ready(monitor.process.incarnation)
 
@@ -262,10 +257,10 @@ async def _forget_result(work: Coroutine[Any, Any, Any]) -> None:
 
 
 def _call_at_eof(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-    """Wait, in a thread of its own, until whoever started us closes our stdin."""
+    """Wait, in a thread of its own, until our stdin is closed."""
     try:
         while os.read(0, 1024):
             pass
     except OSError:
-        pass  # no stdin is an end, too
+        pass  # having no stdin is an end, too
     loop.call_soon_threadsafe(act)

@@ -1,14 +1,13 @@
-"""The supervisor's side of the bus: hello, requests, the list of addresses, events, last words."""
+"""SupervisorEndpoint: the supervisor on the bus: hello, requests, the list of addresses, events."""
 
-import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from pydantic import BaseModel
 
+from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.event_reporter import EventReporter
-from actors.supervisor.requests import SupervisorCommands, answer
 from agiraph.core.ids import ROUTER, SUPERVISOR, AgentId
 from agiraph.core.models import Event
 from agiraph.messages import MESSAGES, AddressTable, ChildHeartbeat, Stop
@@ -18,17 +17,27 @@ from transport.errors import LinkDown, TransportError
 
 
 class SupervisorEndpoint:
-    """Everything that the supervisor says and hears; silent until `join`, and after `leave`."""
+    """What the supervisor sends and receives; silent before `join` and after `leave`.
 
-    def __init__(self, desk: SupervisorCommands, log: Any, on_welcome: Callable[[], None]) -> None:
-        """Let `desk` answer requests; `on_welcome` is called whenever the router lets us in."""
-        self._desk = desk
-        self._log = log
+    `answer` returns the reply to a request (None: none), `on_welcome` is called whenever the
+    router lets us in, `on_peer_gone` with the address and incarnation of a peer that left.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[Received], Awaitable[BaseModel | None]],
+        on_welcome: Callable[[], None],
+        on_peer_gone: Callable[[str, int], None],
+        log: Any,
+    ) -> None:
+        self._answer = answer
         self._on_welcome = on_welcome
+        self._on_peer_gone = on_peer_gone
+        self._log = log
         self._endpoint: Endpoint | None = None
         self._reporter: EventReporter | None = None
         self._is_up = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = BackgroundTasks()
         self._known: tuple[str, ...] = ()
 
     async def join(self, url: str, incarnation: int, ticket: bytes, within_seconds: float) -> None:
@@ -41,70 +50,64 @@ class SupervisorEndpoint:
             codec=Codec(MESSAGES),
         )
         endpoint.on_welcome = lambda _epoch: self._welcomed()
-        endpoint.on_down = self._peer_gone
+        endpoint.on_down = self._on_peer_gone
         self._endpoint = endpoint
         self._reporter = EventReporter(endpoint, self._log)
         await endpoint.start(within_seconds=within_seconds)
-        self.do(self._reporter.run())
-        self.do(self._listen(endpoint))
+        self.run_in_background(self._reporter.run())
+        self.run_in_background(self._listen(endpoint))
 
     async def leave(self) -> None:
         """Stop answering and say bye; does nothing the second time."""
-        tasks, self._tasks = self._tasks, set()
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await self._tasks.stop()
         endpoint, self._endpoint, self._reporter = self._endpoint, None, None
         if endpoint is not None:
             await endpoint.close()
 
     def router_ended(self) -> None:
-        """Note that nothing can be said until the router lets us in again."""
+        """Note that nothing can be sent until the router lets us in again."""
         self._is_up = False
 
     def ask_to_stop(self, address: str) -> bool:
-        """Send `control.stop` if the bus stands; return whether it does."""
+        """Send `control.stop` if the router can be reached; return whether it can."""
         if self._endpoint is None or not self._is_up or address == ROUTER:
             return False
         self._endpoint.post(address, Stop())
         return True
 
     def announce(self, known: tuple[str, ...]) -> None:
-        """Tell the router which addresses exist, now and whenever it lets us in again."""
+        """Report to the router which addresses exist, now and whenever it lets us in again."""
         self._known = known
         if self._endpoint is not None and self._is_up:
             self._endpoint.post(ROUTER, AddressTable(known=known))
 
     def beat(self) -> None:
-        """Beat to ourselves through the router: while that comes back, everybody can be heard."""
+        """Send ourselves a heartbeat through the router: while it returns, the router works."""
         if self._endpoint is not None and self._is_up:
             self._endpoint.post(SUPERVISOR, ChildHeartbeat())
 
-    def report(self, agent: AgentId, type: str, entity: str, data: dict[str, Any]) -> None:
-        """Report an event of an agent's child."""
+    def report_event(self, agent: AgentId, type: str, entity: str, data: dict[str, Any]) -> None:
+        """Report an event of an agent's child to the recorder."""
         if self._reporter is not None:
             event = Event(type=type, agent_id=agent, ts=time.time(), entity=entity, data=data)
             self._reporter.report(event)
 
-    def tell(self, to: str, body: BaseModel) -> None:
+    def send(self, to: str, body: BaseModel) -> None:
         """Send a durable message in the background."""
-        self.do(self._tell(to, body))
+        self.run_in_background(self._send(to, body))
 
-    def do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` in the background until `leave`."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` as a task until `leave`."""
+        self._tasks.start(work)
 
-    async def _tell(self, to: str, body: BaseModel) -> None:
+    async def _send(self, to: str, body: BaseModel) -> None:
         endpoint = self._endpoint
         if endpoint is None:
             return
         try:
             await endpoint.send(to, body)
         except TransportError as error:
-            self._log.warning("could not tell", to=to, reason=str(error))
+            self._log.warning("could not be sent", to=to, reason=str(error))
 
     async def _listen(self, endpoint: Endpoint) -> None:
         while True:
@@ -112,10 +115,10 @@ class SupervisorEndpoint:
                 received = await endpoint.receive()
             except LinkDown:
                 return
-            self.do(self._answer(endpoint, received))
+            self.run_in_background(self._reply(endpoint, received))
 
-    async def _answer(self, endpoint: Endpoint, received: Received) -> None:
-        reply = await answer(self._desk, received)
+    async def _reply(self, endpoint: Endpoint, received: Received) -> None:
+        reply = await self._answer(received)
         try:
             if reply is not None:
                 await endpoint.reply(received, reply)
@@ -127,6 +130,3 @@ class SupervisorEndpoint:
         self._is_up = True
         self.announce(self._known)
         self._on_welcome()
-
-    def _peer_gone(self, address: str, incarnation: int) -> None:
-        self._desk.peer_gone(address, incarnation)

@@ -1,96 +1,140 @@
-"""The front desk: what the supervisor does when it is asked for something."""
+"""SupervisorService: what the supervisor does when it is asked for something, and who may ask."""
 
 import time
 
+from pydantic import BaseModel
+
 from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.child_register import DesiredStateSet
 from actors.supervisor.children import Children
 from actors.supervisor.options import ON_DEMAND_KINDS, OPTIONAL, SERVICES
-from actors.supervisor.process_table import own_rows, row_of
-from actors.supervisor.registered_children import DesiredStateSet
-from agiraph.core.errors import Unavailable
+from actors.supervisor.process_table import child_row, own_rows
+from agiraph.core.errors import AgiraphError, InvalidInput, Refused, Unavailable, unknown
 from agiraph.core.ids import ROUTER, SUPERVISOR, Address, agent_of
 from agiraph.messages import (
+    AttachConsole,
     AttachTicket,
     ChildHeartbeat,
+    ChildReady,
     ChildSpec,
     ChildStarted,
     ChildStopped,
     ChildTable,
+    ListChildren,
+    Ok,
+    RefusedReply,
+    StartChild,
     StopChild,
+    WakeChild,
 )
+from agiraph.messages.authorization import refusal
 from agiraph.storage.disk_space import has_room, outlasting
+from transport.endpoint import Received
+from transport.envelope import Flag
+
+ADDRESS_LIMIT = 128
 
 
 class SupervisorService:
-    """Carries out requests on the nursery; who may ask was checked before."""
+    """Answers what comes over the bus, and acts on the children."""
 
-    def __init__(self, all_children: Children) -> None:
-        """Serve one house."""
-        self._all_children = all_children
+    def __init__(self, children: Children) -> None:
+        self._children = children
 
-    def find(self, address: str) -> ChildMonitor | None:
-        """Return the keeper of an address."""
-        return self._all_children.monitors.get(address)
+    async def answer(self, received: Received) -> BaseModel | None:
+        """Do what a message asks and return the reply; None for what is no request."""
+        sender, body = received.header.sender, received.body
+        if (reason := refusal(sender, received.header.to, body)) is not None:
+            return RefusedReply(reason=reason) if received.header.flags & Flag.ASK else None
+        try:
+            return await self._do(sender, received.header.incarnation, body)
+        except AgiraphError as error:
+            return RefusedReply(reason=str(error), kind=type(error).__name__)
+        except OSError as error:
+            reason = f"the supervisor cannot write this down: {error.strerror or error}"
+            return RefusedReply(reason=reason, kind=type(error).__name__)
 
-    def addresses(self) -> list[str]:
-        """Return the addresses of all children."""
-        return list(self._all_children.monitors)
+    async def _do(self, sender: str, incarnation: int, body: BaseModel) -> BaseModel | None:
+        match body:
+            case ChildHeartbeat():
+                self._note_beat(sender, incarnation, body)
+            case ChildReady():
+                if (monitor := self._find(sender)) is not None:
+                    monitor.ready(incarnation)
+                return Ok()
+            case WakeChild(address=address):
+                if (monitor := self._find(address)) is not None:
+                    await self._wake(monitor)
+            case ListChildren():
+                return self._table()
+            case StartChild(spec=spec):
+                check_start(spec, self._startable())
+                return await self._start_child(spec)
+            case StopChild():
+                return await self._stop_child(body)
+            case AttachConsole():
+                return self._attach()
+        return None
 
-    def startable(self) -> list[str]:
+    def _find(self, address: str) -> ChildMonitor | None:
+        return self._children.monitors.get(address)
+
+    def _startable(self) -> list[str]:
         """Return the kinds that may be started by message."""
         services = {*SERVICES, *OPTIONAL, *ON_DEMAND_KINDS}
-        return [kind for kind in self._all_children.options.kinds if kind not in services]
+        return [kind for kind in self._children.options.kinds if kind not in services]
 
-    def beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
-        """Note that a child turns its loop and what it does; our own beat shows the router's."""
-        heartbeats = self._all_children.heartbeats
+    def _note_beat(self, sender: str, incarnation: int, body: ChildHeartbeat) -> None:
+        """Note that a child's loop turns, and what it does; our own beat shows the router's."""
+        heartbeats = self._children.heartbeats
         was_suspect = (
-            heartbeats.router_beat()
+            heartbeats.record_router()
             if sender == SUPERVISOR
-            else heartbeats.beat(sender, incarnation)
+            else heartbeats.record(sender, incarnation)
         )
         if was_suspect:
-            self._all_children.recovered(ROUTER if sender == SUPERVISOR else sender)
-        monitor = self.find(sender)
+            self._children.recovered(ROUTER if sender == SUPERVISOR else sender)
+        monitor = self._find(sender)
         process = monitor.process if monitor is not None else None
         if process is not None and process.incarnation == incarnation:
             process.note_step(body.step, time.time())
 
-    async def start_child(self, spec: ChildSpec) -> ChildStarted:
+    async def _start_child(self, spec: ChildSpec) -> ChildStarted:
         """Start a child, or confirm that it runs or is parked."""
-        all_children = self._all_children
-        known = self.find(spec.address)
+        children = self._children
+        known = self._find(spec.address)
         if known is not None and known.state == "parked":
-            incarnation = all_children.register.table.incarnations[spec.address]
-            return ChildStarted(address=spec.address, incarnation=incarnation)
-        if all_children.is_stopping:
+            return ChildStarted(
+                address=spec.address, incarnation=children.incarnation(spec.address)
+            )
+        if children.is_stopping:
             raise Unavailable("the supervisor is stopping")
         await self._declare(spec)
-        monitor = all_children.monitor(spec)
+        monitor = children.monitor(spec)
         process = await monitor.start()
         if process is None:
             raise Unavailable(f"{spec.address} cannot be started: {monitor.cause}")
-        all_children.announce()
+        children.announce()
         return ChildStarted(address=spec.address, incarnation=process.incarnation)
 
-    async def wake(self, monitor: ChildMonitor) -> None:
+    async def _wake(self, monitor: ChildMonitor) -> None:
         """Have a parked child run again."""
         if monitor.state == "parked" and agent_of(monitor.address) is not None:
             await self._declare(monitor.spec)
         await monitor.wake()
 
     async def _declare(self, spec: ChildSpec) -> None:
-        """Note that a child is wanted, once the disk has room for that."""
+        """Write down that a child is wanted, once the disk has room for that."""
 
         async def declare() -> None:
-            self._all_children.register.declare(spec)
+            self._children.register.declare(spec)
 
         await outlasting(declare)
 
-    async def stop_child(self, monitor: ChildMonitor, body: StopChild) -> ChildStopped:
+    async def _stop_child(self, body: StopChild) -> ChildStopped:
         """Stop, kill, restart or forget a child."""
-        address = monitor.spec.address
-        register = self._all_children.register
+        monitor = self._to_stop(body)
+        address = monitor.address
         match body.how:
             case "kill":
                 await monitor.kill()
@@ -99,45 +143,72 @@ class SupervisorService:
                     await self._declare(monitor.spec)
                 await monitor.restart()
             case "stop" | "forget":
-                register.rest(
+                self._children.register.rest(
                     DesiredStateSet(address=address, desired="stopped", cause=body.reason or None)
                 )
                 await monitor.stop()
         if body.how == "forget":
-            self._all_children.forget(address)
+            self._children.forget(address)
         return ChildStopped(address=address, state=monitor.state)
 
-    def attach(self) -> AttachTicket:
+    def _to_stop(self, body: StopChild) -> ChildMonitor:
+        """Return the monitor of the child; raises Refused if it is unknown or only restarts."""
+        monitor = self._find(body.address)
+        if monitor is None:
+            raise unknown("process", body.address, list(self._children.monitors))
+        if agent_of(body.address) is None and body.how in ("stop", "forget"):
+            raise Refused(f"{body.address} is a service: it can be restarted, not stopped")
+        return monitor
+
+    def _attach(self) -> AttachTicket:
         """Return the ticket of a new console."""
-        all_children = self._all_children
+        children = self._children
         number = 1
-        while f"console/{number}" in all_children.consoles:
+        while f"console/{number}" in children.consoles:
             number += 1
         address = Address(f"console/{number}")
-        incarnation = all_children.consoles[address] = all_children.allot(address)
-        all_children.announce()
+        incarnation = children.consoles[address] = children.allot(address)
+        children.announce()
         return AttachTicket(
             address=address,
             incarnation=incarnation,
-            ticket=all_children.ticket(address, incarnation),
-            router_url=all_children.url,
+            ticket=children.ticket(address, incarnation),
+            router_url=children.url,
         )
 
     def peer_gone(self, address: str, incarnation: int) -> None:
-        """Drop a console that left; children are watched by the kernel's word instead."""
-        all_children = self._all_children
-        if all_children.consoles.get(address) == incarnation:
-            del all_children.consoles[address]
-            all_children.announce()
+        """Drop a console that left; the ends of children are reported by the kernel instead."""
+        children = self._children
+        if children.consoles.get(address) == incarnation:
+            del children.consoles[address]
+            children.announce()
 
-    def table(self) -> ChildTable:
+    def _table(self) -> ChildTable:
         """Return all processes, the supervisor and the spawner first."""
-        all_children = self._all_children
-        if not has_room(all_children.home):
-            all_children.note_who_waits_for_room()
-        numbers = all_children.register.table.incarnations
-        rows = own_rows(numbers.get(SUPERVISOR, 0), all_children.fork)
+        children = self._children
+        if not has_room(children.home):
+            children.note_who_waits_for_room()
+        rows = own_rows(children.incarnation(SUPERVISOR), children.fork)
         rows += [
-            row_of(monitor, numbers.get(at, 0)) for at, monitor in all_children.monitors.items()
+            child_row(each, children.incarnation(at)) for at, each in children.monitors.items()
         ]
         return ChildTable(children=tuple(rows))
+
+
+def check_start(spec: ChildSpec, startable: list[str]) -> None:
+    """Raise InvalidInput unless this child can be started by message."""
+    if spec.kind not in startable:
+        raise unknown("kind of process to start", spec.kind, startable)
+    if agent_of(spec.address) is None or not _is_plain(spec.address):
+        raise InvalidInput(f"'{spec.address}' is no address of an agent's child")
+
+
+def _is_plain(address: str) -> bool:
+    """Whether an address can also be a file's name: two plain words, nothing that climbs."""
+    parts = address.split("/")
+    return (
+        len(parts) == 2
+        and len(address) <= ADDRESS_LIMIT
+        and all(part and part[0] != "." for part in parts)
+        and address.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum()
+    )

@@ -11,7 +11,7 @@ from agiraph.core.models import WorkNode
 from agiraph.storage.home import NodeHome, RunHome
 from agiraph.tools.approvals.policy import ActingEntity
 from agiraph.tools.approvals.policy_file import ApprovalPolicyFile
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.table import tool_names
 
 
@@ -32,7 +32,7 @@ def worker_approval_gate(
     """Return what asks for a worker's actions."""
 
     def who() -> ActingEntity:
-        is_sandboxed = standing_wall(worker.runtime.config.sandbox).is_up
+        is_sandboxed = find_sandbox(worker.runtime.config.sandbox).is_up
         assignment, input_dir = worker.transcript.assignment, worker.args.input_dir
         folders = [str(worker.run_home.worker(worker.args.worker.id).path)]
         folders += [input_dir] if input_dir else []

@@ -7,11 +7,15 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agiraph.core.errors import unknown
 from agiraph.core.redaction import BLOT
 from agiraph.core.variables import VARIABLE
 
 ChannelKind = Literal["webhook", "email", "desktop"]
 NoticeKind = Literal["questions", "approvals", "finished", "failed", "out_of_budget", "messages"]
+
+BUILT_IN = ("cli", "console", "web")
+"""Channels that every home has. A question for one of them goes to all that want questions."""
 
 SECRETS = ("secret", "password")
 FIELDS: Mapping[ChannelKind, frozenset[str]] = {
@@ -66,6 +70,20 @@ class ChannelConfig(BaseModel):
 
 def _default_of(name: str) -> Any:
     return ChannelConfig.model_fields[name].default
+
+
+def channels_named(named: str, channels: Mapping[str, ChannelConfig]) -> list[str]:
+    """Return the configured channels that a name or a kind means, none for another word."""
+    if named in channels:
+        return [named]
+    return [name for name, settings in channels.items() if settings.kind == named]
+
+
+def check_channel(named: str, channels: Mapping[str, ChannelConfig]) -> None:
+    """Raise InvalidInput, which lists what exists, unless a question can go to what is named."""
+    if named not in BUILT_IN and not channels_named(named, channels):
+        kinds = [settings.kind for settings in channels.values()]
+        raise unknown("channel", named, list(dict.fromkeys((*BUILT_IN, *channels, *kinds))))
 
 
 class MissingChannelVariable(Exception):

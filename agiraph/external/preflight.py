@@ -17,7 +17,7 @@ from agiraph.core.config import SandboxConfig
 from agiraph.core.errors import InvalidInput
 from agiraph.external.preset import ExternalAgent, load_agents, meant_by
 from agiraph.tools.approvals.policy import SPEND, ActingEntity, ApprovalPolicy, ApprovalRule
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 
 COUNTED_TOOLS = ("bash", "read_file", "write_file", "web_fetch", "web_search")
 """The tools of Agiraph's that the tools of an external agent count as."""
@@ -34,7 +34,7 @@ def check_agent_command(
     agent = meant_by(agent_command or "", load_agents(home), environ)
     agent.required()
     if agent.preset.trial:
-        require_sandbox(agent, standing_wall(config), environ)
+        require_sandbox(agent, find_sandbox(config), environ)
 
 
 # --- rules ---------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def why_not_confined(agent: ExternalAgent, sandbox: Sandbox, environ: Mapping[st
     advice = f" ({sandbox.advice})" if sandbox.advice else ""
     return (
         f"its own sandbox does not work ({problem}), and there is none of Agiraph's: "
-        f"{sandbox.why_down}{advice}. To let it run in none, see docs/outside.md"
+        f"{sandbox.why_missing}{advice}. To let it run in none, see docs/outside.md"
     )
 
 

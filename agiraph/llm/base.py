@@ -23,11 +23,11 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PartialUsage:
-    """What an answer has taken until now, whether or not it will come to its end.
+    """What an answer has used until now, whether or not it will be completed.
 
-    `usage` is what the service has counted yet, `characters` the size of all that it has streamed:
-    text, thinking and calls. `has_begun`: it has worked on the request; `is_counted`: `usage` is
-    the count of the whole.
+    `usage` is what the service has counted so far, `characters` the size of everything streamed:
+    text, thinking and calls. `has_begun`: the service has worked on the request; `is_counted`:
+    `usage` is the count of the whole answer.
     """
 
     usage: Usage
@@ -36,26 +36,22 @@ class PartialUsage:
     is_counted: bool = False
 
 
-class StreamingAnswer(Protocol):
-    """An answer that is coming in."""
+UsageSoFar = Callable[[], PartialUsage]
+"""Returns what an answer that is streaming in has used until now."""
 
-    def so_far(self) -> PartialUsage:
-        """Return what it has taken until now."""
-        ...
+OnAnswer = Callable[[UsageSoFar], None]
 
 
-OnAnswer = Callable[[StreamingAnswer], None]
-
-
-def unmetered(_: StreamingAnswer) -> None:
-    """Let nobody know of an answer that comes in."""
+def unmetered(_: UsageSoFar) -> None:
+    """Do not meter the answer."""
 
 
 class ProviderError(AgiraphError):
-    """A model could not answer; `retry_after` is the provider's own wish in seconds, if any.
+    """A model could not answer; the message is fit to show to a person.
 
-    `no_credit`: the account at the provider is empty; `out_of_budget`: a budget of ours is, and
-    `shortage` tells which.
+    `retry_after` is the wait in seconds that the provider asks for, if any. `no_credit`: the
+    account at the provider is empty; `out_of_budget`: a budget of ours is, and `shortage` says
+    which.
     """
 
     def __init__(
@@ -66,7 +62,6 @@ class ProviderError(AgiraphError):
         retry_after: float | None = None,
         shortage: Shortage | None = None,
     ) -> None:
-        """Make an error of `kind` whose `message` is fit to show to a person."""
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
@@ -84,13 +79,14 @@ class Provider(Protocol):
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        """Answer one request, calling `on_text` with pieces of text as they come.
+        """Answer one request, calling `on_text` with pieces of text as they arrive.
 
-        `on_answer` is handed the answer once the service has taken the request: what it takes is on
-        the bill also if it is cut off. Raises ProviderError. Cancelling the task drops the call.
+        `on_answer` is called once the service has accepted the request: what the answer uses from
+        then on is billed even if it is cut off. Raises ProviderError. Cancelling the task drops
+        the call.
         """
         ...
 
     async def close(self) -> None:
-        """Let connections go."""
+        """Close all connections."""
         ...

@@ -7,13 +7,14 @@ from agiraph.core.config import configs_folder
 from agiraph.core.errors import unknown
 from agiraph.llm.base import Provider, ProviderError
 from agiraph.llm.registry import UNKNOWN_WINDOW, ProviderPreset, why_unusable
+from agiraph.llm.wire.anthropic import AnthropicFormat
+from agiraph.llm.wire.chat import ChatFormat
+from agiraph.llm.wire.format import WireFormat
+from agiraph.llm.wire.google import GoogleFormat
+from agiraph.llm.wire.responses import ResponsesFormat
 
-# What is imported to speak a wire format: by far the longest of what stands before a first call.
-MODULES: Mapping[str, str] = {
-    "anthropic": "anthropic",
-    "openai": "openai",
-    "responses": "openai",
-    "google": "httpx2",
+FORMATS: Mapping[str, WireFormat] = {
+    wire.api: wire for wire in (AnthropicFormat(), ChatFormat(), ResponsesFormat(), GoogleFormat())
 }
 
 
@@ -25,11 +26,11 @@ def connect(
     timeout_seconds: float,
     model: str = "",
 ) -> Provider:
-    """Return the provider called `name`, its key and place read from `environ`.
+    """Return the provider called `name`, its key and URL read from `environ`.
 
-    Which wire format it speaks may be another for `model` than for the service's other models.
-    Raises InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is
-    missing. May import an SDK, which takes a second: call it in a thread.
+    Its wire format may be another for `model` than for the service's other models. Raises
+    InvalidInput for an unknown name, ProviderError (bad_key, bad_request) for what is missing.
+    Imports an HTTP client, which takes 0.1 s the first time: call it in a thread.
     """
     if name not in presets:
         raise unknown("provider", name, list(presets))
@@ -56,28 +57,11 @@ def connect(
 
         return ReplayProvider()
     url, key = place_of(name, preset, environ)
-    if api == "anthropic":
-        from agiraph.llm.providers.anthropic import AnthropicProvider
+    from agiraph.llm.providers.service import HttpService, ServiceProvider, http_client
 
-        return AnthropicProvider(
-            name, preset, url=url, key=key or "none", timeout_seconds=timeout_seconds
-        )
-    if api == "google":
-        from agiraph.llm.providers.google import GoogleProvider
-
-        return GoogleProvider(
-            name, preset, url=url, key=key or "none", timeout_seconds=timeout_seconds
-        )
-    from agiraph.llm.providers.openai import CHAT, RESPONSES, OpenAIProvider
-
-    return OpenAIProvider(
-        name,
-        preset,
-        RESPONSES if api == "responses" else CHAT,
-        url=url,
-        key=key,
-        timeout_seconds=timeout_seconds,
-    )
+    client = http_client(url, timeout_seconds)
+    service = HttpService(name, FORMATS[api], url, key or "", client, preset.headers)
+    return ServiceProvider(service, preset)
 
 
 def place_of(
@@ -92,18 +76,3 @@ def place_of(
         names = " or ".join(preset.key_names) or "its key_env"
         raise ProviderError("bad_key", f"no key for {name}: set {names}")
     return url, key
-
-
-def first_of_each(presets: Mapping[str, ProviderPreset], environ: Mapping[str, str]) -> list[str]:
-    """Return, for each SDK that a service with a key needs, the first such service."""
-    first: dict[str, str] = {}
-    for name, preset in presets.items():
-        module = module_of(preset)
-        if module is not None and preset.key(environ) is not None:
-            first.setdefault(module, name)
-    return [first[module] for module in sorted(first)]
-
-
-def module_of(preset: ProviderPreset, model: str = "") -> str | None:
-    """Return the module that calls of a model need, None for what needs none."""
-    return MODULES.get(preset.of(model or preset.default_model or "").api)

@@ -1,7 +1,6 @@
-"""What an SDK's exception means: the one place where errors of providers get a FailureKind.
+"""What the errors of services mean: the one place where they get a FailureKind.
 
-It knows the SDKs' exceptions by their attributes (`status_code`, `body`, `response`), so it imports
-neither SDK. Texts are made fit to show: the key never stands in one.
+Texts are made fit to show: the key never stands in one.
 """
 
 import time
@@ -60,47 +59,45 @@ PHRASES: tuple[tuple[str, FailureKind], ...] = (
 TEXT_LIMIT = 500
 
 
-class StreamedError(Exception):
-    """An error that a service told in its answer, where no SDK looks for one."""
+class ServiceError(Exception):
+    """A service answered with an error: as the status of its answer, or within its stream."""
 
     def __init__(
         self,
-        body: Mapping[str, Any],
+        body: object,
         status_code: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Keep what was told, in the way in which the SDKs' exceptions do."""
-        super().__init__(str(body.get("message") or "the service failed without saying why"))
-        self.body = body
+        self.body = _inner(body)
         self.status_code = status_code
         self.headers = headers or {}
+        text = self.body.get("message") or (isinstance(body, str) and body)
+        status = "" if status_code is None else f" (HTTP {status_code})"
+        super().__init__(str(text or f"the service failed without saying why{status}"))
 
 
 def explain(error: Exception, provider: str, model: str, url: str, key: str) -> ProviderError:
-    """Return the ProviderError for an exception of an SDK or of its HTTP library.
-
-    What is not known is `internal`, which is not tried again.
-    """
+    """Return the ProviderError for an exception of a call; an unknown one is `internal`."""
+    # By name: httpx is imported only by what calls a service.
     names = {base.__name__ for base in type(error).__mro__}
-    if "APITimeoutError" in names or "TimeoutException" in names:
+    if "TimeoutException" in names:
         return ProviderError("timed_out", f"{provider} did not answer in time")
-    if "APIConnectionError" in names or "TransportError" in names:
-        cause = error.__cause__ or error
-        detail = clean(str(cause) or type(cause).__name__, key)
+    if "TransportError" in names:
+        detail = clean(str(error) or type(error).__name__, key)
         return ProviderError("unreachable", f"cannot reach {provider} at {url}: {detail}")
-    body = _inner(getattr(error, "body", None))
-    text = clean(str(body.get("message") or error), key)
-    kind = _kind(getattr(error, "status_code", None), body, text)
-    response = getattr(error, "response", None)
-    headers = getattr(response or error, "headers", {})
-    wish = retry_after(headers, time.time())
-    wish = _told_wish(body) if wish is None else wish
-    return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wish)
+    if not isinstance(error, ServiceError):
+        text = clean(str(error), key)
+        return ProviderError("internal", f"{provider}/{model}: {text}")
+    text = clean(str(error), key)
+    kind = _kind(error.status_code, error.body, text)
+    wait = retry_after(error.headers, time.time())
+    wait = _wait_in_body(error.body) if wait is None else wait
+    return ProviderError(kind, f"{provider}/{model}: {text}", retry_after=wait)
 
 
 @contextmanager
 def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
-    """Let whatever a remote service brings about fail the call as a ProviderError, and no more."""
+    """Raise whatever goes wrong at a remote service as a ProviderError, which fails one call."""
     try:
         yield
     except ProviderError:
@@ -110,14 +107,16 @@ def explained(provider: str, model: str, url: str, key: str) -> Iterator[None]:
 
 
 def _inner(body: object) -> Mapping[str, Any]:
-    """Return the object with `type` and `message`; Anthropic's SDK keeps the one around it."""
+    """Return the object with `type` and `message`, which most services wrap in another."""
     if not isinstance(body, Mapping):
         return {}
     inner = body.get("error")
+    if isinstance(inner, str):
+        return {"message": inner, **body}
     return inner if isinstance(inner, Mapping) else body
 
 
-def _kind(status: object, body: Mapping[str, Any], text: str) -> FailureKind:
+def _kind(status: int | None, body: Mapping[str, Any], text: str) -> FailureKind:
     for field in ("code", "type", "status"):
         kind = BODY_KINDS.get(str(body.get(field)))
         if kind is not None:
@@ -126,7 +125,7 @@ def _kind(status: object, body: Mapping[str, Any], text: str) -> FailureKind:
     for phrase, kind in PHRASES:
         if phrase in lower:
             return kind
-    if not isinstance(status, int):
+    if status is None:
         return "overloaded" if body else "internal"
     if status >= 500:
         return "overloaded"
@@ -134,7 +133,7 @@ def _kind(status: object, body: Mapping[str, Any], text: str) -> FailureKind:
 
 
 def clean(text: str, key: str) -> str:
-    """Return `text` without the key and not longer than a person wants to read."""
+    """Return `text` without the key, and at most TEXT_LIMIT characters of it."""
     safe = text.replace(key, "[key]") if key else text
     return safe if len(safe) <= TEXT_LIMIT else safe[:TEXT_LIMIT] + "..."
 
@@ -154,7 +153,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
         return None
 
 
-def _told_wish(body: Mapping[str, Any]) -> float | None:
+def _wait_in_body(body: Mapping[str, Any]) -> float | None:
     """Return the wait in seconds that an error of Google's asks for in its body, or None."""
     details = body.get("details")
     for detail in details if isinstance(details, list) else ():

@@ -18,10 +18,11 @@ A refusal is an answer, and is never asked elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from agiraph.core.ids import COORDINATOR_NAME
+from agiraph.core.turns import JsonObject
 from agiraph.llm.base import RETRYABLE, FailureKind
 
 WORKER_NAME: Final = "worker"
@@ -32,12 +33,16 @@ TOO_LONG: Final = "context_too_long"
 
 @dataclass(frozen=True, slots=True)
 class FallbackStarted:
-    """A call goes on with another model."""
+    """A call continues with another model."""
 
     model: str
     to: str
     kind: FailureKind
     message: str
+
+    def event_data(self) -> JsonObject:
+        """Return the data of the event `model.fallback`."""
+        return asdict(self)
 
 
 def role_of(entity: str) -> str:

@@ -1,7 +1,5 @@
-"""ToolCatalog: what a server was found to offer, as its host tells it and keeps it in a file."""
+"""ToolCatalog: what a server offers, as its host reports it and stores it in a file."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,7 +10,6 @@ from pydantic import Field
 from agiraph.core.mcp_settings import McpServerConfig
 from agiraph.core.record import Record
 from agiraph.mcp.names import tool_names
-from agiraph.mcp.schemas import plain_schema
 from agiraph.storage.files import read_bytes
 
 JsonObject = dict[str, Any]
@@ -25,9 +22,14 @@ READ_RESOURCE = "@read_resource"
 GET_PROMPT = "@get_prompt"
 """Tools that we make of a server's resources and prompts; no server's own begins with `@`."""
 
+SCHEMA_DEPTH = 12
+"""A schema that refers to itself is unrolled to this depth; below that anything is allowed."""
+LEFT_OUT = ("$schema", "$id", "$defs", "definitions", "$comment")
+CHOICES = ("oneOf", "anyOf", "allOf")
+
 
 class ServedTool(Record):
-    """One tool of a server. `name` is how a model calls it, `tool` how its server does."""
+    """One tool of a server. A model calls it by `name`, its server by `tool`."""
 
     name: str
     server: str
@@ -38,9 +40,9 @@ class ServedTool(Record):
 
 
 class ToolCatalog(Record):
-    """What one server offers. `problem` says why it could not be found out, '' if it was.
+    """What one server offers; `problem` says why that is not known, '' if it is.
 
-    `settings` is the fingerprint of the settings it was found under, `found_at` epoch seconds.
+    `settings` is the fingerprint of its settings at that time, `found_at` epoch seconds.
     """
 
     server: str
@@ -52,14 +54,8 @@ class ToolCatalog(Record):
     problem: str = ""
     found_at: float = 0.0
 
-    @property
-    def digest(self) -> str:
-        """What changes when a tool does."""
-        said = json.dumps([tool.model_dump() for tool in self.tools], sort_keys=True)
-        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
-
     def tool(self, tool: str) -> ServedTool | None:
-        """Return the tool that the server calls so."""
+        """Return the tool that the server calls by this name, None if there is none."""
         return next((one for one in self.tools if one.tool == tool), None)
 
 
@@ -71,7 +67,7 @@ def make_catalog(
     has_resources: bool,
     has_prompts: bool,
 ) -> tuple[ServedTool, ...]:
-    """Return the tools of a server in a steady order, from what it listed (MCP's own objects)."""
+    """Return a server's tools sorted by name, from what it listed (MCP's own objects)."""
     listed = {
         str(tool["name"]): tool
         for tool in tools
@@ -92,15 +88,15 @@ def _served(
     server: str, settings: McpServerConfig, tool: Mapping[str, Any], name: str
 ) -> ServedTool:
     hints = tool.get("annotations") or {}
-    said = str(tool.get("description") or tool.get("title") or hints.get("title") or "").strip()
-    is_said = any(fnmatchcase(str(tool["name"]), pattern) for pattern in settings.repeatable)
+    about = str(tool.get("description") or tool.get("title") or hints.get("title") or "").strip()
+    is_listed = any(fnmatchcase(str(tool["name"]), pattern) for pattern in settings.repeatable)
     return ServedTool(
         name=name,
         server=server,
         tool=str(tool["name"]),
-        description=_cut(said or f"The tool {tool['name']} of {server}.", DESCRIPTION_LIMIT),
+        description=_cut(about or f"The tool {tool['name']} of {server}.", DESCRIPTION_LIMIT),
         parameters=plain_schema(tool.get("inputSchema") or {}),
-        is_repeatable=bool(is_said or hints.get("readOnlyHint") or hints.get("idempotentHint")),
+        is_repeatable=bool(is_listed or hints.get("readOnlyHint") or hints.get("idempotentHint")),
     )
 
 
@@ -133,13 +129,63 @@ def _cut(text: str, limit: int) -> str:
 
 
 def cut_instructions(text: str) -> str:
-    """Return what a server says of itself, at most as much as a prompt has room for."""
+    """Return a server's instructions, cut to what a prompt has room for."""
     return _cut(text.strip(), INSTRUCTIONS_LIMIT)
 
 
 def read_catalog(file: Path) -> ToolCatalog | None:
-    """Return what a host has kept of its server, None if there is nothing that can be read."""
+    """Return the catalog that a host has stored, None if there is none that can be read."""
     try:
         return ToolCatalog.model_validate_json(read_bytes(file))
     except (OSError, ValueError):
         return None
+
+
+# --- schemas -------------------------------------------------------------------------------------
+
+
+def plain_schema(schema: Mapping[str, Any]) -> JsonObject:
+    """Return a tool's parameters as an object schema without references, as providers accept it.
+
+    A choice between whole sets of parameters, which no provider accepts at the top, is left out:
+    the server refuses what does not fit.
+    """
+    whole = _plain(dict(schema), schema, 0)
+    top: JsonObject = {key: value for key, value in whole.items() if key not in CHOICES}
+    top["type"] = "object"
+    if not isinstance(top.get("properties"), dict):
+        top["properties"] = {}
+    return top
+
+
+def _plain(value: Any, root: Mapping[str, Any], depth: int) -> Any:
+    if isinstance(value, list):
+        return [_plain(item, root, depth) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if depth > SCHEMA_DEPTH:
+        return {}
+    if isinstance(where := value.get("$ref"), str):
+        beside = {key: inner for key, inner in value.items() if key != "$ref"}
+        return _plain({**_referred(where, root), **beside}, root, depth + 1)
+    return {
+        key: _properties(inner, root, depth)
+        if key == "properties" and isinstance(inner, dict)
+        else _plain(inner, root, depth + 1)
+        for key, inner in value.items()
+        if key not in LEFT_OUT
+    }
+
+
+def _properties(properties: JsonObject, root: Mapping[str, Any], depth: int) -> JsonObject:
+    """Return properties, whose names may be those of keywords."""
+    return {name: _plain(inner, root, depth + 1) for name, inner in properties.items()}
+
+
+def _referred(where: str, root: Mapping[str, Any]) -> JsonObject:
+    """Return what a reference within the schema refers to, nothing for another one."""
+    found: Any = root
+    for part in where.removeprefix("#/").split("/"):
+        key = part.replace("~1", "/").replace("~0", "~")
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return dict(found) if where.startswith("#/") and isinstance(found, Mapping) else {}

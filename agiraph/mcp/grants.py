@@ -1,8 +1,7 @@
-"""Grants: who may use which tools of which server. Pure, and the same each time it is asked.
+"""Grants: which entity may use which tools of which server; pure.
 
-Nobody has a tool of a server unless the person's settings grant it to him (by his name, his role,
-`coordinator`, or `*`), or the coordinator that created him gave it to him, where the settings let
-coordinators do that.
+An entity has a server's tool only if the settings grant it (to its name, its role, `coordinator`
+or `*`), or if the coordinator that created it gave it the tool and the settings allow that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +17,9 @@ Catalogs = Mapping[str, ToolCatalog]
 
 
 def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return which tools of Agiraph's own (None: all) and which of servers a list names.
+    """Return which of Agiraph's own tools (None: all) and which of servers a list names.
 
-    A list that names tools of servers alone gives them in addition: it narrows nothing.
+    A list that names only tools of servers gives them in addition to all own tools.
     """
     if allowed is None:
         return None, ()
@@ -30,7 +29,7 @@ def own_and_served(allowed: Sequence[str] | None) -> tuple[tuple[str, ...] | Non
 
 
 def is_granted(settings: McpServerConfig, *called: str) -> bool:
-    """Whether the settings grant a server's tools to who is called so (by name or role)."""
+    """Whether the settings grant a server's tools to one of these names or roles."""
     names = {name.strip().casefold() for name in called if name}
     return any(one == EVERYONE or one.strip().casefold() in names for one in settings.grant)
 
@@ -38,9 +37,9 @@ def is_granted(settings: McpServerConfig, *called: str) -> bool:
 def wanted_servers(
     servers: Servers, allowed: Sequence[str] | None, *called: str
 ) -> tuple[str, ...]:
-    """Return the servers of which somebody may have tools, in a steady order.
+    """Return the servers whose tools an entity may have, sorted.
 
-    `allowed` is the list he was created with; if there is one, it alone counts.
+    `allowed` is the list of tools that it was created with; if there is one, only that counts.
     """
     if allowed is None:
         return tuple(sorted(name for name in servers if is_granted(servers[name], *called)))
@@ -51,7 +50,7 @@ def wanted_servers(
 def granted(
     servers: Servers, catalogs: Catalogs, allowed: Sequence[str] | None, *called: str
 ) -> tuple[ServedTool, ...]:
-    """Return the tools that somebody has, in a steady order."""
+    """Return the tools that an entity has, by server."""
     patterns = own_and_served(allowed)[1]
     found: list[ServedTool] = []
     for server in wanted_servers(servers, allowed, *called):
@@ -66,10 +65,9 @@ def granted(
 
 
 def check_lent(servers: Servers, catalogs: Catalogs, allowed: Sequence[str], *called: str) -> None:
-    """Raise InvalidInput for a tool of a server that cannot be given to who is called so.
+    """Raise InvalidInput for a server's tool that cannot be given to an entity with these names.
 
-    `catalogs` holds what was found out: of a server that is not among them any tool is taken, and
-    none of one whose catalog tells of a problem.
+    Any tool of a server that is not in `catalogs` is accepted, and none of one with a problem.
     """
     for name in own_and_served(allowed)[1]:
         server = server_of(name)

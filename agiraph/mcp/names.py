@@ -1,4 +1,4 @@
-"""How a server's tools are called by a model: `server__tool`, as every provider takes names."""
+"""The names by which models call a server's tools: `server__tool`, as every provider accepts."""
 
 import hashlib
 import re
@@ -8,40 +8,32 @@ from agiraph.core.mcp_settings import SEPARATOR
 
 LONGEST = 64
 ODD = re.compile(r"[^A-Za-z0-9_-]")
-MARK_BYTES = 3
+DIGEST_BYTES = 3
 
 
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
-    """Return for each tool the name under which a model calls it.
+    """Return for each tool the name by which a model calls it, whatever their order.
 
-    A character that providers refuse becomes `_`, a name that is too long is cut; those that would
-    then be the same get a mark that follows from their own name. The order plays no part.
+    A character that providers refuse becomes `_`, a name that is too long is cut; a name that would
+    then not be unique gets a digest of the tool's own name.
     """
-    plain: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for tool in sorted(set(tools)):
-        plain.setdefault(_plain(server, tool), []).append(tool)
+        by_name.setdefault(f"{server}{SEPARATOR}{ODD.sub('_', tool) or '_'}", []).append(tool)
     return {
-        tool: _marked(name, tool) if len(same) > 1 or _is_cut(server, tool) else name
-        for name, same in plain.items()
+        tool: _with_digest(name, tool) if len(same) > 1 or len(name) > LONGEST else name
+        for name, same in by_name.items()
         for tool in same
     }
 
 
-def _plain(server: str, tool: str) -> str:
-    return f"{server}{SEPARATOR}{ODD.sub('_', tool) or '_'}"[:LONGEST]
-
-
-def _is_cut(server: str, tool: str) -> bool:
-    return len(server) + len(SEPARATOR) + len(tool) > LONGEST
-
-
-def _marked(name: str, tool: str) -> str:
-    mark = hashlib.blake2b(tool.encode(), digest_size=MARK_BYTES).hexdigest()
-    return f"{name[: LONGEST - len(mark) - 1]}_{mark}"
+def _with_digest(name: str, tool: str) -> str:
+    digest = hashlib.blake2b(tool.encode(), digest_size=DIGEST_BYTES).hexdigest()
+    return f"{name[: LONGEST - len(digest) - 1]}_{digest}"
 
 
 def is_served(name: str) -> bool:
-    """Whether a tool's name, or a pattern of names, is of a server: no tool of ours holds `__`."""
+    """Whether a name or pattern is of a server's tools: no tool of Agiraph's contains `__`."""
     return SEPARATOR in name
 
 

@@ -1,10 +1,11 @@
-"""The values behind `${NAME}` in a server's settings: the environment, or a file only we may read.
+"""The values of `${NAME}` in a server's settings: of the environment, or of a private file.
 
-The file, `{home}/system/secrets.env`, holds `NAME=value` lines; the environment counts before it.
+The file, `{home}/system/secrets.env`, holds `NAME=value` lines; the environment takes precedence.
 """
 
 import os
 import re
+import shutil
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,15 +17,15 @@ from agiraph.core.variables import VARIABLE, variables_in
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SHORTEST_SECRET = 6
-"""Shorter values are words that stand in harmless texts, too."""
+"""Shorter values occur in harmless texts, too."""
 
 
 class MissingServerVariable(Refused):
-    """A server names a variable that nobody has set."""
+    """A server's settings name a variable that is not set."""
 
 
 def read_secrets(file: Path) -> dict[str, str]:
-    """Return what the file of secrets says, nothing if there is none; raises InvalidInput."""
+    """Return the variables of the file, none if it is missing. Raises InvalidInput."""
     try:
         with open(file, encoding="utf-8") as opened:  # plain: written by the person
             mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
@@ -37,10 +38,10 @@ def read_secrets(file: Path) -> dict[str, str]:
         raise InvalidInput(f"{file}: others may read it (mode {mode:04o}): chmod 600 {file}")
     found: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
-        said = line.strip().removeprefix("export ").strip()
-        if not said or said.startswith("#"):
+        text = line.strip().removeprefix("export ").strip()
+        if not text or text.startswith("#"):
             continue
-        name, equals, value = said.partition("=")
+        name, equals, value = text.partition("=")
         if not equals or not NAME.fullmatch(name.strip()):
             raise InvalidInput(f"{file}:{number}: expected NAME=value")
         found[name.strip()] = _unquoted(value.strip())
@@ -53,7 +54,7 @@ def _unquoted(value: str) -> str:
 
 
 def filled_in(server: str, settings: McpServerConfig, known: Mapping[str, str]) -> McpServerConfig:
-    """Return the settings with every `${NAME}` replaced; raises MissingServerVariable."""
+    """Return the settings with every `${NAME}` replaced. Raises MissingServerVariable."""
 
     def value_of(match: "re.Match[str]") -> str:
         value = known.get(match.group(1), "")
@@ -82,10 +83,10 @@ def filled_in(server: str, settings: McpServerConfig, known: Mapping[str, str]) 
 def secrets_of(
     settings: McpServerConfig, environ: Mapping[str, str], secrets: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the values that must not be told on, the longest first.
+    """Return the values that must be redacted, the longest first.
 
-    They are what stands in the file of secrets, in a header, or under a name that says so: a path
-    or a language that is handed to a server by a variable is no secret.
+    They are those of the file of secrets, of headers, and of variables with a secret's name: a path
+    or a language in a variable is not a secret.
     """
     named = variables_in({"server": settings.model_dump(mode="json")})
     values = {secrets.get(name, "") for name in named}
@@ -99,8 +100,23 @@ def secrets_of(
     return tuple(sorted(secret, key=lambda value: (-len(value), value)))
 
 
-def blotted(text: str, secrets: tuple[str, ...]) -> str:
+def redacted(text: str, secrets: tuple[str, ...]) -> str:
     """Return a text without the secrets."""
     for secret in secrets:
         text = text.replace(secret, BLOT)
     return text
+
+
+def why_unusable(name: str, settings: McpServerConfig, known: Mapping[str, str]) -> str:
+    """Return why a server could not be started, '' if nothing is known against it.
+
+    `known` holds the values of variables, PATH among them.
+    """
+    try:
+        filled = filled_in(name, settings, known)
+    except Refused as error:
+        return str(error)
+    program = "docker" if filled.wrap.startswith("docker ") else filled.command
+    if program and shutil.which(program, path=known.get("PATH")) is None:
+        return f"server '{name}': the program '{program}' is not installed"
+    return ""

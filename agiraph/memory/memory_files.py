@@ -40,7 +40,7 @@ Resolve = Callable[[str], Path]
 
 @dataclass(frozen=True, slots=True)
 class MemoryWritten:
-    """What a write has done: the file's name on the shelf, and its size in characters."""
+    """The outcome of a write: the file's name in the memory, and its size in characters."""
 
     path: str
     size: int
@@ -48,10 +48,9 @@ class MemoryWritten:
 
 
 class MemoryFiles:
-    """A memory: names on it (`MEMORY.md`, `knowledge/x.md`) and the files behind them."""
+    """One memory: its names (`MEMORY.md`, `knowledge/x.md`) and their files."""
 
     def __init__(self, root: Path, bounds: MemoryConfig, own_files: tuple[str, ...] = ()) -> None:
-        """Serve an agent's home, or a worker's folder with the `own_files` that are its memory."""
         self._root = root
         self._bounds = bounds
         self._own_files = own_files
@@ -102,7 +101,7 @@ class MemoryFiles:
 
     @property
     def _most_bytes(self) -> int:
-        """How much of a file is read: a command of a model may have made it larger than we do."""
+        """How much of a file is read: a model's command may have made it larger than we would."""
         return self._bounds.file_limit * BYTES_A_CHARACTER
 
     def name_of(self, path: str) -> str:
@@ -148,7 +147,7 @@ class MemoryFiles:
 
     def _remove(self, name: str, file: Path, old: str | None) -> MemoryWritten:
         if name == MAIN or self._own_files:
-            raise InvalidInput(f"{name} cannot be removed: write what shall stand in it")
+            raise InvalidInput(f"{name} cannot be removed: write its new content")
         if old is not None:
             remove_file(file)
         return MemoryWritten(name, 0, "removed")
@@ -193,7 +192,7 @@ def _added(old: str | None, content: str) -> str:
 
 
 def _plain_names(folder: Path) -> list[str]:
-    """Return the paths of the files under a folder, sorted; hidden names are passed over."""
+    """Return the paths of the files under a folder, sorted; hidden names are left out."""
     try:
         found = files_below(folder)
     except OSError:

@@ -1,11 +1,11 @@
 """Search: all of a memory when it is small, else its sections that fit a query, the best first.
 
-Ranked by SQLite's FTS5 with bm25, in an index in memory that is made for this one search from the
-files: nothing can go stale. A text is cut at its headings into sections, which together are the
-whole text. A word of the heading or the file's name counts more than one of the
-text. Words are stemmed, and a word is found by its beginning (`async` finds `asyncio`). What holds
-a word of the query only inside another word comes last, so nothing that a plain search would find
-is missing. Equal scores stand in the order of path and place: the same question, the same answer.
+Ranked by SQLite's FTS5 with bm25, in an index in memory that is built from the files for this one
+search: nothing can go stale. A text is cut at its headings into sections, which together are the
+whole text. A word in the heading or the file's name counts more than one in the text. Words are
+stemmed, and a word is found by its beginning (`async` finds `asyncio`). Sections that contain a
+word of the query only inside another word come last, so nothing that a plain search would find is
+missing. Equal scores are ordered by path and place, so the same query has the same result.
 """
 
 import re
@@ -19,7 +19,7 @@ FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 
 @dataclass(frozen=True, slots=True)
 class MemorySection:
-    """One piece of a file; `heading` is the way down to it, `Top > Part`, "" before the first."""
+    """One section of a file; `heading` is its full path, `Top > Part`, "" before the first."""
 
     path: str
     heading: str
@@ -70,7 +70,7 @@ MOST_WORDS = 32
 
 @dataclass(frozen=True, slots=True)
 class MemoryMatch:
-    """Something found: a section, or a whole file with no heading. A higher score fits better."""
+    """A section, or a whole file with no heading. A higher score is a better match."""
 
     path: str
     heading: str
@@ -146,21 +146,21 @@ def _scores(sections: Sequence[MemorySection], words: Sequence[str]) -> dict[int
             (PATH_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT, asked),
         )
         return {int(row) - 1: -float(score) for row, score in found}
-    except sqlite3.OperationalError:  # an SQLite without FTS5: a plain search serves alone
+    except sqlite3.OperationalError:  # an SQLite without FTS5: only a plain search
         return {}
     finally:
         index.close()
 
 
 def shown(found: MemorySearchResult) -> str:
-    """Return what was found as a model reads it."""
+    """Return the result as a model reads it."""
     if not found.hits:
-        return "Nothing in your memory fits that."
+        return "Nothing in your memory matches that."
     parts = []
     for hit in found.hits:
         heading = f" > {hit.heading}" if hit.heading else ""
         score = "" if found.is_all else f" (score {hit.score:g})"
         parts.append(f"**{hit.path}**{heading}{score}\n\n{hit.text.strip()}")
     if found.left_out:
-        parts.append(f"({found.left_out} more sections fit; ask with other words to see them)")
+        parts.append(f"({found.left_out} more sections match; use other words to see them)")
     return "\n\n---\n\n".join(parts)

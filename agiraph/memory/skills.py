@@ -1,8 +1,8 @@
 """Skills: AGENTS.md and SKILL.md files of the home and of the input folder.
 
-Each is told up front by name and description, and read on demand. What stands in the input folder
-is content of that folder: it may help, it never carries a person's authority. A file that cannot be
-understood is told with what is wrong, and is no reason to stop.
+Prompts list each by name and description; the text is read on demand. Files in the input folder are
+content of that folder: they may help, but never carry a person's authority. A file that cannot be
+parsed is listed with its error, and is no reason to stop.
 
     {home}/AGENTS.md                 {home}/skills/NAME/SKILL.md
     input/AGENTS.md                  input/{.agiraph,.agents,.claude}/skills/NAME/SKILL.md
@@ -34,7 +34,7 @@ FENCE = "---"
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One of them; `folder` is where it and its own files lie. `problem`: why it is of no use."""
+    """One skill; `folder` holds it and its own files. `problem`: why it cannot be used."""
 
     name: str
     description: str
@@ -45,7 +45,7 @@ class Skill:
 
 
 def find_skills(home: Path, input_dir: str | None) -> tuple[Skill, ...]:
-    """Return what there is, the home's first; of two of one name in one place the first counts."""
+    """Return all skills, the home's first; of two with one name in one place the first counts."""
     found: dict[str, Skill] = {}
     for skill in (*_in_home(home), *(_in_input(Path(input_dir)) if input_dir else ())):
         name = skill.name if skill.name not in found else f"{skill.source}:{skill.name}"
@@ -57,7 +57,7 @@ def find_skills(home: Path, input_dir: str | None) -> tuple[Skill, ...]:
 
 
 def listing(skills: tuple[Skill, ...]) -> str:
-    """Return the lines that a prompt tells of them, "" if there are none."""
+    """Return the lines that list them in a prompt, "" if there are none."""
     lines: list[str] = []
     room = LISTING_CHARACTERS
     for skill in skills:
@@ -155,7 +155,7 @@ def _read_front(folder: Path, file: Path, source: Source) -> Skill:
 
 
 def _front_matter(text: str) -> dict[str, object]:
-    """Return the YAML between the two lines of dashes that a SKILL.md begins with."""
+    """Return the YAML front matter of a SKILL.md."""
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != FENCE:
         raise InvalidInput("it does not begin with a line of three dashes and its name")

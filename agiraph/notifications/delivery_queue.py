@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
-from agiraph.core.channel_settings import ChannelConfig
+from agiraph.core.channel_settings import ChannelConfig, channels_named
+from agiraph.core.clock import iso
 from agiraph.notifications.notice import Notice, wants
 
 JsonObject = dict[str, Any]
@@ -146,15 +147,25 @@ class DeliveryQueue:
     def _receivers(
         self, notice: Notice, channels: Mapping[str, ChannelConfig], now: float
     ) -> list[str]:
-        """Return the channels for a notice: while he is away, the one he named for the urgent."""
+        """Return the channels for a notice: the one he named for what is urgent while he is away,
+        else those that its question named, else those that want it.
+        """
         away = self.away_at(now)
         if away is not None and notice.is_urgent and away.channel in channels:
             return [str(away.channel)]
-        return [name for name, settings in channels.items() if wants(settings, notice)]
+        named = channels_named(notice.channel, channels)
+        return named or [name for name, settings in channels.items() if wants(settings, notice)]
 
     def away_at(self, now: float) -> DoNotDisturb | None:
-        """Return since and until when he is away, None if he is here."""
+        """Return since and until when the person is away, None if he is here."""
         return self.away if self.away is not None and self.away.holds_at(now) else None
+
+    def absence_at(self, now: float) -> str:
+        """Return in words that the person is away and until when, '' if he is here."""
+        away = self.away_at(now)
+        if away is None:
+            return ""
+        return f"the human is away{f' until {iso(away.until)}' if away.until else ''}"
 
     def due(self, channel: str, now: float, *, holds: bool) -> list[Delivery]:
         """Return what may go out to a channel now, oldest first.

@@ -1,15 +1,26 @@
-"""Notice: one thing that the person is told, and which channels it is for. Pure."""
+"""Notice: one thing that the person is notified of, which channels want it, and its text. Pure."""
 
 from agiraph.core.channel_settings import ChannelConfig, NoticeKind
+from agiraph.core.clock import iso
+from agiraph.core.ids import abbreviated
 from agiraph.core.record import Record
 
 MOST_CHARACTERS = 4000
+TITLES = {
+    "questions": "{sender} asks",
+    "approvals": "{sender} asks for your approval",
+    "finished": "finished",
+    "failed": "failed",
+    "out_of_budget": "is out of budget",
+    "messages": "{sender} writes",
+}
+TITLE_LIMIT = 120
 
 
 class Notice(Record):
-    """Something to tell. `id` follows from its cause: the same cause, the same notice.
+    """Something to notify of. `id` follows from its cause: the same cause, the same notice.
 
-    `options`, `deadline_at` and `default` are those of the question it is about, if it is.
+    `channel`, `options`, `deadline_at` and `default` are those of the question, if it is about one.
     """
 
     id: str
@@ -21,6 +32,7 @@ class Notice(Record):
     ts: float
     is_urgent: bool = False
     question_id: str | None = None
+    channel: str = ""
     options: tuple[str, ...] = ()
     deadline_at: float | None = None
     default: str | None = None
@@ -32,8 +44,30 @@ def wants(settings: ChannelConfig, notice: Notice) -> bool:
 
 
 def cut(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return text of at most so many characters; what is left out is told."""
+    """Return text of at most so many characters; the end says how much was left out."""
     if len(text) <= most:
         return text
     tail = f"... ({len(text)} characters in all)"
     return text[: most - len(tail)] + tail
+
+
+def title_of(notice: Notice) -> str:
+    """Return one line: which agent, who, what."""
+    what = TITLES[notice.kind].format(sender=notice.sender)
+    urgent = "urgent: " if notice.is_urgent and notice.question_id else ""
+    return cut(" ".join(f"{notice.agent_name}: {urgent}{what}".split()), TITLE_LIMIT)
+
+
+def body_of(notice: Notice, link: str | None) -> str:
+    """Return the text, with what can be answered, until when, and where."""
+    lines = [cut(notice.text)]
+    if notice.options:
+        lines += ["", "Answers: " + " | ".join(notice.options)]
+    if notice.deadline_at is not None:
+        otherwise = f", else: {notice.default}" if notice.default else ""
+        lines += ["", f"Wanted by {iso(notice.deadline_at)}{otherwise}"]
+    if link:
+        lines += ["", f"Answer here: {link}"]
+    if notice.question_id:
+        lines += ["", f"Or: agiraph respond {abbreviated(notice.question_id)} 'YOUR ANSWER'"]
+    return "\n".join(lines)

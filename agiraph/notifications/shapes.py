@@ -9,8 +9,7 @@ holds 256 characters, its description 4096; `allowed_mentions` keeps a text from
 from typing import Any
 
 from agiraph.core.clock import iso
-from agiraph.notifications.notice import Notice, cut
-from agiraph.notifications.wording import body_of, title_of
+from agiraph.notifications.notice import Notice, body_of, cut, title_of
 
 SLACK_SECTION = 3000
 DISCORD_TITLE = 256
@@ -23,7 +22,7 @@ JsonObject = dict[str, Any]
 
 def generic(notice: Notice, delivery: str, link: str | None) -> JsonObject:
     """Return our own shape: every fact under its name; `id` is the delivery's, always the same."""
-    facts = notice.model_dump(mode="json", exclude={"id", "ts", "is_urgent"})
+    facts = notice.model_dump(mode="json", exclude={"id", "ts", "is_urgent", "channel"})
     return facts | {
         "id": delivery,
         "title": title_of(notice),

@@ -1,1 +1,1 @@
-"""What stands in a home, and the one way to open it: paths, files, journals, snapshots."""
+"""The files of a home, and the one way to open them: paths, journals, segments, snapshots."""

@@ -1,10 +1,9 @@
-"""Disk space: what a write does when the disk is full: it raises, or waits until there is room
-again.
+"""Disk space: on a full disk a write raises, or waits until there is space again.
 
-Whoever lets processes wait enters `waiting` once, at its beginning; every write of a journal and of
-a whole file in that context is then made again, with pauses, until it succeeds. The process stands
-still meanwhile, like one whose network disk is away: nothing that it knows is lost, nothing has to
-be recovered, and it goes on where it was. Without `waiting` a full disk is an OSError at once.
+A process that should wait enters `waiting` once, when it starts; in that context every write of a
+journal or of a whole file is repeated, with pauses, until it succeeds. The process blocks in the
+meantime, as if its network disk were away: its state is not lost, nothing has to be recovered, and
+it continues where it was. Without `waiting` a full disk is an OSError at once.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 RESERVE_BYTES = 128 * 1024
-"""With less free than this nothing new is begun: what is under way needs the rest."""
+"""With less free space than this nothing new is started: running work needs the rest."""
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 1.0
@@ -32,13 +31,13 @@ Most processes need no sqlite3.
 """
 
 Tell = Callable[[bool], None]
-"""Called with True when a write begins to wait for room, with False when it has found it."""
+"""Called with True when a write begins to wait for space, with False when there is some."""
 
 _TELL: ContextVar[Tell | None] = ContextVar("waiting_for_room", default=None)
 
 
 def is_full_disk(error: BaseException) -> bool:
-    """Whether this says that nothing more can be written; groups are looked into."""
+    """Whether an error, or one in its group, says that nothing more can be written."""
     if isinstance(error, BaseExceptionGroup):
         return any(map(is_full_disk, error.exceptions))
     number, code = getattr(error, "errno", None), getattr(error, "sqlite_errorcode", None)
@@ -46,27 +45,27 @@ def is_full_disk(error: BaseException) -> bool:
 
 
 class DiskFull(OSError):
-    """There was no room on the disk for what was to be written; nothing of it was."""
+    """There was not enough disk space for a write; nothing was written."""
 
 
 def has_room(folder: Path, least_bytes: int = RESERVE_BYTES) -> bool:
-    """Whether so much is free on the file system of a folder, and a file can be made there."""
+    """Whether so much is free on the file system of a folder, and a file can be created there."""
     try:
         found = os.statvfs(folder)
     except OSError:
-        return True  # whoever writes there is told what is wrong
+        return True  # the write itself reports what is wrong
     has_files = not found.f_files or found.f_favail > 0
     return has_files and found.f_bavail * found.f_frsize >= least_bytes
 
 
 def full_message(home: Path) -> str:
-    """Return what a person is told when nothing can be begun for want of room."""
-    return f"the disk of {home} is full (no space left on device): make room, then try again"
+    """Return the message for a person when nothing can be started for lack of disk space."""
+    return f"the disk of {home} is full (no space left on device): free some space, then try again"
 
 
 @contextlib.contextmanager
 def waiting(tell: Tell | None) -> Iterator[None]:
-    """Have every write in this context wait for room; `tell` hears of it. None: raise at once."""
+    """Have every write in this context wait for space, and call `tell`. None: raise at once."""
     token = _TELL.set(tell)
     try:
         yield
@@ -75,14 +74,14 @@ def waiting(tell: Tell | None) -> Iterator[None]:
 
 
 def tell_of_waiting(is_waiting: bool) -> None:
-    """Tell, where writes wait for room, that one does, or that it has found it."""
+    """Report that a write waits for space, or no longer does, where writes wait."""
     tell = _TELL.get()
     if tell is not None:
         tell(is_waiting)
 
 
 def patiently(write: Callable[[], T]) -> T:
-    """Return what `write` returns; on a full disk raise its error, or wait and do it again.
+    """Return what `write` returns; on a full disk raise its error, or wait and repeat it.
 
     `write` must leave everything as it was when it raises.
     """
@@ -103,11 +102,11 @@ def patiently(write: Callable[[], T]) -> T:
 
 
 async def outlasting(work: Callable[[], Awaitable[T]]) -> T:
-    """Return what `work` returns; if a full disk ends it, begin it again until it does not.
+    """Return what `work` returns; if a full disk ends it, repeat it until it does not.
 
-    For one whose event loop has to go on turning. `work` must be one that can be begun again.
+    For a process whose event loop has to keep running. `work` must be repeatable.
     """
-    import asyncio  # the command line looks at disks, and does without
+    import asyncio  # the command line checks disks, and does not wait
 
     while True:
         try:

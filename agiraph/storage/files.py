@@ -1,22 +1,22 @@
-"""Files: the one way to open, replace, create, list and remove what stands in a home.
+"""Files: the one way to open, replace, create, list and remove the files of a home.
 
-The commands of a model write into some folders of a home, so whatever stands there may have been
-put there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
+The commands of a model write into some folders of a home, so anything in them may have been put
+there to lead a process of ours elsewhere. Five rules hold for every path that is used here:
 
 1. A path is walked from the root, each folder opened relative to the one before it. No component
-   may be a link, so nothing can be exchanged between a check and an opening. (`Home` resolves its
-   own path once; links above a home are the person's business.)
-2. Only regular files of this user are opened, and opening never waits: no pipe, socket or device.
-3. What is written in place has exactly one name: a second one (a hard link) could be anybody's.
+   may be a link, so nothing can be exchanged between a check and an open. (`Home` resolves its
+   own path once; links above a home are the person's own.)
+2. Only regular files of this user are opened, and opening never blocks: no pipe, socket or device.
+3. A file that is written in place has exactly one name: a hard link could belong to anybody.
 4. New content goes into a new file with a random name (O_EXCL), is synced and renamed, and the
    folder is synced: readers see the old content or the new one, also after a power cut.
-5. A read has a bound.
+5. A read has a limit.
 
-What finds the disk full raises OSError, or waits for room where that is wanted (`room.py`).
+On a full disk a write raises OSError, or waits for space where that is wanted (`disk_space.py`).
 
-What breaks a rule raises `UnsafeFile`, which is an OSError: who can do without the file treats it
-as one that cannot be read. Files that the person alone writes (settings, prompts, input) may be
-links and are opened plainly; each such place says so (`tests/openings.py`).
+A violation of a rule raises `UnsafeFile`, which is an OSError: a caller that can do without the
+file treats it as one that cannot be read. Files that only the person writes (settings, prompts,
+input) may be links and are opened directly; each such place says so (`tests/openings.py`).
 """
 
 import errno
@@ -59,7 +59,7 @@ class UnsafeFile(OSError):
     """Something in a home is not what Agiraph put there; `filename` names it."""
 
     def __str__(self) -> str:
-        """Return the place and what is wrong with it."""
+        """Return the path and what is wrong with it."""
         return f"{self.filename} {self.strerror}"
 
 
@@ -67,9 +67,9 @@ _WHOLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFIL
 
 
 def is_about_place(error: OSError) -> bool:
-    """Whether an error is about the place that was opened, not about the disk or the process.
+    """Whether an error is about the file that was opened, not about the disk or the process.
 
-    A process that serves many agents then goes on without this one.
+    A process that serves many agents then continues without this one.
     """
     return error.errno not in _WHOLE
 
@@ -85,12 +85,12 @@ class FolderEntry:
 
     @classmethod
     def of(cls, name: str, status: os.stat_result) -> "FolderEntry":
-        """Describe the thing called `name`, which is no followed link."""
+        """Describe the entry called `name`; a link is not followed."""
         return cls(name, kind_of(status), status.st_size, status.st_mtime)
 
 
 def kind_of(status: os.stat_result) -> Kind:
-    """Return what a status is the status of."""
+    """Return the kind of file that a status describes."""
     mode = status.st_mode
     if stat.S_ISREG(mode):
         return "file"
@@ -123,7 +123,7 @@ def _closing(fd: int) -> Iterator[int]:
 
 
 def _walk(folder: Path, make: bool) -> int:
-    """Return a descriptor of a folder, which serves as `dir_fd` and for nothing else."""
+    """Return a descriptor of a folder, only for use as `dir_fd`."""
     root, *parts = folder.absolute().parts
     if ".." in parts:
         raise UnsafeFile(errno.EINVAL, "leads upward", str(folder))
@@ -147,13 +147,13 @@ def _step(part: str, fd: int, place: str, make: bool) -> int:
             raise _placed(missing, place) from None
     except OSError as error:
         raise _told(error, part, fd, place) from None
-    with suppress(FileExistsError):  # another process made it at this moment
+    with suppress(FileExistsError):  # another process has just created it
         os.mkdir(part, dir_fd=fd)
     return _step(part, fd, place, make=False)
 
 
 def _placed(error: OSError, place: str) -> OSError:
-    """Return an error that names the whole path: by descriptor, only the last name is known."""
+    """Return an error with the whole path: an open by descriptor knows only the last name."""
     return type(error)(error.errno, error.strerror, place)
 
 
@@ -177,7 +177,7 @@ def _is_link(name: str, fd: int) -> bool:
 def open_file(
     path: Path, flags: int = os.O_RDONLY, mode: int = 0o600, *, anyones: bool = False
 ) -> int:
-    """Open a regular file of ours and return its descriptor; with O_CREAT its folders are made.
+    """Open a regular file of ours and return its descriptor; with O_CREAT its folders are created.
 
     `anyones`: it may belong to another user (a person's input). Raises UnsafeFile, OSError.
     """
@@ -187,7 +187,7 @@ def open_file(
 def _open(path: Path, flags: int, mode: int, anyones: bool) -> int:
     with folder_of(path, make=bool(flags & os.O_CREAT)) as folder:
         try:
-            # Not O_TRUNC: it is cut only when it is known to be a file that we may write.
+            # Not O_TRUNC: it is truncated only when it is known to be a file that we may write.
             fd = os.open(path.name, (flags & ~os.O_TRUNC) | _FILE, mode, dir_fd=folder)
         except OSError as error:
             raise _told(error, path.name, folder, str(path)) from None
@@ -229,8 +229,8 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 def read_shown(path: Path, most: int = MOST_SHOWN) -> str:
     """Return the beginning of a text that is only shown, `most` bytes of it.
 
-    "" if there is none, or if what stands there is not safe to read. NUL characters are left out:
-    a file that was made long without being written is full of them.
+    "" if there is none, or if it is not safe to read. NUL characters are left out: a sparse file
+    is full of them.
     """
     try:
         return read_part(path, 0, most)[0].replace(b"\0", b"").decode("utf-8", "replace")
@@ -246,7 +246,7 @@ def read_part(path: Path, offset: int, most: int, *, anyones: bool = False) -> t
 
 
 def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
-    """Return up to `most` bytes (None: all) that stand behind `offset` in an open file."""
+    """Return up to `most` bytes (None: all) from `offset` on in an open file."""
     pieces: list[bytes] = []
     left = most
     while left is None or left > 0:
@@ -260,15 +260,15 @@ def read_descriptor(fd: int, offset: int = 0, most: int | None = None) -> bytes:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a whole file in one step, its folders too; readers see the old one or the new one."""
+    """Replace a file in one step, creating its folders; readers see the old one or the new one."""
     replace_bytes(path, text.encode())
 
 
 def replace_bytes(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a whole file in one step, as `replace_file`; `mode` is before the umask.
 
-    A link in its place is replaced, not followed; a folder is renamed to `{name}.folder-...`.
-    Raises UnsafeFile if the way there is not safe, OSError.
+    A link with its name is replaced, not followed; a folder is renamed to `{name}.folder-...`.
+    Raises UnsafeFile if the path is not safe, OSError.
     """
     patiently(lambda: _replace(path, data, mode))
 
@@ -280,7 +280,7 @@ def _replace(path: Path, data: bytes, mode: int) -> None:
 
 @contextmanager
 def new_file(path: Path, mode: int = 0o666) -> Iterator[int]:
-    """Yield a descriptor whose content becomes the file `path` when the block ends well."""
+    """Yield a descriptor whose content becomes the file `path` if the block does not raise."""
     with folder_of(path, make=True) as folder:
         part = f".{secrets.token_hex(8)}{PART_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
@@ -318,7 +318,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def append_all(fd: int, data: bytes) -> None:
-    """Write every byte behind the end of a file, or none: a full disk leaves no torn middle."""
+    """Append every byte to a file, or none: a full disk leaves no partial record."""
     before = os.fstat(fd).st_size
     try:
         write_all(fd, data)
@@ -328,12 +328,12 @@ def append_all(fd: int, data: bytes) -> None:
 
 
 def is_part(name: str) -> bool:
-    """Whether a name is one that `new_file` gives a file which is not whole yet."""
+    """Whether a name is that of an unfinished file of `new_file`."""
     return name.startswith(".") and name.endswith(PART_SUFFIX) and len(name) == 22
 
 
 def copy_file(source: Path, target: Path, mode: int = 0o666) -> None:
-    """Copy a file of a home into a new file in the place of `target`."""
+    """Copy a file of a home, replacing `target`."""
     patiently(lambda: _copy(source, target, mode))
 
 
@@ -346,7 +346,7 @@ def _copy(source: Path, target: Path, mode: int) -> None:
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, as far as they are missing; UnsafeFile, OSError."""
+    """Create a folder and its missing parents; UnsafeFile, OSError."""
     patiently(lambda: _make_folder(path, mode))
 
 
@@ -359,7 +359,7 @@ def _make_folder(path: Path, mode: int) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make a folder that this user alone may enter, or close one of ours; UnsafeFile, OSError."""
+    """Create a folder with mode 0700, or set that mode on one of ours; UnsafeFile, OSError."""
     make_folder(path, 0o700)
     with _closing(_walk(path, make=False)) as fd:
         status = os.fstat(fd)
@@ -370,13 +370,13 @@ def make_private_folder(path: Path) -> None:
 
 
 def _close_to_others(folder: int) -> None:
-    """Let this user, and nobody else, list, change and enter a folder that is open by path."""
+    """Set mode 0700 on a folder that is open by O_PATH."""
     os.chmod(_place_of(folder), stat.S_IRWXU)
 
 
 def _place_of(fd: int) -> int | str:
-    """Return what stands for a descriptor that is open by path alone, where it has no fchmod."""
-    return f"/proc/self/fd/{fd}" if _PATH_ONLY else fd  # leads to what is open, no further
+    """Return a path for a descriptor that is open by O_PATH, which has no fchmod."""
+    return f"/proc/self/fd/{fd}" if _PATH_ONLY else fd  # leads to the open file, no further
 
 
 def sync_folder(path: Path) -> None:
@@ -386,7 +386,7 @@ def sync_folder(path: Path) -> None:
 
 
 def _listable(folder: int) -> int:
-    """Open a folder that is open by path alone, to list or sync it."""
+    """Open a folder that is open by O_PATH, to list or sync it."""
     return os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)
 
 
@@ -396,9 +396,9 @@ def _sync(folder: int) -> None:
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Return the status of what stands at `path`, a link's own; None if nothing does.
+    """Return the status of `path`, of a link its own; None if nothing is there.
 
-    Raises UnsafeFile if the way to it leads over a link.
+    Raises UnsafeFile if a folder on the way is a link.
     """
     try:
         with folder_of(path) as folder:
@@ -408,12 +408,12 @@ def status_of(path: Path) -> os.stat_result | None:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file stands at `path`, reached without any link."""
+    """Whether there is a regular file at `path`, reached without any link."""
     return _has_kind(path, "file")
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder stands at `path`, reached without any link."""
+    """Whether there is a folder at `path`, reached without any link."""
     return _has_kind(path, "folder")
 
 
@@ -426,7 +426,7 @@ def _has_kind(path: Path, kind: Kind) -> bool:
 
 
 def entries(path: Path, most: int = MOST_ENTRIES) -> list[FolderEntry]:
-    """Return what stands in a folder, sorted by name; of more than `most` names, any `most`.
+    """Return the entries of a folder, sorted by name; of more than `most`, any `most`.
 
     Raises UnsafeFile, OSError; FileNotFoundError if there is no such folder.
     """
@@ -441,7 +441,7 @@ def open_folder(path: Path) -> int:
 
 
 def scan(fd: int, most: int) -> list[FolderEntry]:
-    """Return what stands in an open folder, in no order; of more than `most` names, any `most`."""
+    """Return the entries of an open folder, in no order; of more than `most`, any `most`."""
     found: list[FolderEntry] = []
     with _closing(_listable(fd)) as listed, os.scandir(listed) as names:
         for name in names:
@@ -455,8 +455,8 @@ def scan(fd: int, most: int) -> list[FolderEntry]:
 def files_below(path: Path, most: int = MOST_ENTRIES) -> list[tuple[Path, FolderEntry]]:
     """Return every regular file below a folder with its path relative to it, sorted; no links.
 
-    Files that are not whole yet are left out, and whatever stands behind the first `most` names or
-    more than MOST_LEVELS folders deep.
+    Unfinished files are left out, and everything beyond the first `most` names or MOST_LEVELS
+    folders deep.
     """
     found: list[tuple[Path, FolderEntry]] = []
     with _closing(_walk(path, make=False)) as fd:
@@ -488,10 +488,10 @@ def remove_file(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it, or a file; links are removed, never followed.
+    """Remove a folder with everything in it, or a file; links are removed, never followed.
 
-    What was made unwritable goes too, and folders within folders of any depth. Raises UnsafeFile,
-    OSError; nothing happens if there is none.
+    Unwritable files are removed too, and folders of any depth. Raises UnsafeFile, OSError;
+    nothing happens if there is none.
     """
     with suppress(FileNotFoundError), folder_of(path) as above:
         try:
@@ -509,7 +509,7 @@ def _remove(name: str, above: int) -> None:
 
 
 def _remove_folder(name: str, above: int, top: int | None = None) -> None:
-    """Remove a folder; with `top` its folders are moved there: no depth needs more descriptors."""
+    """Remove a folder; with `top` its folders are moved there, so depth needs no descriptors."""
     with _closing(_open_to_empty(name, above)) as fd:
         while found := scan(fd, AT_ONCE):
             for inner in _without_files(found, fd):
@@ -538,7 +538,7 @@ def _without_files(found: list[FolderEntry], folder: int) -> list[str]:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename a file or folder within one file system; the folders of `target` are made."""
+    """Rename a file or folder within one file system; creates the folders of `target`."""
     with folder_of(source) as old, folder_of(target, make=True) as new:
         try:
             os.replace(source.name, target.name, src_dir_fd=old, dst_dir_fd=new)

@@ -1,4 +1,4 @@
-"""The home on disk: where every file of an agent, a run, a node and a worker stands.
+"""The layout of a home: the path of every file of an agent, a run, a node and a worker.
 
     {home}/agents/{agent}/          agent.json SOUL.md GOAL.md MEMORY.md memory/ conversation.jsonl
                                     events.jsonl events.segments/ triggers.json snapshots/
@@ -14,7 +14,7 @@
     {home}/system/                  lock token children.journal mailboxes.db usage.db doors.json
                                     logs/ run/
 
-Nothing here opens a file; each path has exactly one process that writes it.
+Nothing here opens a file. Each path is written by exactly one process.
 """
 
 import os
@@ -33,23 +33,23 @@ def default_home(environ: dict[str, str] | None = None) -> Path:
 
 
 def plan_copy(run: Path) -> Path:
-    """Return where the plan of a run stands once more, for its workers' sandboxes.
+    """Return the path of the copy of a run's plan for its workers' sandboxes.
 
-    Not in the run's folder: its coordinator's shell could put a link there at the moment at which
-    it is shown. Written by the coordinator.
+    It is not in the run's folder: its coordinator's shell could put a link there at the moment it
+    is mounted. Written by the coordinator.
     """
     return run.parent.parent / "snapshots" / f"{run.name}.plan.md"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeHome:
-    """The folder of truth of one node."""
+    """The folder of one node."""
 
     path: Path
 
     @property
     def spec(self) -> Path:
-        """What to do. Written by the coordinator."""
+        """Its task. Written by the coordinator."""
         return self.path / "_spec.md"
 
     @property
@@ -84,7 +84,7 @@ class NodeHome:
 
     @property
     def log(self) -> Path:
-        """Execution trace, a JSON object a line. Written by the assigned worker."""
+        """Execution trace, one JSON object per line. Written by the assigned worker."""
         return self.path / "log.jsonl"
 
 
@@ -96,12 +96,12 @@ class WorkerHome:
 
     @property
     def identity(self) -> Path:
-        """Who I am, my role."""
+        """Its name and role."""
         return self.path / "identity.md"
 
     @property
     def memory(self) -> Path:
-        """What I have learned from this run's nodes."""
+        """What it has learned from this run's nodes."""
         return self.path / "memory.md"
 
     @property
@@ -111,32 +111,32 @@ class WorkerHome:
 
     @property
     def history(self) -> Path:
-        """The nodes I have completed, a JSON array."""
+        """The nodes it has completed, a JSON array."""
         return self.path / "history.json"
 
     @property
     def conversation(self) -> Path:
-        """My journal: every turn, tool call and message."""
+        """Its journal: every turn, tool call and message."""
         return self.path / "conversation.jsonl"
 
     @property
     def calls(self) -> Path:
-        """What my running tool calls leave behind, a folder a call; gone once it is journaled."""
+        """What running tool calls leave, one folder per call; removed once it is journaled."""
         return self.path / ".calls"
 
     @property
     def outside(self) -> Path:
-        """The HOME of the outside agent that works here: what it keeps of itself. Written by it."""
+        """The HOME of its external agent. Written by that agent."""
         return self.path / "outside"
 
     @property
     def warden(self) -> Path:
-        """Who watches over the outside agent that runs, if one does."""
+        """The process guard of its running external agent, if there is one."""
         return self.path / ".warden"
 
     @property
     def mcp_tool_grants(self) -> Path:
-        """The tools of servers that I have on my current node."""
+        """The MCP tools of its current node."""
         return self.path / ".tools-at-start.json"
 
 
@@ -158,7 +158,7 @@ class RunHome:
 
     @property
     def messages(self) -> Path:
-        """The message log, a file a message. Written by the recorder."""
+        """The message log, one file per message. Written by the recorder."""
         return self.path / "_messages"
 
     @property
@@ -173,7 +173,7 @@ class RunHome:
 
     @property
     def context(self) -> Path:
-        """The shared context as it stands, for people and models. Written by the coordinator."""
+        """The current shared context, for people and models. Written by the coordinator."""
         return self.path / "_context.json"
 
     @property
@@ -208,12 +208,12 @@ class AgentHome:
 
     @property
     def soul(self) -> Path:
-        """Who the agent is."""
+        """The agent's character."""
         return self.path / "SOUL.md"
 
     @property
     def goal(self) -> Path:
-        """The big objective."""
+        """Its overall objective."""
         return self.path / "GOAL.md"
 
     @property
@@ -233,7 +233,7 @@ class AgentHome:
 
     @property
     def mcp_tool_grants(self) -> Path:
-        """The servers' tools of the coordinator in its current run. Written by the coordinator."""
+        """The coordinator's MCP tools in its current run. Written by the coordinator."""
         return self.path / ".tools-at-start.json"
 
     @property
@@ -243,17 +243,17 @@ class AgentHome:
 
     @property
     def calls(self) -> Path:
-        """What the coordinator's running tool calls leave behind, as a worker's."""
+        """What the coordinator's running tool calls leave, like a worker's."""
         return self.path / ".calls"
 
     @property
     def events(self) -> Path:
-        """The newest events; older ones stand in `events.segments/`. Written by the recorder."""
+        """The newest events; older ones are in `events.segments/`. Written by the recorder."""
         return self.path / "events.jsonl"
 
     @property
     def triggers(self) -> Path:
-        """Scheduled triggers. Written by the clock."""
+        """Its triggers. Written by the scheduler."""
         return self.path / "triggers.json"
 
     @property
@@ -275,14 +275,14 @@ class AgentHome:
     def repository(self, run: RunId | str) -> Path:
         """Return the bare git repository of one run's worktrees, if it has any.
 
-        Made and merged in by the coordinator; a node's branch is written by its worker.
+        Created and merged by the coordinator; a node's branch is written by its worker.
         """
         return self.path / "repositories" / f"{run}.git"
 
 
 @dataclass(frozen=True, slots=True)
 class SystemHome:
-    """What the machinery keeps: lock, token, tables, logs. Mode 0700."""
+    """The services' files: lock, token, tables, logs. Mode 0700."""
 
     path: Path
 
@@ -303,7 +303,7 @@ class SystemHome:
 
     @property
     def usage(self) -> Path:
-        """What was spent. Written by the broker."""
+        """The spending. Written by the broker."""
         return self.path / "usage.db"
 
     def recording(self, run: str) -> Path:
@@ -312,22 +312,22 @@ class SystemHome:
 
     @property
     def doors(self) -> Path:
-        """Which doors outside agents have, mode 0600. Written by the broker."""
+        """The grants of the LLM proxy, mode 0600. Written by the broker."""
         return self.path / "doors.json"
 
     @property
     def mailboxes(self) -> Path:
-        """Messages that are not done. Written by the router."""
+        """The mailboxes: messages that are not done. Written by the router."""
         return self.path / "mailboxes.db"
 
     @property
     def tracing(self) -> Path:
-        """How far events were made into spans, and what is under way. Written by the tracer."""
+        """How far events were turned into spans, and open spans. Written by the tracer."""
         return self.path / "tracing.json"
 
     @property
     def tools(self) -> Path:
-        """What each server of tools offers, a file a server. Written by its `tools/` process."""
+        """What each MCP server offers, one file per server. Written by its `tools/` process."""
         return self.path / "tools"
 
     @property
@@ -337,12 +337,12 @@ class SystemHome:
 
     @property
     def attempts(self) -> Path:
-        """What each actor was at when it died, and how often. Written by that actor."""
+        """What each actor handled when it died, and how often. Written by that actor."""
         return self.path / "attempts"
 
     @property
     def logs(self) -> Path:
-        """Each process's stderr and its log in JSON lines, files an address."""
+        """Each process's stderr and its log in JSON lines, by address."""
         return self.path / "logs"
 
     def log(self, address: str) -> Path:
@@ -357,7 +357,7 @@ class SystemHome:
 
 @dataclass(frozen=True, slots=True)
 class HumanHome:
-    """What the human gateway keeps."""
+    """The gateway's files."""
 
     path: Path
 
@@ -373,17 +373,17 @@ class HumanHome:
 
     @property
     def questions(self) -> Path:
-        """Where older versions kept questions; one line now, for which they refuse the home."""
+        """The questions of older versions; now one line, for which they refuse the home."""
         return self.path / "questions.jsonl"
 
     @property
     def dead(self) -> Path:
-        """The same of dead letters."""
+        """The same for dead letters."""
         return self.path / "dead.jsonl"
 
     @property
     def channels(self) -> Path:
-        """The journal of what goes out by channels, and of who is away."""
+        """The journal of notifications, and of do not disturb."""
         return self.path / "channels.jsonl"
 
     @property
@@ -393,12 +393,12 @@ class HumanHome:
 
     @property
     def repeats(self) -> Path:
-        """The journal of idempotency keys and what was answered to them."""
+        """The journal of idempotency keys and their answers."""
         return self.path / "repeats.jsonl"
 
     @property
     def inbox(self) -> Path:
-        """The same of messages."""
+        """The same for messages."""
         return self.path / "inbox.jsonl"
 
     @property
@@ -414,12 +414,12 @@ class HumanHome:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One home: its agents, its human, its machinery."""
+    """One home: its agents, its human, its services."""
 
     path: Path
 
     def __post_init__(self) -> None:
-        """Resolve the path: nothing in a home is reached over a link (`agiraph.storage.files`)."""
+        """Resolve the path: files in a home are not opened over links (`agiraph.storage.files`)."""
         object.__setattr__(self, "path", self.path.resolve())
 
     @property
@@ -429,7 +429,7 @@ class Home:
 
     @property
     def prompts(self) -> Path:
-        """The person's own prompts, laid over the shipped ones; it need not exist."""
+        """The person's own prompts, which replace shipped ones; it need not exist."""
         return self.path / "prompts"
 
     @property
@@ -439,7 +439,7 @@ class Home:
 
     @property
     def system(self) -> SystemHome:
-        """The machinery's folder."""
+        """The services' folder."""
         return SystemHome(self.path / "system")
 
     @property

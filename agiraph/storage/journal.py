@@ -1,12 +1,12 @@
-"""Journal: append-only JSON lines, fsynced before anyone is told; the state is the fold of it.
+"""Journal: append-only JSON lines, synced before they are announced; the state is their fold.
 
 One process writes a journal. A record is one JSON object on one line, whose last field `crc` is
-the CRC-32 of the line before it (records of journals older than that have none). A crash can only
+the CRC-32 of the line up to it (records of older journals have none). A crash can only
 tear the last line: it has no newline, or blocks of it were never written. Opening cuts it off.
 
-Any other bad line is damage, and a journal that lost its middle is no journal: it is moved aside,
-what was whole before the damage is laid beside it, and a note in its place refuses every opening
-until a person has decided (`docs/operations.md`). Nothing is skipped.
+Any other bad line is damage, and a journal without its middle cannot be used: it is renamed, what
+was good before the damage is written to a file beside it, and a note in its place refuses every
+open until a person has decided (`docs/operations.md`). Nothing is skipped.
 """
 
 import json
@@ -41,10 +41,9 @@ TAIL_BYTES = 1 << 16
 
 
 class DamagedJournal(Corrupt):
-    """A record in the middle of a journal is not what was written."""
+    """A record in the middle of a journal is damaged."""
 
     def __init__(self, name: str, offset: int) -> None:
-        """Name the file and the byte where the record begins."""
         super().__init__(f"{name}: the record at byte {offset} is damaged")
         self.offset = offset
 
@@ -72,9 +71,9 @@ def _encoded(record: JsonObject) -> bytes:
 def split_records(
     data: bytes, name: str = "journal", base: int = 0
 ) -> tuple[list[JsonObject], int]:
-    """Return the records in `data` and how many bytes of it are whole.
+    """Return the records in `data` and how many bytes of it hold whole lines.
 
-    Raises Corrupt for a line that was written whole and is not what was written. `base` is where
+    Raises Corrupt for a complete line that is damaged. `base` is where
     in the file `data` begins; only the file's beginning may hold records without a checksum.
     """
     records: list[JsonObject] = []
@@ -98,7 +97,7 @@ def parse_line(line: bytes) -> tuple[JsonObject | None, bool]:
     body, check = line[:-CHECK_BYTES].removesuffix(b","), line[-CHECK_BYTES:]
     is_sum_right = check.endswith(b'%08x"}' % zlib.crc32(body))
     is_checked = check.startswith(CHECK)
-    if is_checked != is_sum_right:  # right, but under another name: the name is damaged
+    if is_checked != is_sum_right:  # the checksum is right, but the name of its field is damaged
         return None, is_checked
     try:
         value = json.loads(body + b"}" if is_checked else line)
@@ -121,7 +120,7 @@ def read_journal(path: Path) -> list[JsonObject]:
 
 
 def _read(path: Path, data: bytes, kind: FileKind) -> list[JsonObject]:
-    """Return the records of a whole journal in today's form."""
+    """Return the records of a whole journal in the current version."""
     version, begin = head_version(path, data, kind)
     records = split_records(data[begin:], str(path), begin)[0]
     _refuse_if_told(records)
@@ -152,7 +151,7 @@ def _head(kind: FileKind) -> bytes:
 def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
     """Return the last whole records of a journal, as many as stand in so many bytes; [] if none.
 
-    It is for what is nice to know: from what is damaged or without checksums nothing is read.
+    For information only: nothing is read from what is damaged or has no checksums.
     """
     try:
         fd = open_file(path)
@@ -168,7 +167,7 @@ def read_tail(path: Path, most_bytes: int = TAIL_BYTES) -> list[JsonObject]:
 
 
 class Journal:
-    """One open journal; `records` are those that stood in it (after `since`) when it was opened."""
+    """One open journal; `records` are those that it held (after `since`) when it was opened."""
 
     def __init__(
         self,
@@ -180,10 +179,10 @@ class Journal:
     ) -> None:
         """Open or create the journal at `path`, cutting a torn last line; Corrupt, OSError.
 
-        With `since`, only what stands behind that mark is read; a mark that is not of this journal
-        is passed over, and `since` is then None. A journal of an older version is rewritten first.
-        `if_damaged` is the record with which what is whole before a damage is laid down, so that
-        who opens it knows that its end was lost.
+        With `since`, only what follows that mark is read; a mark of another journal is ignored, and
+        `since` is then None. A journal of an older version is rewritten first.
+        `if_damaged` is the record that ends the good part before a damage, so that a process that
+        opens it knows that the end was lost.
         """
         self.path = path
         kind = kind or kind_of(path)
@@ -211,7 +210,7 @@ class Journal:
         return os.pread(self._fd, len(last), mark.offset - len(last)) == last
 
     def _load(self, since: JournalPosition) -> None:
-        """Read what stands behind a mark and cut what is torn."""
+        """Read what follows a mark and cut off a torn line."""
         data = read_descriptor(self._fd, since.offset)
         try:
             self.records, whole = split_records(data, str(self.path), since.offset)
@@ -228,13 +227,13 @@ class Journal:
 
     @property
     def mark(self) -> JournalPosition:
-        """The place where the next record will stand."""
+        """The place of the next record."""
         return JournalPosition(self.count, self._offset, self._last)
 
     def append(self, *records: JsonObject) -> int:
-        """Write records in one piece and wait until they are on disk; return how many now stand.
+        """Write records in one piece and wait until they are on disk; return the number of records.
 
-        On a full disk this waits for room, or raises OSError (`agiraph.storage.disk_space`).
+        On a full disk this waits for space, or raises OSError (`agiraph.storage.disk_space`).
         """
         self.sync()
         before = self.count, self._offset, self._last
@@ -270,7 +269,7 @@ class Journal:
             self._behind = b""
 
     def try_sync(self) -> bool:
-        """Do the same without waiting for room; return whether it is on disk. For any thread."""
+        """Do the same without waiting for space; return whether it is on disk. For any thread."""
         try:
             self._settle()
         except OSError:
@@ -279,7 +278,7 @@ class Journal:
         return True
 
     def _settle(self) -> None:
-        """Put what was written on disk, or take it back, to be written again the next time."""
+        """Sync what was written, or undo it, to be written again the next time."""
         begin = self._offset - len(self._behind)
         try:
             if os.fstat(self._fd).st_size < self._offset:
@@ -308,12 +307,12 @@ class Journal:
         self.close()
 
     def __iter__(self) -> Iterator[JsonObject]:
-        """Iterate over the records that stood in the journal when it was opened."""
+        """Iterate over the records that the journal held when it was opened."""
         return iter(self.records)
 
 
 def _last_of(data: bytes) -> str:
-    """Return the end of a record's line by which its place is known again."""
+    """Return the end of a record's line, by which its place is recognised."""
     last = data[-CHECK_BYTES - 1 :]
     return last.decode() if last.startswith(CHECK) else ""
 
@@ -324,9 +323,9 @@ def _refuse_if_told(records: list[JsonObject]) -> None:
 
 
 def _set_aside(path: Path, data: bytes, damage: DamagedJournal, closing: bytes) -> Corrupt:
-    """Move a damaged journal aside and leave a note that refuses; return what to raise.
+    """Rename a damaged journal and leave a note that refuses; return the error to raise.
 
-    `closing` is the line that ends what is whole before the damage.
+    `closing` is the line that ends the good part before the damage.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     aside = path.with_name(f"{path.name}.corrupt-{stamp}")
@@ -334,7 +333,7 @@ def _set_aside(path: Path, data: bytes, damage: DamagedJournal, closing: bytes) 
     text = (
         f"{damage}. The file as it was found is now {aside.name}; "
         f"what is whole before the damage is {good.name}. "
-        f"To go on with that, and without what came after it: mv {good} {path}"
+        f"To continue with that, without what came after it: mv {good} {path}"
     )
     replace_bytes(good, data[: damage.offset] + closing)
     replace_bytes(aside, data)

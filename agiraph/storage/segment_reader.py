@@ -1,8 +1,8 @@
 """SegmentReader: the lines of a segmented log by their numbers, while another process writes it.
 
-At each look it checks that the active file is the one that it knows (by inode), and that what it
-has read still stands there. If not, a segment was filled meanwhile (or the log was replaced) and it
-begins anew: whoever reads asks by number, so nothing is missed and nothing comes twice.
+At each poll it checks that the active file is the one that it knows (by inode), and that what it
+has read is still there. If not, a segment was filled in the meantime (or the log was replaced) and
+it starts again: records are requested by number, so none is missed and none comes twice.
 """
 
 import json
@@ -29,13 +29,12 @@ Line = tuple[int, bytes]
 class SegmentReader:
     """A reader of one growing log. Only whole lines count.
 
-    The place of every STRIDE-th line of the active file is remembered, and the LATEST lines are,
-    since many ask for them. `begun` grows whenever the active file is another one than before.
+    The place of every STRIDE-th line of the active file is stored, and the LATEST lines, which are
+    requested most. `begun` grows whenever the active file is another one than before.
     A log whose records have no `seq` is one file, numbered by its lines.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read the log at `path`, which need not exist yet."""
         self._path = path
         self._name = str(path)
         self._sealed: list[Segment] = []
@@ -53,7 +52,7 @@ class SegmentReader:
 
     @property
     def seen(self) -> int:
-        """The number of the last record that stood there at the last look."""
+        """The number of the last record at the last poll."""
         return self._last
 
     def first(self) -> int:
@@ -65,16 +64,16 @@ class SegmentReader:
     def lines(self, after: int, limit: int) -> list[Line]:
         """Return up to `limit` lines whose numbers are greater than `after`, in order.
 
-        Numbers are left out only where their segment is not kept any more. Raises Corrupt, OSError.
+        Numbers are missing only where their segment has been deleted. Raises Corrupt, OSError.
         """
         self._look()
         for _ in range(TRIES):
             if limit < 1 or after >= self._last:
                 return []
-            with suppress(FileNotFoundError, UnsafeFile, _Changed):  # between a look and an opening
+            with suppress(FileNotFoundError, UnsafeFile, _Changed):  # between a poll and an open
                 return self._read(after, limit)
             self._reopen()
-        raise Corrupt(f"{self._path} is not what its segments' names say")
+        raise Corrupt(f"{self._path} does not match the names of its segments")
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -103,10 +102,10 @@ class SegmentReader:
                 file.readline()
             return [(seq + number, file.readline()) for number in range(count)]
 
-    # --- looking ---------------------------------------------------------------------------------
+    # --- polling ---------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Take note of what was written since."""
+        """Read what was written since."""
         try:
             found = os.stat(self._name, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
@@ -124,7 +123,7 @@ class SegmentReader:
                 self._reopen()
 
     def _reopen(self) -> None:
-        """Look at the log as if for the first time; what is no file of ours counts as none."""
+        """Open the log as if for the first time; a file that is not ours counts as none."""
         try:
             self._begin()
         except UnsafeFile:
@@ -147,7 +146,7 @@ class SegmentReader:
         raise Corrupt(f"{self._path} begins with a record that an older segment has")
 
     def _base_of(self, file: BinaryIO) -> int:
-        """Return how many records stand before the active file."""
+        """Return how many records precede the active file."""
         sealed = self._sealed[-1].last if self._sealed else 0
         line = file.readline()
         head_version(self._path, line)
@@ -159,7 +158,7 @@ class SegmentReader:
         return base
 
     def _scan(self, file: BinaryIO) -> None:
-        """Take in the whole lines behind what is known."""
+        """Read the whole lines after those that are known."""
         if self._inode != os.fstat(file.fileno()).st_ino:
             raise _Changed
         file.seek(self._end - len(self._known))
@@ -187,7 +186,7 @@ class SegmentReader:
 
 
 class _Changed(Exception):
-    """The active file is another one than a moment ago."""
+    """The active file is no longer the same."""
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -205,7 +204,7 @@ def _lines_of(segment: Segment, seq: int, count: int) -> list[Line]:
 
 
 def _place_of(file: BinaryIO, segment: Segment, seq: int) -> int:
-    """Return where in a full segment the record `seq` begins: halving, then by counting lines."""
+    """Return where in a full segment the record `seq` begins, by bisection."""
     low, low_seq, high = 0, segment.first, os.fstat(file.fileno()).st_size
     while high - low > NEAR_BYTES:
         middle = (low + high) // 2

@@ -1,13 +1,13 @@
-"""Segments: one long log as a row of files of bounded size, so that its age costs nothing.
+"""Segments: one long log as a sequence of files of limited size, so that its age costs nothing.
 
     events.jsonl                                   the newest records; `tail -F` shows them
     events.segments/0000000001-0000003120.jsonl    a full segment: the records with seq 1 to 3120
 
-Every record has its number in the log as `seq`, from 1 on. A full segment has the first and the
-last of its numbers in its name, so the names are the index of the log: nothing else has to be kept
-in step with them, and none of them is opened to open the log. One rename turns the active file
-into a full segment, and the next append begins a new one; a process that dies in between leaves a
-log whose active file is missing, which means that it is empty.
+Every record has its number in the log as `seq`, from 1 on. The name of a full segment holds its
+first and last number, so the names are the index of the log: nothing else has to be kept in sync
+with them, and none of them is opened to open the log. One rename turns the active file into a full
+segment, and the next append begins a new one; a process that dies in between leaves a log without
+an active file, which counts as an empty one.
 
 One process writes a log. Any number read it at the same time (`segment_reader.py`).
 """
@@ -34,7 +34,7 @@ DAY_SECONDS = 86_400.0
 
 SEGMENT_BYTES = 1 << 20
 OUTGROWN = 2
-"""An active file of so many times the bound was written by a version that had no segments."""
+"""An active file of so many times the limit was written by a version without segments."""
 
 DIGITS = 10
 NAME = re.compile(r"(\d{10,})-(\d{10,})")
@@ -53,14 +53,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """A place in a log: `mark` in the active file, before which stand `base` records in others."""
+    """A place in a log: `mark` in the active file, and `base`, the number of records before it."""
 
     base: int
     mark: JournalPosition
 
 
 def segment_path(log: Path, first: int, last: int) -> Path:
-    """Return where the full segment with the records `first` to `last` stands."""
+    """Return the path of the full segment with the records `first` to `last`."""
     return _folder(log) / f"{first:0{DIGITS}}-{last:0{DIGITS}}{log.suffix}"
 
 
@@ -92,8 +92,8 @@ def seq_of(record: JsonObject) -> int:
 class SegmentedJournal:
     """A log that one process appends to. `records` are those that it was opened with.
 
-    These are what stands in the active file, behind `since` if that is a place in it. `has_turned`
-    is set when a segment becomes full, and taken back by whoever has taken note.
+    These are the records of the active file, after `since` if that is a place in it. `has_turned`
+    is set when a segment becomes full, and reset by the reader of the flag.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class SegmentedJournal:
 
     @property
     def place(self) -> LogPosition | None:
-        """Where the next record will stand, None if that begins a segment."""
+        """The place of the next record, None if it begins a segment."""
         return LogPosition(self.base, self._journal.mark) if self._journal else None
 
     def append(self, *records: JsonObject) -> int:
@@ -155,7 +155,7 @@ class SegmentedJournal:
             self._journal.sync()
 
     def try_sync(self) -> bool:
-        """Do the same without waiting for room; return whether it is on disk. For any thread."""
+        """Do the same without waiting for space; return whether it is on disk. For any thread."""
         return self._journal is None or self._journal.try_sync()
 
     def _turn(self) -> None:
@@ -171,7 +171,7 @@ class SegmentedJournal:
         self.has_turned = True
 
     def tail_before(self, most_bytes: int) -> list[JsonObject]:
-        """Return the last records of the full segments that stand in about so many bytes."""
+        """Return the last records of the full segments, about so many bytes of them."""
         pieces: list[list[JsonObject]] = []
         for segment in reversed(segments_of(self.path)):
             if most_bytes <= 0:
@@ -181,14 +181,14 @@ class SegmentedJournal:
         return [record for piece in pieces for record in piece]
 
     def close(self) -> None:
-        """Close the file, which is on disk then."""
+        """Sync and close the file."""
         if self._journal:
             self._journal.sync()
             self._journal.close()
 
 
 def _base_of(path: Path, records: Sequence[JsonObject]) -> int:
-    """Return how many records stand before the active file."""
+    """Return how many records precede the active file."""
     sealed = segments_of(path)
     before = sealed[-1].last if sealed else 0
     base = seq_of(records[0]) - 1 if records and seq_of(records[0]) else before
@@ -198,9 +198,9 @@ def _base_of(path: Path, records: Sequence[JsonObject]) -> int:
 
 
 def seal_outgrown(path: Path, most_bytes: int = SEGMENT_BYTES) -> bool:
-    """Make an active file that has outgrown its bound a full segment as it is; say if it was.
+    """Turn an active file far beyond its limit into a full segment; return whether it was.
 
-    Only its two ends are read. A torn last line is cut first. Raises OSError.
+    Only its two ends are read. A torn last line is cut off first. Raises OSError.
     """
     try:
         fd = open_file(path, os.O_RDWR)
@@ -213,7 +213,7 @@ def seal_outgrown(path: Path, most_bytes: int = SEGMENT_BYTES) -> bool:
         first = _first_seq(fd, most_bytes)
         last, end = _last_seq(fd, size, most_bytes)
         if not 0 < first <= last:
-            return False  # opening it as one file tells what is wrong with it
+            return False  # opening it as one file reports what is wrong with it
         os.ftruncate(fd, end)
         os.fsync(fd)
     finally:
@@ -223,7 +223,7 @@ def seal_outgrown(path: Path, most_bytes: int = SEGMENT_BYTES) -> bool:
 
 
 def _first_seq(fd: int, most_bytes: int) -> int:
-    """Return the number of a file's first record, 0 if it cannot be told."""
+    """Return the number of a file's first record, 0 if it is unknown."""
     line = read_descriptor(fd, 0, most_bytes).partition(b"\n")[0]
     return seq_of(parse_line(line)[0] or {})
 

@@ -1,8 +1,8 @@
 """Snapshot: the state after the first N records of a journal, so that a long one opens fast.
 
-A snapshot is only ever a shortcut: it can be lost, torn or of another shape, and the state is then
-folded from the journal, as if there had never been one. It says which place of which journal it
-stands for (`journal.Mark`), and has checksums of its own.
+A snapshot is only a shortcut: if it is lost, torn or of another shape, the state is folded from the
+journal, as if there had never been one. It names the place of the journal that it is for
+(`journal.Mark`), and has its own checksums.
 """
 
 import json
@@ -28,32 +28,29 @@ MOST_STATE = 1 << 30
 def is_due(count: int, snapshot_count: int) -> bool:
     """Whether a journal of `count` records is worth a new snapshot.
 
-    Each is taken when the journal has grown by a quarter since the last, so that all of them
-    together cost a few times what the last one does, and opening reads at most a fifth.
+    One is taken when the journal has grown by a quarter since the last, so that all of them
+    together cost a few times as much as the last one, and opening reads at most a fifth.
     """
     return count - snapshot_count >= max(FEWEST_RECORDS, snapshot_count // SHARE)
 
 
 def beside(journal: Path) -> Path:
-    """Return the place of a snapshot beside its journal, in a folder that only we write."""
+    """Return the path of a snapshot beside its journal, in a folder that only we write."""
     return journal.with_name(f"{journal.name}.snapshot")
 
 
 class Snapshots(Generic[S]):
-    """The one snapshot that a journal has, in a file that no command may write."""
+    """A journal's only snapshot, in a file that no command may write."""
 
     def __init__(self, path: Path, adapter: TypeAdapter[S], fold: int) -> None:
-        """Keep the state that `adapter` describes in `path`.
-
-        `fold` is raised when records mean another.
-        """
+        """`adapter` describes the state; `fold` is increased when records mean something else."""
         self.path = path
         self._adapter = adapter
         self._fold = fold
         self._count = 0
 
     def load(self) -> tuple[JournalPosition, S] | None:
-        """Return the last state kept and its place, None if there is none that can be trusted."""
+        """Return the last stored state and its place, None if there is none that can be trusted."""
         try:
             head, newline, state = read_bytes(self.path, MOST_STATE).partition(b"\n")
             (about,), _ = split_records(head + newline)
@@ -67,12 +64,12 @@ class Snapshots(Generic[S]):
         return mark, loaded
 
     def keep_if_due(self, mark: JournalPosition, state: S) -> None:
-        """Write the state down if the journal has grown enough since the last time."""
+        """Write the state if the journal has grown enough since the last time."""
         if not is_due(mark.count, self._count):
             return
         data = self._adapter.dump_json(state)
         self._count = mark.count
-        # A shortcut that cannot be written is no reason to stop, nor to wait.
+        # A shortcut that cannot be written is no reason to stop or to wait.
         with suppress(OSError), waiting(None):
             replace_bytes(self.path, encode_record(self._about(mark, data)) + data)
 

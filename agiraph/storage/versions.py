@@ -1,19 +1,20 @@
-"""Versions: which version each kind of file in a home has, and how an older one becomes it.
+"""Versions: the version of each kind of file in a home, and how older ones are upgraded.
 
-A file says its version so; one that says none has version 1:
+A file states its version as follows; one that states none has version 1:
 
     journal     its first record is {"version": N}
     JSON        its field `version`, a number
     SQLite      PRAGMA user_version
 
-`KINDS` has a line for each. To change what a kind of file means, add a step to its line: the step
-turns one record of a journal (one object of a JSON file, one open database) of the version before
-into the new one, and the kind's version grows by one. A file of a newer version than its line knows
-is refused by name (`TooNew`) before anything in it is read: the process that needs it says so and
-does not start; where it is one agent's file, that agent alone is left out.
+`KINDS` has an entry for each. To change what a kind of file means, add a step to its entry: the
+step turns one record of a journal (one object of a JSON file, one open database) of the previous
+version into the new one, and the kind's version grows by one. A file of a newer version than its
+entry knows is refused by name (`TooNew`) before anything in it is read: the process that needs it
+reports it and does not start; if it is one agent's file, only that agent is left out.
 
-What is made anew whenever it cannot be read has no version: snapshots, the catalogs of servers of
-tools, what a run began with (`.memory-at-start.json`, `.tools-at-start.json`), attempts, addresses.
+Files that are rebuilt whenever they cannot be read have no version: snapshots, the catalogs of MCP
+servers, what a run began with (`.memory-at-start.json`, `.tools-at-start.json`), attempts and
+addresses.
 """
 
 import json
@@ -34,14 +35,13 @@ Form = Literal["journal", "json", "sqlite"]
 FIELD: Final = "version"
 LONGEST_HEAD: Final = 256
 USER_VERSION: Final = slice(60, 64)
-"""Where a SQLite file has it (https://www.sqlite.org/fileformat2.html, section 1.3)."""
+"""Its place in a SQLite file (https://www.sqlite.org/fileformat2.html, section 1.3)."""
 
 
 class TooNew(Corrupt):
     """A file was written by a newer Agiraph."""
 
     def __init__(self, path: Path | str, version: int, known: int) -> None:
-        """Name the file, its version and the highest that is known."""
         super().__init__(
             f"{path} was written by a newer Agiraph: its version is {version},"
             f" this one knows up to {known}"
@@ -50,7 +50,7 @@ class TooNew(Corrupt):
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file: what its name is like, its form, and its steps from version 1 on.
+    """A kind of file: the pattern of its name, its format, and its steps from version 1 on.
 
     A step of a database is SQL.
     """
@@ -62,7 +62,7 @@ class FileKind:
 
     @property
     def version(self) -> int:
-        """The version that is written now."""
+        """The current version."""
         return 1 + len(self.steps) + len(self.sql)
 
 
@@ -73,7 +73,7 @@ def _moved(record: JsonObject) -> JsonObject:
 
 
 def _without_calls(record: JsonObject) -> JsonObject:
-    """Version 2 of what the tracer keeps: of a tool call under way, also its tool and its run."""
+    """Version 2 of the tracer's file: of an open tool call, also its tool and its run."""
     return {agent: state | {"calls": {}} for agent, state in record.items() if agent != FIELD}
 
 
@@ -97,7 +97,7 @@ KINDS: Final = (
     FileKind("usage.db", "sqlite"),
     FileKind("book.db", "sqlite"),
 )
-"""Without two that have tables of their own where they are written: `mailboxes.db`
+"""Except two that have their own tables where they are written: `mailboxes.db`
 (`transport/mailbox_file.py`) and the recordings (`agiraph/llm/recording/recording.py`).
 """
 
@@ -105,18 +105,18 @@ UNKNOWN: Final = FileKind("*", "journal")
 
 
 def kind_of(path: Path) -> FileKind:
-    """Return the kind of a file; of one that no line names, one that has no steps."""
+    """Return the kind of a file; without an entry, one that has no steps."""
     return next((kind for kind in KINDS if kind.name == path.name), UNKNOWN)
 
 
 def version_of(record: object) -> int:
-    """Return the version that a JSON value says; 1 if it says none."""
+    """Return the version in a JSON value; 1 if there is none."""
     said = record.get(FIELD) if isinstance(record, dict) else None
     return said if isinstance(said, int) and not isinstance(said, bool) else 1
 
 
 def read_object(path: Path, data: bytes | str, kind: FileKind | None = None) -> Any:
-    """Return what a JSON file holds, in today's form. Raises TooNew, ValueError."""
+    """Return the content of a JSON file in the current version. Raises TooNew, ValueError."""
     kind = kind or kind_of(path)
     value = json.loads(data)
     version = version_of(value)
@@ -148,9 +148,9 @@ def head_version(path: Path, head: bytes, kind: FileKind | None = None) -> tuple
 
 
 def migrate_database(db: sqlite3.Connection, path: Path, kind: FileKind | None = None) -> None:
-    """Bring an open database up to today's version, each step in one transaction.
+    """Upgrade an open database to the current version, each step in one transaction.
 
-    One that says 0 is of version 1, or new and empty. Raises TooNew, sqlite3.Error.
+    Version 0 means version 1, or a new empty file. Raises TooNew, sqlite3.Error.
     """
     kind = kind or kind_of(path)
     (said,) = db.execute("PRAGMA user_version").fetchone()
@@ -165,7 +165,7 @@ def migrate_database(db: sqlite3.Connection, path: Path, kind: FileKind | None =
 
 
 def refuse_newer(path: Path, kind: FileKind | None = None) -> None:
-    """Raise TooNew if a newer version wrote this file; what else is wrong with it is not told.
+    """Raise TooNew if a newer version wrote this file; other faults are ignored.
 
     Raises OSError, but not for a file that is missing.
     """

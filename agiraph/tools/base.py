@@ -33,10 +33,10 @@ P = TypeVar("P", bound=ToolParams)
 
 @dataclass(frozen=True, slots=True)
 class Recovery(Generic[P]):
-    """What a tool that must not run twice can tell after a crash.
+    """What a tool that must not run twice can find out after a crash.
 
-    `recover` returns the result of a call that an earlier incarnation started, None if nobody can
-    know it; `forget` lets go of what it is told from, once that result is journaled.
+    `recover` returns the result of a call that an earlier incarnation started, None if it
+    cannot be known; `forget` removes what `recover` reads, once that result is journaled.
     """
 
     recover: Callable[[ToolContext, P], Awaitable[str | None]]
@@ -48,9 +48,9 @@ class Tool(Generic[P]):
     """One tool. `run` returns what the model reads, or raises Refused or OSError.
 
     `idempotent`: running it a second time with the same arguments does no harm, so a call that a
-    crash interrupted may simply be run again. (What goes through the team's ports always is: the
-    call's id makes a second request the same request.)
-    `recovery`: how a call that is not idempotent, and was interrupted, is answered nevertheless.
+    crash interrupted may be run again. (Requests to the team always are idempotent: the call's id
+    makes a second request the same request.)
+    `recovery`: how the result of an interrupted call that is not idempotent is found out.
     `for_leads`: workers that may lead have it too.
     `is_essential`: without it an entity could not end its work, so it is always in the toolbox.
     """
@@ -66,21 +66,21 @@ class Tool(Generic[P]):
     recovery: Recovery[P] | None = None
 
     def schema(self) -> ToolSchema:
-        """Return the formal layer: what a provider's API is told."""
+        """Return the tool's schema for a provider's API."""
         return ToolSchema(
             name=self.name, description=self.description, parameters=schema_of(self.params)
         )
 
     def guidance(self) -> str:
-        """Return the runbook from configs/prompts/tools/, which stands in the system prompt."""
+        """Return the runbook from configs/prompts/tools/, which is a part of the system prompt."""
         return read(f"tools/{self.name}.md").strip()
 
 
 @cache
 def schema_of(params: type[BaseModel]) -> JsonObject:
-    """Return the JSON Schema of a parameter model, in the plain form that every provider takes.
+    """Return the JSON Schema of a parameter model, in the plain form that every provider accepts.
 
-    It is made once (for half a millisecond each, and asked for at every turn): nobody changes it.
+    It is computed once (it takes half a millisecond and is used in every turn): do not change it.
     """
     written = params.model_json_schema()
     schema: JsonObject = _plain(_whole(written, written.pop("$defs", {})))
@@ -89,7 +89,7 @@ def schema_of(params: type[BaseModel]) -> JsonObject:
 
 
 def _whole(value: Any, parts: JsonObject) -> Any:
-    """Put each part where it is referred to: not every provider follows references."""
+    """Replace references by what they refer to: not every provider resolves them."""
     if isinstance(value, list):
         return [_whole(item, parts) for item in value]
     if not isinstance(value, dict):
@@ -101,7 +101,7 @@ def _whole(value: Any, parts: JsonObject) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Drop titles, and write `X or null` as X: to leave a parameter out says the same."""
+    """Drop titles, and write `X or null` as X: leaving a parameter out means the same."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if not isinstance(value, dict):

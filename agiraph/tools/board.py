@@ -21,7 +21,7 @@ class CreateWorkNodeParams(NodeSpec, ToolParams):
 class WaitParams(ToolParams):
     """Parameters of `wait`."""
 
-    nodes: Names = Field(default=(), description="names or ids; left out: all that you created")
+    nodes: Names = Field(default=(), description="names or ids; left out: all you created")
 
 
 async def create_work_node(context: ToolContext, params: CreateWorkNodeParams) -> str:
@@ -67,7 +67,7 @@ WAIT = Tool(
 )
 CHECK_BOARD = Tool(
     name="check_board",
-    description="See all nodes and workers and how they stand.",
+    description="See all nodes and workers and their states.",
     params=NoParams,
     run=check_board,
     idempotent=True,

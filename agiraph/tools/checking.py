@@ -1,13 +1,13 @@
-"""Checking: run the checks of a node where its result stands, and take the hashes of the result.
+"""Checking: run the checks of a node on its result, and compute the hashes of the result.
 
-`run_checks` is the one way to run them: `publish` of a worker does, and so does whoever else takes
-a result in (an autonomous worker's, a worktree that is merged back):
+`run_checks` is the only way to run them, for a worker's `publish`, an external agent's result and a
+worktree that is merged:
 
     results = await run_checks(node.checks, scope=..., config=..., environment=..., folder=...)
     if said := why_not(results): ...   # refused, with the output
 
-A check that has ended is not run again under the same `folder`, also by the next incarnation of a
-process that was killed; one that was cut off is, for nobody knows what it would have said.
+A check that has ended is not run again under the same `folder`, not even by the next incarnation
+of a process that was killed; one that was interrupted is, because its outcome is unknown.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from agiraph.core.errors import InvalidInput, Refused
 from agiraph.core.evidence import ARTIFACTS_NAMED, CheckResult, Evidence
 from agiraph.storage.files import files_below, is_folder, open_file
 from agiraph.tools.command import CommandLimits, CommandResult, recover_command, run_command
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from agiraph.tools.shell import visible_environment
 
@@ -39,17 +39,17 @@ async def run_checks(
     cwd: Path | None = None,
     writable: Sequence[Path] = (),
 ) -> tuple[CheckResult, ...]:
-    """Run all checks one after the other behind the wall, each bounded; return how each ended.
+    """Run all checks one after the other in the sandbox, each with its limits; return the outcomes.
 
-    They run in `cwd`, or else where the scope's shell starts, with the variables and limits of
+    They run in `cwd`, by default where the scope's shell starts, with the variables and limits of
     `bash` and `shell.check_seconds`. `folder` is this publish's own and lasts until its outcome is
     journaled; `writable` are folders beyond the scope's (a worktree). Raises Refused if a sandbox
-    is required and none stands. Cancelling kills the check that runs.
+    is required and there is none. Cancelling kills the running check.
     """
-    wall = standing_wall(config.sandbox)
+    sandbox = find_sandbox(config.sandbox)
     where = cwd or scope.cwd
     variables = visible_environment(dict(environment), config.shell) | CLEAN
-    before = wall.words_before(scope, path=variables["PATH"], writable=writable, cwd=where)
+    before = sandbox.words_before(scope, path=variables["PATH"], writable=writable, cwd=where)
     results = []
     for number, check in enumerate(checks):
         place = folder / f"check-{number}"
@@ -57,7 +57,7 @@ async def run_checks(
         finished = await recover_command(place) if is_folder(place) else None
         if finished is None:
             finished = await _run(check, place, where, variables, limits, before)
-        results.append(_result(check, finished, wall))
+        results.append(_result(check, finished, sandbox))
     return tuple(results)
 
 
@@ -82,19 +82,19 @@ async def _run(
         raise InvalidInput(f"the check `{check[:200]}` cannot be run ({error})") from None
 
 
-def _result(check: str, finished: CommandResult | None, wall: Sandbox) -> CheckResult:
+def _result(check: str, finished: CommandResult | None, sandbox: Sandbox) -> CheckResult:
     if finished is None:
-        raise Refused(f"the check `{check[:200]}` was killed; nobody knows how it would have ended")
+        raise Refused(f"the check `{check[:200]}` was killed; its outcome is unknown")
     return CheckResult(
         command=check,
         exit_code=finished.exit_code,
         output=finished.output[-KEPT_OUTPUT:],
-        is_walled=wall.is_up,
+        is_walled=sandbox.is_up,
     )
 
 
 def why_not(results: Sequence[CheckResult]) -> str:
-    """Return what is told of a result whose checks did not all pass; '' if they did."""
+    """Return the refusal of a result whose checks did not all pass; '' if they did."""
     failed = [result for result in results if not result.has_passed]
     if not failed:
         return ""
@@ -102,14 +102,14 @@ def why_not(results: Sequence[CheckResult]) -> str:
     passed = len(results) - len(failed)
     return (
         f"[not published] {len(failed)} of {len(results)} checks of this node failed"
-        f"{f', {passed} passed' if passed else ''}. They run in scratch/; mend what they found and "
+        f"{f', {passed} passed' if passed else ''}. They run in scratch/; fix what they found and "
         f"publish again.\n\n{shown}"
     )
 
 
 def _end(result: CheckResult) -> str:
     if result.exit_code is None:
-        return "[its time ran out]"
+        return "[it ran out of time]"
     if result.exit_code < 0:
         return f"[killed by signal {-result.exit_code}]"
     return f"[exit code {result.exit_code}]"

@@ -1,12 +1,13 @@
-"""Command: one shell command, bounded in time, memory and output, whose outcome outlives us.
+"""Command: one shell command, limited in time, memory and output, whose outcome is kept.
 
-The command is run by a small process of its own, the runner (`runner.py` tells its life), which
-leaves the outcome in the call's folder. So a command that ended is known to have ended, and how,
-also by the next incarnation of an entity that died before it could record it.
+The command is run by a small process of its own, the runner (`runner.py`), which leaves the
+outcome in the call's folder. So the outcome of a command is known also to the next incarnation of
+an entity that died before it could record it.
 
 However a command ends, everything that is left in its session is killed, background jobs too (with
-`set -m` they have process groups of their own, so a signal to the group would miss them). Killed
-at its time or by a stop, its whole tree of descendants goes, those that began another session too.
+`set -m` they have process groups of their own, so a signal to the group would miss them). When
+it is killed, at its time limit or by a stop, its whole tree of descendants is killed, including
+those in another session.
 """
 
 import asyncio
@@ -58,10 +59,10 @@ async def run_command(
 ) -> CommandResult | None:
     """Run `command` in bash with nothing on stdin; OSError or ValueError if it cannot start.
 
-    `before` are words that run the shell behind a wall (`Sandbox.words_before`); the runner itself
-    stays outside. `folder` is the call's own, made here; its outcome stands in it until
+    `before` are arguments that run the shell in a sandbox (`Sandbox.words_before`); the runner
+    itself stays outside. `folder` is the call's own, made here; it holds the outcome until
     `forget_command`. Returns None if the runner was killed before it could leave one. Cancelling
-    the task kills the command before the cancellation goes on.
+    the task kills the command before the cancellation continues.
     """
     forget_command(folder)
     make_folder(folder)
@@ -81,14 +82,14 @@ async def run_command(
 
 
 async def recover_command(folder: Path) -> CommandResult | None:
-    """Return how a command of a dead incarnation ended, None if nobody can know.
+    """Return how a command of a dead incarnation ended, None if that is unknown.
 
-    A runner that still lives has lost its entity and so is about to end; it is waited for, and
-    killed if this task is cancelled.
+    A runner that is still alive has lost its entity and is about to exit; this waits for it, and
+    kills it if the task is cancelled.
     """
     try:
         async with asyncio.timeout(runner.ORPHAN_SECONDS + RUNNER_SLACK_SECONDS):
-            while _living_runner(folder):  # noqa: ASYNC110 - not our child: nobody tells
+            while _living_runner(folder):  # noqa: ASYNC110 - not our child: no notification
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
     except TimeoutError:
         pass  # it is frozen, or its machine is
@@ -98,7 +99,7 @@ async def recover_command(folder: Path) -> CommandResult | None:
 
 
 def forget_command(folder: Path) -> None:
-    """Remove a call's folder, and kill what may still run of it."""
+    """Kill what may still run of a call, and remove its folder."""
     if is_folder(folder):
         _kill(folder)
         remove_tree(folder)
@@ -113,7 +114,7 @@ def forget_commands(calls: Path, but: Collection[str] = ()) -> None:
 
 
 def read_outcome(folder: Path) -> CommandResult | None:
-    """Return the outcome that stands in a call's folder, None if there is none."""
+    """Return the outcome in a call's folder, None if there is none."""
     try:
         head, _, output = read_bytes(folder / runner.OUTCOME).partition(b"\n")
         about = json.loads(head)
@@ -123,7 +124,7 @@ def read_outcome(folder: Path) -> CommandResult | None:
 
 
 def _text(kept: bytes, head: int, total: int) -> str:
-    """Return what was kept of an output, saying how much was left out between."""
+    """Return the beginning and end of an output, with a note of what was left out."""
     left_out = total - len(kept)
     if left_out == 0:
         return kept.decode("utf-8", errors="replace")
@@ -152,7 +153,7 @@ def _lifeline() -> Iterator[int]:
 
 
 async def _end(process: asyncio.subprocess.Process, folder: Path, seconds: float) -> None:
-    """Wait for the runner to end; in whatever way it does, nothing of the command is left."""
+    """Wait for the runner to exit; however it does, nothing of the command is left."""
     try:
         async with asyncio.timeout(seconds):
             await process.wait()

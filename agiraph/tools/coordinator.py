@@ -37,7 +37,7 @@ class FinishParams(ToolParams):
 
 
 async def spawn_worker(context: ToolContext, params: SpawnWorkerParams) -> str:
-    """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an outside agent."""
+    """Create a worker; return {"worker_id", "name"}, and {"warnings"} of an external agent."""
     return as_json(await context.team.spawn_worker(context.call_id, params))
 
 
@@ -49,7 +49,7 @@ async def assign_worker(context: ToolContext, params: AssignWorkerParams) -> str
 
 
 async def retire_worker(context: ToolContext, params: RetireWorkerParams) -> str:
-    """Let an idle worker go; return {"worker_id", "status"}."""
+    """Remove an idle worker; return {"worker_id", "status"}."""
     return as_json(await context.team.retire_worker(context.call_id, params.worker_id))
 
 
@@ -61,7 +61,7 @@ async def cancel_node(context: ToolContext, params: CancelNodeParams) -> str:
 async def finish(context: ToolContext, params: FinishParams) -> str:
     """End the run with its final answer."""
     await context.team.finish(context.call_id, params.summary)
-    return "The run is finished; your summary stands in _output.md."
+    return "The run is finished; your summary is in _output.md."
 
 
 SPAWN_WORKER = Tool(
@@ -83,7 +83,7 @@ ASSIGN_WORKER = Tool(
 )
 RETIRE_WORKER = Tool(
     name="retire_worker",
-    description="Let an idle worker go for good.",
+    description="Remove an idle worker from the team.",
     params=RetireWorkerParams,
     run=retire_worker,
     idempotent=True,

@@ -41,7 +41,7 @@ class ReadFileParams(ToolParams):
 class WriteFileParams(ToolParams):
     """Parameters of `write_file`."""
 
-    path: str = Field(description="the file; a bare name lands in scratch/ (worker) or the run")
+    path: str = Field(description="the file; a bare name is put into scratch/ (worker) or the run")
     content: str = Field(description="the whole new content")
 
 
@@ -73,7 +73,7 @@ def _read_text(path: Path, shown: str, offset: int, limit: int) -> str:
     text = data.decode("utf-8", errors="replace")
     end = offset + len(data)
     if end < size:
-        text += f"\n[bytes {offset} to {end} of {size}; go on with offset={end}]"
+        text += f"\n[bytes {offset} to {end} of {size}; continue with offset={end}]"
     return text
 
 
@@ -89,7 +89,7 @@ def _read_bytes(path: Path, shown: str, offset: int, limit: int) -> tuple[bytes,
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Cut off a UTF-8 character that the limit has split, so that the next read begins with it."""
+    """Cut off a UTF-8 character that the limit has split, so that the next read starts with it."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte >= 0xC0:
@@ -101,7 +101,7 @@ def _whole_characters(data: bytes) -> bytes:
 
 
 async def write_file(context: ToolContext, params: WriteFileParams) -> str:
-    """Replace a file whole: readers see the old content or the new one."""
+    """Replace a file as a whole: readers see the old content or the new one."""
     path = context.scope.to_write(params.path)
     if is_folder(path):
         raise InvalidInput(f"'{params.path}' is a folder: name a file in it")

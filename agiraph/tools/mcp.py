@@ -1,4 +1,4 @@
-"""Served tools: tools of other programs, known by what their server said of them."""
+"""MCP tools: tools of other programs, as their server describes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from agiraph.tools.ports import ToolContext
 
 
 class McpToolParams(ToolParams):
-    """The parameters of a served tool: its server judges them."""
+    """The parameters of an MCP tool: its server validates them."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -26,18 +26,18 @@ class McpTool(Tool[McpToolParams]):
     parameters: JsonObject | None = None
 
     def schema(self) -> ToolSchema:
-        """Return what its server said."""
+        """Return its server's description."""
         return ToolSchema(
             name=self.name, description=self.description, parameters=self.parameters or {}
         )
 
     def guidance(self) -> str:
-        """Return nothing: one text stands for all of them."""
+        """Return nothing: one text serves all of them."""
         return ""
 
 
 def as_tool(served: ServedTool) -> McpTool:
-    """Return a server's tool as one that an entity can hold."""
+    """Return a server's tool as one for an entity's toolbox."""
     address = tools_address(served.server)
 
     async def run(context: ToolContext, params: McpToolParams) -> str:
@@ -64,7 +64,7 @@ def as_tool(served: ServedTool) -> McpTool:
 
 
 def guidance_of(tools: Sequence[str]) -> str:
-    """Return the runbook of all served tools that an entity holds, '' if it holds none."""
+    """Return the runbook of all MCP tools of an entity, '' if it has none."""
     if not tools:
         return ""
     servers = dict.fromkeys(name.partition("__")[0] for name in tools)

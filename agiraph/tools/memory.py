@@ -1,4 +1,4 @@
-"""Memory tools: what an entity keeps beyond its conversation.
+"""Memory tools: what an entity stores beyond its conversation.
 
 A coordinator's are those of its agent, and outlive the run; a worker's are its own.
 """
@@ -36,7 +36,7 @@ class MemoryReadParams(ToolParams):
 class MemorySearchParams(ToolParams):
     """Parameters of `memory_search`."""
 
-    query: str = Field(min_length=1, description="words that the note you look for may hold")
+    query: str = Field(min_length=1, description="words that the note may contain")
 
 
 def shelf_of(context: ToolContext) -> MemoryFiles:
@@ -48,7 +48,7 @@ def shelf_of(context: ToolContext) -> MemoryFiles:
 
 
 async def memory_write(context: ToolContext, params: MemoryWriteParams) -> str:
-    """Write a memory file and tell that it was."""
+    """Write a memory file and report the event."""
     written = await asyncio.to_thread(
         shelf_of(context).write,
         params.path,
@@ -67,9 +67,9 @@ async def memory_read(context: ToolContext, params: MemoryReadParams) -> str:
 
 
 async def memory_search(context: ToolContext, params: MemorySearchParams) -> str:
-    """Return everything that is kept if it is little, else the sections that fit."""
+    """Return the whole memory if it is small, else the sections that match."""
     if not params.query.strip():
-        raise InvalidInput("query is empty: name words that the note may hold")
+        raise InvalidInput("query is empty: give words that the note may contain")
     bounds = context.config.memory
     documents = await asyncio.to_thread(shelf_of(context).documents)
     found = await asyncio.to_thread(
@@ -98,7 +98,7 @@ MEMORY_WRITE = Tool(
 )
 MEMORY_SEARCH = Tool(
     name="memory_search",
-    description="Search your long-term memory: the notes that fit, the best first.",
+    description="Search your long-term memory: the notes that match, the best first.",
     params=MemorySearchParams,
     run=memory_search,
     idempotent=True,

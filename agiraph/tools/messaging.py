@@ -1,4 +1,4 @@
-"""Talking tools: messages to other entities and questions to the human."""
+"""Messaging tools: messages to other entities and questions to the human."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ class SendMessageParams(ToolParams):
 
 
 def _as_text(value: object) -> object:
-    """Take a bare number, which models write too, for seconds."""
+    """Accept a bare number, which models write too, as seconds."""
     return str(value) if isinstance(value, int | float) else value
 
 
@@ -36,20 +36,24 @@ class AskHumanParams(ToolParams):
     """Parameters of `ask_human`."""
 
     question: str = Field(min_length=1, description="the question, with what is needed to answer")
-    channel: str = Field(default="cli", description="where to ask: cli, webhook or email")
+    channel: str = Field(
+        default="cli",
+        description="the name or kind (webhook, email, desktop) of one of the human's channels, "
+        "to ask there alone; by default wherever he wants to be asked",
+    )
     options: Names = Field(
         default=(), max_length=9, description="up to nine short ready answers to choose from"
     )
     deadline: Deadline | None = Field(
         default=None,
-        description="how long to wait for the answer, as 90s, 10m, 2h (none: for ever)",
+        description="how long to wait for the answer, as 90s, 10m, 2h (none: no limit)",
     )
     default: str | None = Field(
-        default=None, description="what holds if nobody answers by the deadline"
+        default=None, description="the answer that applies if nobody answers by the deadline"
     )
-    urgent: bool = Field(default=False, description="whether the human should be disturbed for it")
+    urgent: bool = Field(default=False, description="whether the human may be disturbed for it")
     wait: bool = Field(
-        default=True, description="false: go on at once, the answer comes as a message"
+        default=True, description="false: continue at once, the answer arrives as a message"
     )
 
 
@@ -66,7 +70,7 @@ async def check_messages(context: ToolContext, params: NoParams) -> str:
 
 
 async def ask_human(context: ToolContext, params: AskHumanParams) -> str:
-    """Return the human's answer, or what holds because there was none."""
+    """Return the human's answer, or what applies because there was none."""
     seconds = None if params.deadline is None else seconds_of(params.deadline, "deadline")
     question = NewQuestion(
         question=params.question,
@@ -97,8 +101,8 @@ CHECK_MESSAGES = Tool(
 )
 ASK_HUMAN = Tool(
     name="ask_human",
-    description="Ask the human a question; your work pauses until the answer comes, unless `wait` "
-    "is false.",
+    description="Ask the human a question; your work pauses until the answer arrives, unless "
+    "`wait` is false.",
     params=AskHumanParams,
     run=ask_human,
     idempotent=True,

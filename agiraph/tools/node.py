@@ -1,4 +1,4 @@
-"""Work tools: what a worker says about the node it holds."""
+"""Node tools: what a worker reports about its node."""
 
 from pydantic import Field
 
@@ -16,7 +16,8 @@ class PublishParams(CheckpointParams):
     """Parameters of `publish`."""
 
     missing: str = Field(
-        default="", description="what is not done, and how to go on; left out: the result is whole"
+        default="",
+        description="what is not done, and how to continue; left out: the result is complete",
     )
     learned: str = Field(
         default="",
@@ -24,7 +25,7 @@ class PublishParams(CheckpointParams):
     )
     insight: str = Field(
         default="",
-        description="a fact or a way that the coordinator should remember after this run",
+        description="a fact or method that the coordinator should remember after this run",
     )
 
 
@@ -45,13 +46,13 @@ async def publish(context: ToolContext, params: PublishParams) -> str:
 async def checkpoint(context: ToolContext, params: CheckpointParams) -> str:
     """Report a milestone to the coordinator."""
     await context.team.checkpoint(context.call_id, params.summary)
-    return "The coordinator has your checkpoint. Go on."
+    return "The coordinator has your checkpoint. Continue."
 
 
 async def suggest_next(context: ToolContext, params: SuggestNextParams) -> str:
-    """Hand a suggestion to the coordinator, who decides."""
+    """Send a suggestion to the coordinator, which decides."""
     await context.team.suggest_next(context.call_id, params.suggestion)
-    return "The coordinator has your suggestion. Go on with your node."
+    return "The coordinator has your suggestion. Continue with your node."
 
 
 PUBLISH = Tool(
@@ -65,7 +66,7 @@ PUBLISH = Tool(
 )
 CHECKPOINT = Tool(
     name="checkpoint",
-    description="Tell the coordinator that you reached a milestone; your node goes on.",
+    description="Tell the coordinator that you reached a milestone; your node continues.",
     params=CheckpointParams,
     run=checkpoint,
     idempotent=True,
@@ -73,7 +74,7 @@ CHECKPOINT = Tool(
 )
 SUGGEST_NEXT = Tool(
     name="suggest_next",
-    description="Suggest follow-up work to the coordinator, who decides about it.",
+    description="Suggest follow-up work to the coordinator, which decides about it.",
     params=SuggestNextParams,
     run=suggest_next,
     idempotent=True,

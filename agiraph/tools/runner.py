@@ -1,20 +1,21 @@
 """Runner: the small process between an entity and one command; it leaves the command's outcome.
 
 A bare interpreter (`python -I -S`) runs `main` for every command, so this imports only what costs
-nothing, not even `signal` or `json` (enum and re alone take longer than all the rest). Its life:
+nothing, not even `signal` or `json` (enum and re alone take longer than all the rest). It works in
+three steps:
 
-1. It starts the command in a session of its own, held back until `runner` in the call's folder
-   says who both are.
+1. It starts the command in a session of its own, held back until the process ids of both are in
+   the file `runner` of the call's folder.
 2. It reads what the command prints, keeping the beginning and the end, until the command ends or
-   its time is over. At its time the command's whole tree is killed; in every case what is left in
-   its session is.
+   its time is up. Then the command's whole tree is killed; in every case everything left in its
+   session is.
 3. It writes `outcome` (one line of JSON, then the output), to disk first and then by rename into
    place: an outcome that can be seen is whole, and stays after a crash of the machine.
 
-Its stdin is a lifeline that its entity holds. When that ends, the entity is dead: the command has
-`ORPHAN_SECONDS` to end by itself, so one that was done but for the telling is known to be done.
-After them it is killed and no outcome is left. So no command outlives its entity by more. While the
-disk is full the outcome waits for room, as long as there is an entity that waits for it.
+Its stdin is a pipe whose other end the entity holds. When that closes, the entity is dead: the
+command has `ORPHAN_SECONDS` to end by itself, so that a command which was just ending leaves its
+outcome. Then it is killed without one. So no command outlives its entity by more. While the disk is
+full the outcome waits for space, as long as the entity lives.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps it in enums: 10 ms a start
@@ -25,7 +26,7 @@ import select
 import sys
 import time
 
-# As a module, not as a script, for a script would be compiled anew at every start.
+# As a module, not as a script: a script would be compiled again at every start.
 START = "import sys; sys.path.append(sys.argv[1]); import runner; runner.main(sys.argv[2:])"
 SHELL = "bash"
 IDENTITY = "runner"
@@ -47,14 +48,13 @@ class OutputExcerpt:
     """The beginning and the end of an output of any length, `limit` bytes in all."""
 
     def __init__(self, limit: int) -> None:
-        """Keep nothing yet."""
         self.limit = limit
         self.head = bytearray()
         self.tail = bytearray()
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         self.total += len(data)
         room = self.limit - self.limit // 2 - len(self.head)
         if room > 0:
@@ -72,7 +72,7 @@ class OutputExcerpt:
 def main(arguments: list[str]) -> None:
     """Run `FOLDER SECONDS OUTPUT_LIMIT MEMORY_BYTES TASKS COMMAND [BEFORE ...]` (0: no limit).
 
-    `BEFORE` are words that stand before the shell's own: a program that runs it behind a wall.
+    `BEFORE` are arguments in front of the shell's own: a program that runs it in a sandbox.
     """
     folder, seconds, output, memory, tasks, command, *before = arguments
     read_fd, write_fd = os.pipe()
@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> None:
     os.close(write_fd)
     write(os.path.join(folder, IDENTITY), f'{{"pid":{os.getpid()},"session":{pid}}}\n'.encode())
     if select.select([LIFELINE], [], [], 0)[0]:
-        return  # looked at after the identity stands: whoever finds none knows that nothing began
+        return  # checked after the identity is written: if there is none, nothing was started
     os.write(gate_write, b"!")
     kept = OutputExcerpt(int(output))
     ended = _see_through(pid, read_fd, kept, float(seconds))
@@ -124,7 +124,7 @@ def _become(words: list[str], output: int, gate: int, memory: int, tasks: int) -
 
 
 def _scoped(words: list[str]) -> list[str]:
-    """Do what the words for landlock.py would, if they begin so: it saves an interpreter."""
+    """Do what a run of landlock.py would, if these are its arguments: it saves an interpreter."""
     if words[3:4] != [LANDLOCK]:
         return words
     sys.path.append(os.path.dirname(LANDLOCK))
@@ -134,7 +134,7 @@ def _scoped(words: list[str]) -> list[str]:
 
 
 def _limit(what: int, value: int) -> None:
-    """Set a limit; one that a stricter one of the user's forbids is passed over."""
+    """Set a limit, unless a stricter one of the user's forbids it."""
     try:
         resource.setrlimit(what, (value, value))
     except (OSError, ValueError):
@@ -142,7 +142,7 @@ def _limit(what: int, value: int) -> None:
 
 
 def _environment() -> dict[bytes, bytes]:
-    """Return what the entity gave; the interpreter adds LC_CTYPE by itself where there is none."""
+    """Return the entity's environment, without the LC_CTYPE that the interpreter adds."""
     given = dict(os.environb)
     if not given.keys() & {b"LANG", b"LC_ALL"}:
         given.pop(b"LC_CTYPE", None)
@@ -150,7 +150,7 @@ def _environment() -> dict[bytes, bytes]:
 
 
 def _see_through(pid: int, read_fd: int, kept: OutputExcerpt, seconds: float) -> str:
-    """Wait for the command's end, reading on; return its exit code, or why it was killed."""
+    """Read until the command ends; return its exit code, or why it was killed."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -180,7 +180,7 @@ def _see_through(pid: int, read_fd: int, kept: OutputExcerpt, seconds: float) ->
 
 
 def _read(fd: int, kept: OutputExcerpt) -> bool:
-    """Keep what stands in the pipe; return whether more may come."""
+    """Store what is in the pipe; return whether more may come."""
     try:
         data = os.read(fd, PIPE_CHUNK)
     except BlockingIOError:
@@ -210,7 +210,7 @@ def kill_tree(pid: int) -> None:
 
 
 def kill_session(session: int) -> None:
-    """Kill every process of a session, looking again until there is no new one."""
+    """Kill every process of a session, until no new one appears."""
     killed: set[int] = set()
     for _ in range(KILL_ROUNDS):
         members = {pid for pid in pids() if _session_of(pid) == session} - killed
@@ -232,7 +232,7 @@ def parents() -> dict[int, int]:
 
 
 def pids() -> list[int]:
-    """Return the number of every process."""
+    """Return the id of every process."""
     if not HAS_PROC:
         return list(parents())
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # plain: /proc
@@ -264,11 +264,11 @@ def _leave_outcome(folder: str, kept: OutputExcerpt, exit_code: str) -> None:
 
 
 def write(path: str, data: bytes, *, is_durable: bool = False) -> None:
-    """Write a file whole, in one step; whatever stands in its place is replaced, not opened.
+    """Write a file in one step; what is in its place is replaced, not opened.
 
-    On a full disk this waits for room, as long as there is an entity that waits for this. Not by
-    `agiraph.storage.files`, which a bare interpreter has no time to import. The folder is one that
-    no command writes in.
+    On a full disk this waits for space, as long as the entity lives. It does not use
+    `agiraph.storage.files`, which takes a bare interpreter too long to import; no command can write
+    in this folder.
     """
     while True:
         try:

@@ -17,14 +17,16 @@ class ReadContextParams(ToolParams):
 class WriteContextParams(ToolParams):
     """Parameters of `write_context`."""
 
-    key: str = Field(min_length=1, description="the key; what stood there is replaced")
+    key: str = Field(min_length=1, description="the key; its value is replaced")
     value: JsonValue = Field(description="any JSON: text, number, list, object")
 
 
 class AppendContextParams(ToolParams):
     """Parameters of `append_context`."""
 
-    key: str = Field(min_length=1, description="the key of a list; it is made if it is not there")
+    key: str = Field(
+        min_length=1, description="the key of a list, which is created if it does not exist"
+    )
     item: JsonValue = Field(description="any JSON, added at the list's end")
 
 
@@ -35,7 +37,7 @@ async def read_context(context: ToolContext, params: ReadContextParams) -> str:
 
 
 async def write_context(context: ToolContext, params: WriteContextParams) -> str:
-    """Replace what stands under a key; return {"key", "version"}."""
+    """Replace the value of a key; return {"key", "version"}."""
     return await _change(context, "write", params.key, params.value)
 
 
@@ -59,7 +61,7 @@ async def _change(
 
 READ_CONTEXT = Tool(
     name="read_context",
-    description="Read what the team has put under a key of its shared context.",
+    description="Read the value of a key of the team's shared context.",
     params=ReadContextParams,
     run=read_context,
     idempotent=True,
@@ -73,14 +75,14 @@ WRITE_CONTEXT = Tool(
 )
 APPEND_CONTEXT = Tool(
     name="append_context",
-    description="Add an item to a list in the team's shared context; nobody's item is lost.",
+    description="Add an item to a list in the team's shared context; no item is lost.",
     params=AppendContextParams,
     run=append_context,
     idempotent=True,
 )
 LIST_CONTEXT = Tool(
     name="list_context",
-    description="See the keys of the team's shared context, and who wrote them when.",
+    description="List the keys of the team's shared context, and who wrote them when.",
     params=NoParams,
     run=list_context,
     idempotent=True,

@@ -1,4 +1,4 @@
-"""The shell tool: a command in bash, with the real files, and with no secrets in sight."""
+"""The shell tool: a command in bash, on the real files, without any secrets."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from agiraph.tools.command import (
     run_command,
 )
 from agiraph.tools.ports import ToolContext
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 
 INPUT_VARIABLE = "AGIRAPH_INPUT"
 RUN_VARIABLE = "AGIRAPH_RUN"
@@ -41,8 +41,8 @@ async def bash(context: ToolContext, params: BashParams) -> str:
     seconds = _seconds(context, params)
     limits = CommandLimits(seconds, shell.output_limit, shell.memory_mb, shell.processes)
     environment = visible_environment(context.environment, shell)
-    wall = standing_wall(context.config.sandbox)
-    before = wall.words_before(context.scope, path=environment["PATH"])
+    sandbox = find_sandbox(context.config.sandbox)
+    before = sandbox.words_before(context.scope, path=environment["PATH"])
     try:
         finished = await run_command(
             params.command,
@@ -53,7 +53,7 @@ async def bash(context: ToolContext, params: BashParams) -> str:
             before=before,
         )
     except ValueError as error:  # a NUL or half a surrogate pair in the command
-        raise InvalidInput(f"bash cannot be handed this command ({error})") from None
+        raise InvalidInput(f"bash cannot take this command ({error})") from None
     except OSError as error:
         if error.errno != errno.E2BIG:
             raise
@@ -70,12 +70,12 @@ async def recover(context: ToolContext, params: BashParams) -> str | None:
 
 
 def forget(context: ToolContext) -> None:
-    """Remove what the command has left for `recover`."""
+    """Remove the outcome that `recover` reads."""
     forget_command(context.call_folder)
 
 
 def _seconds(context: ToolContext, params: BashParams) -> int:
-    """Return the command's time."""
+    """Return the command's time limit in seconds."""
     shell = context.config.shell
     seconds = params.timeout or shell.timeout_seconds
     if seconds > shell.max_timeout_seconds:
@@ -89,7 +89,10 @@ def visible_environment(environment: dict[str, str], shell: ShellConfig) -> dict
     """Return the variables that a command may see: the configured ones, the input and the run."""
     names = (*shell.environment, INPUT_VARIABLE, RUN_VARIABLE)
     visible = {name: environment[name] for name in names if name in environment}
-    for name in (INPUT_VARIABLE, RUN_VARIABLE):  # behind the wall, links of the way there are gone
+    for name in (
+        INPUT_VARIABLE,
+        RUN_VARIABLE,
+    ):  # inside the sandbox, links on the way there do not exist
         if name in visible:
             visible[name] = os.path.realpath(visible[name])
     return {"PATH": os.defpath} | visible

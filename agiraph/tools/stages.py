@@ -9,9 +9,7 @@ from agiraph.tools.base import COORDINATORS, Tool, ToolParams, as_json
 from agiraph.tools.board import CREATE_WORK_NODE, CreateWorkNodeParams, create_work_node
 from agiraph.tools.ports import ToolContext
 
-REFLECT = (
-    "What of this stage will be of use after this run? Write it with memory_write before you go on."
-)
+REFLECT = "What of this stage will be of use after this run? Write it with memory_write now."
 
 
 class NextStageParams(StageTerms, ToolParams):
@@ -22,7 +20,7 @@ class LaunchRolesParams(ToolParams):
     """Parameters of `launch_roles`."""
 
     stage: Annotated[StageSpec, BeforeValidator(as_object)] = Field(
-        description="the stage: its name, its roles, its contract, whom to let go"
+        description="the stage: its name, its roles, its contract, which workers to retire"
     )
 
 
@@ -63,7 +61,7 @@ async def reconvene(context: ToolContext, params: ReconveneParams) -> str:
 
 LAUNCH_ROLES = Tool(
     name="launch_roles",
-    description="Open a stage: hire or keep its workers and give each its node, in one call.",
+    description="Open a stage: create or keep its workers and give each its node, in one call.",
     params=LaunchRolesParams,
     run=launch_roles,
     idempotent=True,

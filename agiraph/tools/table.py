@@ -1,4 +1,4 @@
-"""The table of all tools. A new tool is one more line here."""
+"""The table of all tools. A new tool is one more entry here."""
 
 from typing import Any
 
@@ -39,5 +39,5 @@ TOOLS: tuple[Tool[Any], ...] = (
 
 
 def tool_names() -> tuple[str, ...]:
-    """Return the names of all tools: what a rule of approvals.yaml may be about."""
+    """Return the names of all tools that a rule of approvals.yaml may name."""
     return tuple(tool.name for tool in TOOLS)

@@ -1,8 +1,8 @@
-"""Toolbox: the tools that one entity holds, and the one way to run them.
+"""Toolbox: the tools of one entity, and the only way to run them.
 
-What a model can mend (a name that does not exist, wrong arguments, a refusal, a file that is not
-there) comes back as a readable result marked as an error. Anything else is a fault of ours and
-passes: the entity crashes and its supervisor decides.
+What a model can correct (an unknown name, wrong arguments, a refusal, a missing file) is returned
+as a readable result marked as an error. Anything else is our bug and is raised: the entity crashes
+and its supervisor decides.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Toolbox:
         """Return the tools of a worker or coordinator; `allowed` narrows them (None: all).
 
         The tools that end its work are always there. Raises InvalidInput for an unknown name.
-        Tools of servers are not among them (`with_served`).
+        MCP tools are not among them (`with_served`).
         """
         allowed, _ = own_and_served(allowed)
         tools = [tool for tool in TOOLS if kind in tool.kinds or (can_lead and tool.for_leads)]
@@ -51,26 +51,26 @@ class Toolbox:
         return cls([tool for tool in tools if tool.is_essential or tool.name in allowed])
 
     def without(self, *names: str) -> "Toolbox":
-        """Return the same tools but these."""
+        """Return the same tools except these."""
         return Toolbox([tool for tool in self._tools.values() if tool.name not in names])
 
     def with_served(self, served: Sequence[ServedTool]) -> "Toolbox":
-        """Return the same tools, and behind them these of servers, in their order."""
+        """Return the same tools, followed by these MCP tools."""
         return Toolbox([*self._tools.values(), *map(as_tool, served)])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all tools held."""
+        """The names of all its tools."""
         return tuple(self._tools)
 
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """Return the formal layer for the provider."""
-        if self._schemas is None:  # they are asked for with every call, and dear to make
+        """Return the schemas for the provider."""
+        if self._schemas is None:  # needed for every call, and expensive to compute
             self._schemas = tuple(tool.schema() for tool in self._tools.values())
         return self._schemas
 
     def guidance(self) -> str:
-        """Return the runbooks of all tools held, as one markdown text for the system prompt."""
+        """Return the runbooks of all its tools, as one Markdown text for the system prompt."""
         own = [
             f"### {name}\n\n{tool.guidance()}"
             for name, tool in self._tools.items()
@@ -107,7 +107,7 @@ class Toolbox:
         return ToolTurn(call_id=call.id, name=call.name, content=content)
 
     def forget(self, call: ToolCall, context: ToolContext) -> None:
-        """Let go of what a call has left for `recover`: its result is journaled."""
+        """Remove what a call has left for `recover`: its result is journaled."""
         tool = self._tools.get(call.name)
         if tool is not None and tool.recovery is not None:
             tool.recovery.forget(context)

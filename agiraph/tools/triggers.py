@@ -1,4 +1,4 @@
-"""Tools of time: wake me later, again and again, or when something happens."""
+"""Trigger tools: have something done later, repeatedly, or when something happens."""
 
 import json
 from typing import Any
@@ -21,13 +21,13 @@ class ScheduleParams(ToolParams):
     )
     action: str = Field(
         min_length=1,
-        description="what to do then: a text that you will be told, or {type, payload} as JSON",
+        description="what to do then: a text that you get as a message, or {type, payload} as JSON",
     )
 
     @field_validator("action", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
-        """Take the object itself, which models write too."""
+        """Accept the object itself, which models write too."""
         return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
@@ -38,13 +38,13 @@ class CancelTriggerParams(ToolParams):
 
 
 async def schedule(context: ToolContext, params: ScheduleParams) -> str:
-    """Make a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
+    """Create a trigger; return {"trigger_id", "name", "type", "status", "next_due"}."""
     made = await context.team.schedule(context.call_id, params.type, params.config, params.action)
     return as_json(made)
 
 
 async def list_triggers(context: ToolContext, params: NoParams) -> str:
-    """Return {"triggers": [...]} of those that go on."""
+    """Return {"triggers": [...]}, those that have not ended."""
     return as_json({"triggers": await context.team.list_triggers()})
 
 
@@ -55,14 +55,14 @@ async def cancel_trigger(context: ToolContext, params: CancelTriggerParams) -> s
 
 SCHEDULE = Tool(
     name="schedule",
-    description="Have something done later: at a time, again and again, or when something happens.",
+    description="Have something done later: at a time, repeatedly, or when something happens.",
     params=ScheduleParams,
     run=schedule,
     idempotent=True,
 )
 LIST_TRIGGERS = Tool(
     name="list_triggers",
-    description="List the triggers that are set, with when each is due next.",
+    description="List the triggers, with the time when each is due next.",
     params=NoParams,
     run=list_triggers,
     idempotent=True,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import psutil
 
+from actors.supervisor.child_register import RegisteredChildren, fold
 from actors.supervisor.options import kind_of
-from actors.supervisor.registered_children import RegisteredChildren, fold
 from agiraph.messages import ChildSpec
 from agiraph.storage.home import Home
 from agiraph.storage.journal import read_journal

@@ -46,10 +46,10 @@ def outside(home: Path, as_json: bool) -> None:
     from agiraph.core.config import load_config
     from agiraph.external.preflight import why_not_confined
     from agiraph.external.preset import ExternalAgent, known_agents
-    from agiraph.tools.sandbox.sandbox import standing_wall
+    from agiraph.tools.sandbox.sandbox import find_sandbox
 
     own = Home(home).config
-    wall = standing_wall(load_config(*([own] if own.is_file() else [])).sandbox)
+    wall = find_sandbox(load_config(*([own] if own.is_file() else [])).sandbox)
 
     def row(agent: ExternalAgent) -> JsonObject:
         preset, program = agent.preset, agent.program

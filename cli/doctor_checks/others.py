@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agiraph.core.errors import InvalidInput
-from agiraph.tools.sandbox.sandbox import Sandbox, standing_wall
+from agiraph.tools.sandbox.sandbox import Sandbox, find_sandbox
 from cli.doctor_checks.check import DoctorCheck, DoctorContext
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def check_sandbox(context: DoctorContext) -> DoctorCheck:
     """Whether models' commands are shut in, found out by shutting one in."""
     config = context.settings().sandbox
-    wall = standing_wall(config)
+    wall = find_sandbox(config)
     if wall.is_up:
         network = "the network" if config.network else "no network"
         detail = f"commands run behind {wall.found.program}, with {network}; so are pages read"
@@ -24,9 +24,9 @@ def check_sandbox(context: DoctorContext) -> DoctorCheck:
             detail += ", which reaches this machine's abstract Unix sockets (D-Bus, X11) too"
         return DoctorCheck("sandbox", "ok", f"{detail} (mode {config.mode})")
     if wall.is_required:
-        detail = f"required, but there is none, so commands are refused: {wall.why_down}"
+        detail = f"required, but there is none, so commands are refused: {wall.why_missing}"
         return DoctorCheck("sandbox", "fail", detail, _mending(wall))
-    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_down}"
+    detail = f"none, so commands and the reader of web pages see what you see: {wall.why_missing}"
     return DoctorCheck("sandbox", "warn", detail, _mending(wall))
 
 
@@ -56,7 +56,7 @@ def check_agents(context: DoctorContext) -> DoctorCheck:
         advice.append(
             "where the rules must hold, let agents work that ask (docs/outside.md, Rules)"
         )
-    wall = standing_wall(context.settings().sandbox)
+    wall = find_sandbox(context.settings().sandbox)
     problems = {agent.name: why_not_confined(agent, wall, context.environ) for agent in there}
     if told := [f"{name} cannot work here: {why}" for name, why in problems.items() if why]:
         detail = "; ".join([detail, *told])
@@ -84,8 +84,7 @@ def _policy_of(context: DoctorContext) -> "ApprovalPolicy":
 
 def check_servers(context: DoctorContext) -> DoctorCheck:
     """The servers of tools can be started."""
-    from agiraph.mcp.checking import why_unusable
-    from agiraph.mcp.secrets import read_secrets
+    from agiraph.mcp.secrets import read_secrets, why_unusable
 
     servers = context.settings().mcp.servers
     if not servers:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import BaseModel
 
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from tests.fakes.forked import forking
 from transport import tickets
@@ -125,7 +126,7 @@ class LoopbackBus:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = folder / "mailboxes.db" if folder is not None else None
-        self.router = LoopbackRouter(self._open())
+        self.router = LoopbackRouter(self._open(), topology=TOPOLOGY)
         self.key = self.router.key
 
     def _open(self) -> Mailboxes:
@@ -158,7 +159,7 @@ class LoopbackBus:
             self.router.mailboxes.close()
 
     async def router_has_stopped(self) -> bool:
-        await until(lambda: self.router.switch.is_stopping)
+        await until(lambda: self.router.core.is_stopping)
         return True
 
 

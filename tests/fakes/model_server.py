@@ -109,10 +109,7 @@ class FakeModelServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def env(self, *services: str) -> dict[str, str]:
-        """Return the variables that send the SDKs of these services here; without any, of all.
-
-        A broker imports the SDK of the first service with a key at once, whoever will be called.
-        """
+        """Return the variables that send calls of these services here; without any, of all."""
         variables = {
             "anthropic": {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": self.key},
             "openai": {"OPENAI_BASE_URL": f"{self.url}/v1", "OPENAI_API_KEY": self.key},

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from agiraph.core.config import load_config
 from agiraph.core.ids import BROKER, RECORDER, SUPERVISOR, message_id
@@ -66,7 +67,7 @@ class House:
         self.key = secrets.token_bytes(32)
         self._sockets = tempfile.TemporaryDirectory(prefix="agi-")
         self.url = f"ipc://{self._sockets.name}/r/router.sock"
-        self.router = Router(self.url, self.key, MemoryMailboxes())
+        self.router = Router(self.url, self.key, MemoryMailboxes(), topology=TOPOLOGY)
         self.router.bind()
         self._thread = threading.Thread(target=self.router.run, daemon=True)
         self._thread.start()

@@ -91,6 +91,19 @@ def test_a_question_goes_out_signed_and_is_answered_by_its_link_once(tmp_path: P
         assert [body.answer for body in world.line.sent_to(ADA)] == ["PostgreSQL"]
 
 
+def test_a_question_for_one_channel_goes_to_no_other(tmp_path: Path) -> None:
+    with (
+        Hook() as phone,
+        Hook() as desk,
+        gateway(tmp_path, phone=webhook(phone), desk=webhook(desk)) as world,
+    ):
+        ask(world, "q-1", "Where?", channel="desk")
+        desk.until(lambda posts: len(posts) == 1)
+        ask(world, "q-2", "Which?")
+        assert [post.json["text"] for post in phone.until(bool)] == ["Which?"]
+        assert [p.json["text"] for p in desk.until(lambda p: len(p) == 2)] == ["Where?", "Which?"]
+
+
 def test_a_forged_or_foreign_link_shows_nothing_and_answers_nothing(tmp_path: Path) -> None:
     with Hook() as hook, gateway(tmp_path, phone=webhook(hook)) as world:
         ask(world)

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.gateway.notifications import desktop, email
 from actors.gateway.notifications.channel import DeliveryFailed, Notification
-from actors.gateway.notifications.desktop import DesktopChannel
-from actors.gateway.notifications.email import EmailChannel
 from agiraph.core.channel_settings import ChannelConfig
 from tests.fakes.mail import MailServer
 from tests.unit.notifications.notices import notice
@@ -34,7 +33,7 @@ def test_a_notification_is_shown_as_text_and_never_run(
 ) -> None:
     program(tmp_path, name, f'for word in "$@"; do echo "$word" >> {tmp_path}/told; done')
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
-    asyncio.run(DesktopChannel(SCREEN, 10.0).deliver(PARCEL))
+    asyncio.run(desktop.deliver(SCREEN, PARCEL, 10.0))
     told = (tmp_path / "told").read_text().splitlines()
     assert "--help `id` $(id)" in told
     assert told[-2:] == ["shop: Ada asks", "--help `id` $(id)"]
@@ -45,13 +44,13 @@ def test_a_notifier_that_hangs_fails_or_is_not_there_says_so(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DeliveryFailed, match="neither notify-send nor osascript"):
-        asyncio.run(DesktopChannel(SCREEN, 10.0).deliver(PARCEL))
+        asyncio.run(desktop.deliver(SCREEN, PARCEL, 10.0))
     program(tmp_path, "notify-send", "exit 3")
     with pytest.raises(DeliveryFailed, match="ended with status 3"):
-        asyncio.run(DesktopChannel(SCREEN, 10.0).deliver(PARCEL))
+        asyncio.run(desktop.deliver(SCREEN, PARCEL, 10.0))
     program(tmp_path, "notify-send", "exec /bin/sleep 60")
     with pytest.raises(DeliveryFailed, match="did not end within"):
-        asyncio.run(DesktopChannel(SCREEN, 0.2).deliver(PARCEL))
+        asyncio.run(desktop.deliver(SCREEN, PARCEL, 0.2))
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the key")
@@ -77,11 +76,11 @@ def test_a_mail_server_behind_tls_must_show_a_certificate_that_is_trusted(
             security="ssl",
         )
         with pytest.raises(DeliveryFailed, match="CERTIFICATE_VERIFY_FAILED"):
-            asyncio.run(EmailChannel(settings, 10.0).deliver(PARCEL))
+            asyncio.run(email.deliver(settings, PARCEL, 10.0))
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
-        asyncio.run(EmailChannel(settings, 10.0).deliver(PARCEL))
+        asyncio.run(email.deliver(settings, PARCEL, 10.0))
         assert len(server.mails) == 1
         asked_too_much = settings.model_copy(update={"user": "me", "password": "hush"})
         with pytest.raises(DeliveryFailed) as refused:
-            asyncio.run(EmailChannel(asked_too_much, 10.0).deliver(PARCEL))
+            asyncio.run(email.deliver(asked_too_much, PARCEL, 10.0))
         assert "hush" not in str(refused.value)

@@ -45,7 +45,7 @@ def test_all_checks_are_run_and_each_is_told_as_it_ended(tmp_path: Path) -> None
 def test_a_check_has_its_time(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.limited("shell", check_seconds=0.2)
-    assert "[its time ran out]" in why_not(checked(desk, "sleep 86400"))
+    assert "[it ran out of time]" in why_not(checked(desk, "sleep 86400"))
 
 
 def test_under_the_same_folder_a_check_that_has_ended_is_not_run_again(tmp_path: Path) -> None:

@@ -79,10 +79,10 @@ class Caller:
 
         @settings(EXAMPLES, max_examples=3 if named else 1)
         @given(case=operation.as_strategy(**fixed))
-        def answers_as_told(case: Case) -> None:
+        def answers_as_rendered(case: Case) -> None:
             self.call(case)
 
-        answers_as_told()
+        answers_as_rendered()
 
 
 def test_every_answer_is_one_that_the_document_tells_of(world: World) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from actors.supervisor.lock import HomeLock
+from actors.supervisor.paths import HomeLock
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.core.money import Budget, BudgetState, Shortage
 from agiraph.http.api import CreateTriggerRequest, FileContentView, FolderView
@@ -189,7 +189,7 @@ def test_a_service_that_backs_off_is_told_by_ps_top_and_doctor(
         assert "backing off" in line, told.output
         assert "boom" in line
     lock = HomeLock(world.home.path, world.home.system.lock)
-    lock.take()
+    lock.acquire()
     try:
         check = check_processes(DoctorContext(world.home, {}))
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 
 from agiraph.core.turns import ModelResponse
-from agiraph.llm.wire.google import GoogleAnswer
+from agiraph.llm.wire.google import GoogleReader
 from agiraph.llm.wire.sse import SseSplitter
 from agiraph.messages import ProxyCallFailed
 from tests.fakes.model_server import FakeModelServer, Reply, SeenRequest, call, calls, say
@@ -44,7 +44,7 @@ async def post(ada: Worker, path: str, body: Any = QUESTION, **head: str) -> htt
 def heard(answer: httpx2.Response) -> ModelResponse:
     """Return what an answer says, whole or streamed."""
     assert answer.status_code == 200, answer.text
-    hearing = GoogleAnswer()
+    hearing = GoogleReader()
     if answer.headers["content-type"].startswith("text/event-stream"):
         for event in SseSplitter().feed(answer.content):
             hearing.feed(event.data or {})

@@ -24,7 +24,7 @@ from agiraph.llm.base import (
     OnText,
     Provider,
     ProviderError,
-    StreamingAnswer,
+    UsageSoFar,
     unmetered,
 )
 from agiraph.llm.prices import Price, guess_input_tokens
@@ -58,16 +58,16 @@ class Watched:
 
     def __init__(self, inner: Provider) -> None:
         self.inner = inner
-        self.answer: StreamingAnswer | None = None
+        self.so_far: UsageSoFar | None = None
 
     async def generate(
         self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
     ) -> ModelResponse:
-        def hear(answer: StreamingAnswer) -> None:
-            self.answer = answer
-            on_answer(answer)
+        def watch(so_far: UsageSoFar) -> None:
+            self.so_far = so_far
+            on_answer(so_far)
 
-        return await self.inner.generate(request, on_text, hear)
+        return await self.inner.generate(request, on_text, watch)
 
     async def close(self) -> None:
         await self.inner.close()
@@ -85,9 +85,7 @@ class WatchedServices(ProviderPool):
     async def until_streamed(self) -> None:
         """Wait until something of the answer has come in that is no text."""
         ends_at = time.monotonic() + WITHIN
-        while not (
-            self.watched and self.watched.answer and self.watched.answer.so_far().characters
-        ):
+        while not (self.watched and self.watched.so_far and self.watched.so_far().characters):
             assert time.monotonic() < ends_at
             await asyncio.sleep(0.005)
 

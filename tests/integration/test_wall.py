@@ -22,7 +22,7 @@ from agiraph.external.preset import AgentPreset, ExternalAgent
 from agiraph.storage.home import Home
 from agiraph.tools.command import CommandLimits, CommandResult, run_command
 from agiraph.tools.sandbox.probe import probe
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.scopes.scope import Scope
 from tests.unit.tools.desk import Desk
 from tests.unit.tools.scopes.house import OTHER, House, build
@@ -57,7 +57,7 @@ def inside(
     path: str = os.defpath,
 ) -> CommandResult:
     """Run a command as `bash` does."""
-    before = standing_wall(load_config().sandbox).words_before(
+    before = find_sandbox(load_config().sandbox).words_before(
         scope, path=path, has_network=has_network
     )
     finished = asyncio.run(
@@ -96,7 +96,7 @@ def test_an_agent_in_a_virtual_environment_of_its_own_runs_there(
     agent = ExternalAgent("robot", AgentPreset(command=("robot",)), str(link))
     scope = house.worker()
     job = AgentLaunch(agent, "p", house.node.scratch, tmp_path, is_sandboxed=True)
-    argv = standing_wall(load_config().sandbox).around(
+    argv = find_sandbox(load_config().sandbox).around(
         argv_of(job), scope, readable=sandbox_readable(agent, os.defpath), cwd=job.folder
     )
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
@@ -196,7 +196,7 @@ def test_with_the_network_the_machines_abstract_sockets_are_out_of_reach(
     """D-Bus and X11 listen there; neither way to run something behind the wall reaches them."""
     name = f"agiraph-test-{secrets.token_hex(8)}"
     argv = [sys.executable, "-c", REACH, name]
-    wall = standing_wall(load_config().sandbox)
+    wall = find_sandbox(load_config().sandbox)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(f"\0{name}")
         server.listen()

@@ -178,7 +178,7 @@ def test_spending_over_a_limit_is_asked_for_and_its_refusal_ends_the_run(place: 
         )
         agent = place.home / "agents" / str(started["agent"])
         asked = open_approval(place, "costly")
-        assert "May I go on spending?" in asked["question"]
+        assert "May I continue spending?" in asked["question"]
         with Client.for_home(place.home) as client:
             client.answer(asked["id"], "deny: enough", via="console")
         record = until(lambda: _ended(place), "the run has ended")

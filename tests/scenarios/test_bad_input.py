@@ -241,7 +241,7 @@ WRONG = [
     (call("create_work_node", task="x", refs={"a": "gone"}), "unknown node 'gone'"),
     (call("wait"), "nothing to wait for"),
     (call("send_message", to="zoe", content="x"), "unknown recipient 'zoe'"),
-    (call("bash", command="echo \x00"), "cannot be handed this command"),
+    (call("bash", command="echo \x00"), "cannot take this command"),
 ]
 
 

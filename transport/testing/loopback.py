@@ -1,6 +1,6 @@
 """The loopback: a router and its wires within one process and one event loop, for tests.
 
-The same switch, link and endpoint as on the real bus, so only the carrier differs; and faults that
+The same core, link and endpoint as on the real bus, so only the carrier differs; and faults that
 ZeroMQ shows once in a while can be had on order: frames lost, repeated, held up, connections cut,
 the router restarted.
 """
@@ -11,10 +11,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from transport import protocol, tickets
+from transport import tickets
 from transport.codec import Codec
 from transport.endpoint import Endpoint
 from transport.mailboxes import Mailboxes, MemoryMailboxes
+from transport.peers import Topology
 from transport.router import EPOCH_BYTES
 from transport.router_core import RouterCore
 from transport.wire import WireEvents
@@ -59,10 +60,10 @@ class LoopbackRouter:
         mailboxes: Mailboxes | None = None,
         *,
         key: bytes | None = None,
-        tap: str | None = protocol.RECORDER,
+        topology: Topology = Topology(),  # noqa: B008 (immutable)
     ) -> None:
         self.key = key or secrets.token_bytes(tickets.KEY_BYTES)
-        self._tap = tap
+        self._topology = topology
         self._wires: dict[bytes, LoopbackWire] = {}
         self._is_scheduled = False
         self._begin(mailboxes)
@@ -131,7 +132,7 @@ class LoopbackRouter:
         """Forget a wire that was closed."""
         if self._wires.get(wire.routing_id) is wire:
             del self._wires[wire.routing_id]
-            self.switch.gone(wire.routing_id)
+            self.core.peer_gone(wire.routing_id)
             self.schedule()
 
     def schedule(self) -> None:
@@ -143,7 +144,7 @@ class LoopbackRouter:
     def _begin(self, mailboxes: Mailboxes | None) -> None:
         self.mailboxes = mailboxes if mailboxes is not None else MemoryMailboxes()
         epoch = secrets.token_bytes(EPOCH_BYTES)
-        self.switch = RouterCore(self.key, self.mailboxes, epoch, self._tap)
+        self.core = RouterCore(self.key, self.mailboxes, epoch, self._topology)
 
     def _wire(self, address: str) -> "LoopbackWire":
         found = [wire for wire in self._wires.values() if wire.address == address]
@@ -155,15 +156,15 @@ class LoopbackRouter:
         self._is_scheduled = False
         for rid, wire in list(self._wires.items()):
             for blob in wire.up.take():
-                self.switch.receive(rid, blob)
-        while frames := self.switch.settle():
+                self.core.receive(rid, blob)
+        while frames := self.core.settle():
             for rid, blob, _ in frames:
                 target = self._wires.get(rid)
                 if target is None:
-                    self.switch.gone(rid)
+                    self.core.peer_gone(rid)
                 elif target.is_connected:
                     target.down.put(blob)
-        self.switch.rest()
+        self.core.commit_rest()
         for wire in list(self._wires.values()):
             wire.deliver()
 

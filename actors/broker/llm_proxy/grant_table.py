@@ -1,24 +1,80 @@
-"""ProxyGrantTable: which doors are open, in `system/doors.json`: what outlives the broker's
-process.
+"""Grants: which models a worker's external agent may call, stored in `system/doors.json`.
 
-Tokens follow from a key in the file and from the message that opened the door, so a message that
-comes twice opens one door; the file holds digests of them. It is replaced whole at each change,
-before anybody is answered.
+Tokens are derived from a key in the file and from the message that opened the grant, so a message
+that is delivered twice opens one grant; the file holds digests of them. It is replaced as a whole
+at each change, before the change is confirmed.
 """
 
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
 
+from agiraph.core.errors import InvalidInput
+from agiraph.core.money import Budget, NodeBudget
 from agiraph.core.record import Record
-from agiraph.llm.proxy.grants import ProxyGrant
+from agiraph.llm.registry import ProviderPreset
 from agiraph.storage.files import read_bytes, replace_bytes
 from agiraph.storage.versions import read_object
 
 TOKEN_PREFIX = "agd-"
+
+
+class ProxyGrant(Record):
+    """Whose external agent may call which models (full names).
+
+    `opened_by` is the id of the message that opened it, in hexadecimal. `bounds` apply to all calls
+    of this `attempt` at the node together.
+    """
+
+    entity: str
+    incarnation: int
+    opened_by: str
+    run_id: str
+    node_id: str
+    model: str
+    models: tuple[str, ...] = ()
+    trigger: str = ""
+    attempt: int = 0
+    bounds: NodeBudget = NodeBudget()
+    opened_at: float = 0.0
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """All models that may be called, the worker's own first."""
+        return tuple(dict.fromkeys((self.model, *self.models)))
+
+    @property
+    def budget(self) -> Budget:
+        """The node's own bounds as a budget for each call; it may bound nothing."""
+        key = f"{self.run_id}/{self.node_id}/{self.attempt}"
+        return Budget(scope="node", key=key, **self.bounds.model_dump())
+
+
+def model_for(asked: str, grant: ProxyGrant, presets: Mapping[str, ProviderPreset]) -> str:
+    """Return the full name of the model that answers a request for `asked`.
+
+    A granted model answers to its full name and to the name of its service. A full name that was
+    not granted is refused with InvalidInput. Every other name (`claude-sonnet-5`, `gpt-5`, `any`)
+    is an alias of the worker's own model: agents ask for the models of their makers.
+    """
+    name = asked.strip()
+    for granted in grant.granted:
+        if name in (granted, _plain(granted)):
+            return granted
+    provider = name.removeprefix("text:").partition("/")[0]
+    if provider != name and provider in presets:
+        listing = ", ".join(grant.granted)
+        raise InvalidInput(f"model '{name}' is not granted to {grant.entity} (granted: {listing})")
+    return grant.model
+
+
+def _plain(model: str) -> str:
+    """Return the name that its service has for a model."""
+    return model.removeprefix("text:").partition("/")[2]
 
 
 class _Saved(Record):
@@ -30,62 +86,64 @@ class _Saved(Record):
 
 
 def digest_of(token: str) -> str:
-    """Return what a token is known by."""
+    """Return the digest by which a token is known."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 class ProxyGrantTable:
-    """The open doors by the digest of their token; each entity has at most one."""
+    """The open grants by the digest of their token; each entity has at most one.
+
+    A file that cannot be read opens nothing, `problem` says why.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Read the table at `path`; one that cannot be read opens nothing, `problem` says why."""
         self._path = path
         self._saved, self.problem = _read(path)
 
     @property
     def port(self) -> int:
-        """Where the server listened last, 0 if it never did."""
+        """The port on which the server listened last, 0 if it never did."""
         return self._saved.port
 
     @property
     def is_empty(self) -> bool:
-        """Whether no door is open."""
+        """Whether no grant is open."""
         return not self._saved.doors
 
     def grant(self, token: str) -> ProxyGrant | None:
-        """Return what a token lets its holder do, None if it opens nothing (any more)."""
+        """Return the grant of a token, None if it has none (any more)."""
         return self._saved.doors.get(digest_of(token))
 
     def open(self, grant: ProxyGrant) -> tuple[str, list[str]]:
-        """Open a door; return its token and the digests of the doors that it replaces."""
+        """Open a grant; return its token and the digests of the grants that it replaces."""
         token = self._token(grant)
         digest = digest_of(token)
-        replaced = [key for key, other in self._saved.doors.items()
-                    if other.entity == grant.entity and key != digest]  # fmt: skip
-        doors = {key: door for key, door in self._saved.doors.items() if key not in replaced}
+        doors = self._saved.doors
+        replaced = [k for k, one in doors.items() if one.entity == grant.entity and k != digest]
+        doors = {key: one for key, one in doors.items() if key not in replaced}
         self._save(doors={**doors, digest: grant})
         return token, replaced
 
     def close(self, entity: str, *, token: str = "", up_to: int | None = None) -> list[str]:
-        """Close an entity's door, and return its digest (in a list, empty if there was none).
+        """Close an entity's grant; return its digest (in a list, empty if there was none).
 
         With a `token` only that one; with `up_to` only if it was opened by that incarnation or an
         earlier one.
         """
         closed = [
             key
-            for key, door in self._saved.doors.items()
-            if door.entity == entity
+            for key, grant in self._saved.doors.items()
+            if grant.entity == entity
             and (not token or key == digest_of(token))
-            and (up_to is None or door.incarnation <= up_to)
+            and (up_to is None or grant.incarnation <= up_to)
         ]
         if closed:
-            doors = {key: door for key, door in self._saved.doors.items() if key not in closed}
+            doors = {key: one for key, one in self._saved.doors.items() if key not in closed}
             self._save(doors=doors)
         return closed
 
-    def listens(self, port: int) -> None:
-        """Remember where the server listens."""
+    def set_port(self, port: int) -> None:
+        """Store the port on which the server listens."""
         if port != self._saved.port:
             self._save(port=port)
 
@@ -105,7 +163,7 @@ class ProxyGrantTable:
 
 
 def _read(path: Path) -> tuple[_Saved, str]:
-    """Return the file's contents, or none of its own making and what is wrong with it."""
+    """Return the file's contents, or an empty table and what is wrong with the file."""
     fresh = _Saved(key=secrets.token_hex(32))
     try:
         saved = _Saved.model_validate(read_object(path, read_bytes(path)))

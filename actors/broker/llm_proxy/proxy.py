@@ -1,85 +1,77 @@
-"""LlmProxy: keeps the open doors and the calls that go through them; listens once one
-was opened."""
+"""LlmProxy: the grants of external agents and the calls made with them."""
 
 import asyncio
 import importlib
+import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from actors.broker.agent_budgets import AgentBudgets
 from actors.broker.calls import ModelCalls
-from actors.broker.llm_proxy.auth import ProxyAuth, ProxyHandler
-from actors.broker.llm_proxy.call import OnFailure, ProxyCall, Report
-from actors.broker.llm_proxy.grant_table import ProxyGrantTable, digest_of
-from actors.broker.llm_proxy.request import ProxyRequest
-from actors.broker.llm_proxy.upstream import UpstreamServices
+from actors.broker.llm_proxy.call import (
+    ProxyAnswerBroken,
+    ProxyCall,
+    ProxyReply,
+    ProxyRequest,
+    Report,
+    Send,
+)
+from actors.broker.llm_proxy.grant_table import ProxyGrant, ProxyGrantTable, digest_of, model_for
 from actors.broker.provider_pool import ProviderPool
-from agiraph.core.clock import Clock
-from agiraph.core.config import Config
+from actors.runtime.runtime import Runtime
 from agiraph.core.errors import Refused
 from agiraph.core.ids import agent_of
-from agiraph.core.money import Shortage, nearly_spent
-from agiraph.core.turns import JsonObject, ModelRequest, Usage
+from agiraph.core.money import nearly_spent
+from agiraph.core.turns import ModelRequest, Usage
+from agiraph.llm.base import ProviderError
 from agiraph.llm.prices import guess_input_tokens
-from agiraph.llm.proxy.format import ProxyFormat, TokenCounter, asked_model
-from agiraph.llm.proxy.grants import ProxyGrant, model_for
-from agiraph.logs.log import Logger
-from agiraph.messages import OpenProxy, ProxyOpened
+from agiraph.llm.providers.forwarding import format_headers
+from agiraph.llm.request_body_cache import as_json
+from agiraph.messages import OpenProxy, ProxyBudgetLow, ProxyCallFailed, ProxyOpened
 
 if TYPE_CHECKING:
-    from actors.broker.llm_proxy.server import ProxyServer
+    from actors.runtime.http_server import HttpServer
 
-OnLow = Callable[[str, Shortage], None]
-SERVER = "actors.broker.llm_proxy.server"
+APP = "actors.broker.llm_proxy.app"
+HOST = "127.0.0.1"
+COUNT_SECONDS = 10.0
 
 
-class LlmProxy(ProxyHandler):
-    """The broker's door."""
+class LlmProxy:
+    """The LLM proxy of the broker."""
 
     def __init__(
         self,
-        config: Config,
+        runtime: Runtime,
         services: ProviderPool,
         calls: ModelCalls,
         accounts: AgentBudgets,
-        table: ProxyGrantTable,
         report: Report,
-        on_failure: OnFailure,
-        on_low: OnLow,
-        clock: Clock,
-        log: Logger,
     ) -> None:
-        """Let in whom `table` knows; make their calls with `calls`, on the terms of `accounts`."""
-        self._config = config.door
+        """Serve the grants of the home with `calls`, on the terms of `accounts`."""
+        self._config = runtime.config.door
+        self._runtime = runtime
         self._services = services
         self._calls = calls
         self._accounts = accounts
-        self._table = table
+        self._table = ProxyGrantTable(runtime.home.system.doors)
         self._report = report
-        self._on_failure = on_failure
-        self._on_low = on_low
-        self._clock = clock
-        self._log = log
-        if table.problem:
-            log.error("all doors are closed: their table cannot be read", reason=table.problem)
-        self._upstream = UpstreamServices(services, config.broker.timeout_seconds, log)
-        self._server: ProxyServer | None = None
+        self._log = runtime.log
+        if self._table.problem:
+            reason = self._table.problem
+            self._log.error("all grants are void: their table cannot be read", reason=reason)
+        self._server: HttpServer | None = None
         self._starting = asyncio.Lock()
-        self._under_way: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
-        self._told_low: set[str] = set()
-
-    async def listen_again(self) -> None:
-        """Listen if doors are open since an earlier life of this process; Refused."""
-        if not self._table.is_empty:
-            await self.listen()
+        self._running: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self._reported_low: set[str] = set()
 
     # --- opening and closing ---------------------------------------------------------------------
 
     async def open(
         self, entity: str, incarnation: int, message: bytes, asked: OpenProxy
     ) -> ProxyOpened:
-        """Open a door for an entity.
+        """Grant an entity's external agent calls of models.
 
         Refused if its model cannot be called, its run is not its agent's, or nothing listens.
         """
@@ -98,12 +90,13 @@ class LlmProxy(ProxyHandler):
             trigger=asked.trigger,
             attempt=asked.attempt,
             bounds=asked.bounds,
-            opened_at=self._clock.now(),
+            opened_at=self._runtime.clock.now(),
         )
-        server = await self.listen()
+        await self.listen()
         token, replaced = self._table.open(grant)
         self._cut_off(replaced)
-        return ProxyOpened(url=f"http://127.0.0.1:{server.port}", token=token, model=grant.model)
+        url = f"http://{HOST}:{self._table.port}"
+        return ProxyOpened(url=url, token=token, model=grant.model)
 
     def _refuse_without_price(self, model: str) -> None:
         if self._calls.price(self._services.check(model)) is None:
@@ -112,126 +105,150 @@ class LlmProxy(ProxyHandler):
                 "kept: add the price to prices.yaml in the home, or set no such bound"
             )
 
-    def close(self, entity: str, token: str = "") -> None:
-        """Close an entity's door and end what is under way through it."""
-        self._cut_off(self._table.close(entity, token=token))
+    def close(self, entity: str, token: str = "", *, up_to: int | None = None) -> None:
+        """Close an entity's grant and cut off the calls made with it.
+
+        With `up_to` only if it was opened by that incarnation or an earlier one.
+        """
+        self._cut_off(self._table.close(entity, token=token, up_to=up_to))
 
     async def settle(self, entity: str, token: str) -> tuple[Usage, int]:
-        """Close an entity's door; return what its calls have taken, and how many were paid for.
+        """Close an entity's grant; return what its calls used, and how many were paid for.
 
-        Asked again it says the same, also in a later life of this process.
+        Asked again it returns the same, also after a restart of this process.
         """
         digest = digest_of(token)
-        ending = list(self._under_way.get(digest, ()))
+        ending = list(self._running.get(digest, ()))
         self.close(entity, token)
         if ending:
-            await asyncio.wait(ending)  # what they have taken so far is written down as they end
-        return self._calls.through_door(entity, digest)
-
-    def gone(self, entity: str, incarnation: int) -> None:
-        """Close the door that this process or an earlier one of its address had opened."""
-        self._cut_off(self._table.close(entity, up_to=incarnation))
+            await asyncio.wait(ending)  # what they have used so far is recorded as they end
+        return self._calls.usage_of_grant(entity, digest)
 
     def _cut_off(self, digests: list[str]) -> None:
         for digest in digests:
-            self._told_low.discard(digest)
-            for task in self._under_way.pop(digest, ()):
+            self._reported_low.discard(digest)
+            for task in self._running.pop(digest, ()):
                 task.cancel()
 
-    async def listen(self) -> "ProxyServer":
-        """Listen, where it was before if that can be; Refused."""
+    async def listen_again(self) -> None:
+        """Listen if grants are open since before a restart of this process; Refused."""
+        if not self._table.is_empty:
+            await self.listen()
+
+    async def listen(self) -> None:
+        """Listen, on the same port as before if possible; Refused."""
         async with self._starting:
             if self._server is None:
-                # In a thread: it takes a tenth of a second, and heartbeats must go on.
-                module = await asyncio.to_thread(importlib.import_module, SERVER)
-                gate = ProxyAuth(
-                    self,
-                    body_bytes=self._config.body_bytes,
-                    stall_seconds=self._config.stall_seconds,
-                )
-                listener = module.bind(self._table.port)
-                server: ProxyServer = module.ProxyServer(gate, listener, self._config.connections)
-                await server.start()
-                self._table.listens(server.port)
-                self._server = server
-                self._log.note("the door listens", port=server.port)
-            return self._server
+                # In a thread: it takes a fifth of a second, and heartbeats must continue.
+                app = await asyncio.to_thread(importlib.import_module, APP)
+                self._server, port = app.start_server(self, self._config, self._table.port)
+                self._table.set_port(port)
+                self._log.note("the LLM proxy listens", port=port)
 
     async def stop(self) -> None:
-        """Stop listening; the doors stay open for the next incarnation."""
+        """Stop listening; the grants stay open for the next incarnation."""
+        for digest in list(self._running):
+            self._cut_off([digest])
         if self._server is not None:
             await self._server.stop()
-        await self._upstream.close()
 
-    # --- behind the gate -------------------------------------------------------------------------
-
-    def hosts(self) -> frozenset[str]:
-        """Return what the door is called by those who may come in."""
-        port = self._server.port if self._server is not None else 0
-        return frozenset({f"127.0.0.1:{port}", f"localhost:{port}"})
+    # --- requests --------------------------------------------------------------------------------
 
     def grant(self, token: str) -> ProxyGrant | None:
-        """Return what a token opens."""
+        """Return the grant of a token."""
         return self._table.grant(token)
 
-    async def count(
-        self, counting: TokenCounter, visit: ProxyRequest, grant: ProxyGrant, body: JsonObject
-    ) -> int:
-        """Return how many tokens of input a request has: what the service says, or a guess."""
-        request = self._request(visit.wire, grant, body)
+    async def count(self, asked: ProxyRequest) -> int:
+        """Return how many tokens of input a request has: what the service says, or an estimate."""
+        wire, request = asked.wire, self._request(asked)
         name = self._services.name(request.model)
-        counted = await self._upstream.counted(counting, name, body, visit)
-        return guess_input_tokens(request) if counted is None else counted
+        try:
+            service = await self._services.native_service(name, wire.api)
+            if service is not None:
+                body = as_json(wire.count_request(asked.body, name.name))
+                headers = format_headers(asked.headers)
+                path = wire.count_path(name.name)
+                async with (
+                    asyncio.timeout(COUNT_SECONDS),
+                    service.post(path, body, headers) as response,
+                ):
+                    return int(json.loads(await response.aread())[wire.count_field])
+        except Exception as error:  # a count is only a help: without it there is an estimate
+            self._log.debug("tokens are estimated", reason=str(error))
+        return guess_input_tokens(request)
 
-    async def call(self, visit: ProxyRequest, grant: ProxyGrant, body: JsonObject) -> None:
-        """Answer a model call; InvalidInput if it is none or its model was not granted."""
-        wire = visit.wire
-        digest = digest_of(visit.token)
-        if len(self._under_way[digest]) >= self._config.calls_at_once:
-            said = (
-                f"{grant.entity} has {self._config.calls_at_once} calls open (door.calls_at_once)"
-            )
-            await visit.reply.failure(wire.failure("rate_limited", said, retry_after=1))
+    async def call(
+        self, asked: ProxyRequest, send: Send, disconnected: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Answer a model call until it ends, its agent disconnects, or its grant is closed.
+
+        Raises InvalidInput if it is no call, or its model was not granted.
+        """
+        reply = ProxyReply(send)
+        grant, digest = asked.grant, digest_of(asked.token)
+        most = self._config.calls_at_once
+        if len(self._running[digest]) >= most:
+            text = f"{grant.entity} has {most} calls open (door.calls_at_once)"
+            await reply.send_error(asked.wire.error("rate_limited", text, retry_after=1))
             return
-        request = self._accounts.billed(self._request(wire, grant, body))
+        request = self._accounts.billed(self._request(asked))
         own = {"door": digest, "budgets": (*request.budgets, grant.budget)}
-        request = request.model_copy(update=own)
-        exchange = ProxyCall(
+        call = ProxyCall(
+            asked,
+            request.model_copy(update=own),
+            reply,
             calls=self._calls,
-            upstream=self._upstream,
-            request=request,
-            body=body,
-            visit=visit,
+            services=self._services,
             report=self._report,
             on_failure=self._on_failure,
             log=self._log,
         )
-        running = asyncio.create_task(exchange.run())
-        hung_up = asyncio.create_task(visit.until_gone())
-        self._under_way[digest].add(running)
+        running = asyncio.create_task(call.run())
+        leaving = asyncio.ensure_future(disconnected())
+        self._running[digest].add(running)
         try:
-            await asyncio.wait([running, hung_up], return_when=asyncio.FIRST_COMPLETED)
-            was_cut = self._table.grant(visit.token) is None
+            await asyncio.wait([running, leaving], return_when=asyncio.FIRST_COMPLETED)
             if running.done() and not running.cancelled():
-                running.result()
-            elif was_cut and not visit.reply.has_begun:
-                await visit.reply.failure(wire.denied(401, "this door was closed"))
+                self._check_complete(running)
+            elif self.grant(asked.token) is None and not reply.has_begun:
+                await reply.send_error(asked.wire.refusal(401, "this grant was closed"))
         finally:
-            self._under_way[digest].discard(running)
-            if not self._under_way[digest]:
-                del self._under_way[digest]
-            for task in (running, hung_up):
+            self._running[digest].discard(running)
+            if not self._running[digest]:
+                del self._running[digest]
+            for task in (running, leaving):
                 task.cancel()
-            await asyncio.gather(running, hung_up, return_exceptions=True)
-            self._tell_if_low(digest, grant)
+            await asyncio.gather(running, leaving, return_exceptions=True)
+            self._report_if_low(digest, grant)
 
-    def _tell_if_low(self, digest: str, grant: ProxyGrant) -> None:
-        """Tell the worker, once, that its agent is near a bound of its node."""
+    def _on_failure(self, entity: str, error: ProviderError) -> None:
+        failed = ProxyCallFailed(kind=error.kind, message=str(error), shortage=error.shortage)
+        self._runtime.post(entity, failed)
+
+    def _check_complete(self, call: "asyncio.Task[None]") -> None:
+        """Raise the fault of a call; an incomplete answer ends with its connection instead."""
+        try:
+            call.result()
+        except ProxyAnswerBroken as broken:
+            self._log.debug("an answer is incomplete", reason=str(broken))
+
+    def _report_if_low(self, digest: str, grant: ProxyGrant) -> None:
+        """Notify the worker, once, that its agent is near a bound of its node."""
         shortage = nearly_spent(self._calls.limits.state(grant.budget))
-        if shortage is not None and digest not in self._told_low:
-            self._told_low.add(digest)
-            self._on_low(grant.entity, shortage)
+        if shortage is not None and digest not in self._reported_low:
+            self._reported_low.add(digest)
+            self._runtime.post(grant.entity, ProxyBudgetLow(shortage=shortage))
 
-    def _request(self, wire: ProxyFormat, grant: ProxyGrant, body: JsonObject) -> ModelRequest:
-        model = model_for(asked_model(body), grant, self._services.presets)
-        return wire.read(body, grant, model)
+    def _request(self, asked: ProxyRequest) -> ModelRequest:
+        """Return the canonical request; InvalidInput."""
+        request, grant = asked.wire.parse_request(asked.body), asked.grant
+        return request.model_copy(
+            update={
+                "model": model_for(request.model, grant, self._services.presets),
+                "entity": grant.entity,
+                "run_id": grant.run_id,
+                "node_id": grant.node_id,
+                "trigger": grant.trigger,
+                "attempt": grant.attempt,
+            }
+        )

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from actors.gateway.bus_client import BusClient
 from actors.gateway.state.agents import AgentDirectory
+from actors.runtime.runtime import Runtime
 from agiraph.core.clock import Clock
 from agiraph.core.ids import HUMAN, HUMAN_NAME, RECORDER, AgentId, derived_message_id
 from agiraph.core.models import Event
@@ -18,7 +18,7 @@ class GatewayEventReporter:
     cause is handled again after a crash, the router drops what it knows.
     """
 
-    def __init__(self, line: BusClient, agents: AgentDirectory, clock: Clock) -> None:
+    def __init__(self, line: Runtime, agents: AgentDirectory, clock: Clock) -> None:
         """Send over `line`; `agents` tells in which run an agent is."""
         self._line = line
         self._agents = agents

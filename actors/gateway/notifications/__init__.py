@@ -1,13 +1,10 @@
-"""The channels at work: what the person is told goes out by webhook, mail or desktop.
+"""Notifications: what the person is notified of outside, by webhook, mail or desktop.
 
-    courier.py   reads what is new, writes down what is for whom, and has it delivered
-    sources.py   what of the thread and of the agents' events is worth a notice
-    ledger.py    the journal under the book of deliveries
-    (`agiraph/notifications/delivery_queue.py`)
-    links.py     where an answer link leads, and the key that signs it
-    table.py     one line a kind of channel
-    webhook.py, email.py, desktop.py   one file each: `matches` and `deliver`
+    dispatcher.py        reads what is new, records what goes to which channel, and delivers it
+    sources.py           which messages and events become notices
+    delivery_journal.py  the delivery queue (`agiraph/notifications/delivery_queue.py`) on disk
+    answer_links.py      the links by which a question is answered, and the key that signs them
+    channel.py           the kinds of channels; webhook.py, email.py, desktop.py deliver
 
-Two further ways stand beside these and need nothing here: the console is an actor on the bus, and
-web pages follow the events of the HTTP API.
+The console and web pages need nothing here: one is on the bus, the others follow the events.
 """

@@ -1,14 +1,20 @@
-"""Channel: what the courier asks of each kind, and how a delivery may fail."""
+"""Channels: the table of their kinds, what each is given, and how a delivery may fail.
 
+A kind is a module with a coroutine `deliver(settings, notification, timeout_seconds)`, which raises
+DeliveryFailed and never blocks the event loop. It is imported when it first delivers.
+"""
+
+import importlib
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
+from agiraph.core.channel_settings import ChannelConfig, ChannelKind
 from agiraph.notifications.notice import Notice
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One delivery: its id is the same however often it is tried; `link` leads to the answer."""
+    """One delivery: its id is the same at each attempt; `link` leads to the page that answers."""
 
     id: str
     notice: Notice
@@ -16,25 +22,24 @@ class Notification:
 
 
 class DeliveryFailed(Exception):
-    """The other side did not take it; it may later, not before `retry_after` seconds if it said."""
+    """The receiver did not take it; it may later, after `retry_after` seconds if it said so."""
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
-        """Keep why, in words fit to show: no secret of the channel in them."""
+        """Store the reason, which people read: it must hold no secret of the channel."""
         super().__init__(reason)
         self.retry_after = retry_after
 
 
-class Channel(Protocol):
-    """One configured way to the person."""
+Deliver = Callable[[ChannelConfig, Notification, float], Awaitable[None]]
 
-    def matches(self, notice: Notice) -> bool:
-        """Whether this notice goes this way."""
-        ...
+CHANNELS: Mapping[ChannelKind, str] = {
+    "webhook": "actors.gateway.notifications.webhook",
+    "email": "actors.gateway.notifications.email",
+    "desktop": "actors.gateway.notifications.desktop",
+}
 
-    async def deliver(self, parcel: Notification) -> None:
-        """Hand a parcel over; raise DeliveryFailed. Never blocks the loop."""
-        ...
 
-    async def close(self) -> None:
-        """Let go of what is held open between deliveries."""
-        ...
+def deliver_by(kind: ChannelKind) -> Deliver:
+    """Return the function that delivers by channels of this kind."""
+    deliver: Deliver = importlib.import_module(CHANNELS[kind]).deliver
+    return deliver

@@ -1,4 +1,4 @@
-"""The journal under the book of deliveries; it is made when there is something to write down."""
+"""The journal of the delivery queue; its file is created with the first record."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,15 @@ from agiraph.storage.files import replace_bytes, status_of
 from agiraph.storage.journal import Journal, encode_record
 
 LONG = 2000
-"""A journal of so many records becomes one when it is opened."""
+"""A journal of more records than this is compacted to one when it is opened."""
 
 
 class DeliveryJournal:
-    """A book on disk: what `write` has returned from holds through any crash."""
+    """A delivery queue on disk: a record is durable when `write` returns."""
 
     def __init__(self, path: Path) -> None:
-        """Open what there is. Raises Corrupt, OSError."""
-        self.book = DeliveryQueue()
+        """Read the journal if there is one. Raises Corrupt, OSError."""
+        self.queue = DeliveryQueue()
         self._path = path
         self._journal: Journal | None = None
         if status_of(path) is not None:
@@ -27,7 +27,7 @@ class DeliveryJournal:
         journal = Journal(self._path)
         for number, record in enumerate(journal.records, start=1):
             try:
-                self.book.apply(record)
+                self.queue.apply(record)
             except (KeyError, TypeError, ValueError) as error:
                 journal.close()
                 raise Corrupt(
@@ -37,15 +37,15 @@ class DeliveryJournal:
         if journal.count <= LONG:
             return journal
         journal.close()
-        replace_bytes(self._path, encode_record(self.book.state()))
+        replace_bytes(self._path, encode_record(self.queue.state()))
         return Journal(self._path)
 
     def write(self, record: dict[str, Any]) -> None:
-        """Write a record down, then give it its effect."""
+        """Write a record to disk, then apply it."""
         if self._journal is None:
             self._journal = Journal(self._path)
         self._journal.append(record)
-        self.book.apply(record)
+        self.queue.apply(record)
 
     def close(self) -> None:
         """Close the file."""

@@ -1,15 +1,14 @@
-"""Here or away: what the person said, and what is told of it to those who ask him."""
+"""Do not disturb: the person says that he is away, or back."""
 
 from actors.gateway.notifications.dispatcher import NotificationDispatcher, named
 from agiraph.core.clock import iso
 from agiraph.http.api import ApiError, PresenceView, SetPresenceRequest
-from agiraph.notifications.delivery_queue import DoNotDisturb
 
 UNPROCESSABLE = 422
 
 
 def presence(dispatcher: NotificationDispatcher, now: float) -> PresenceView:
-    """Return whether he is here."""
+    """Return whether the person is here."""
     away = dispatcher.book.away_at(now)
     if away is None:
         return PresenceView(status="available")
@@ -19,9 +18,9 @@ def presence(dispatcher: NotificationDispatcher, now: float) -> PresenceView:
 def set_presence(
     dispatcher: NotificationDispatcher, wanted: SetPresenceRequest, now: float
 ) -> PresenceView:
-    """Write down that he leaves or returns; what waited for his return goes out.
+    """Record that the person is away or back; what waited for his return is delivered.
 
-    Raises ApiError 422 for a channel that there is not and for a time that is over.
+    Raises ApiError 422 for an unknown channel and for a time that is over.
     """
     if wanted.status == "available":
         if wanted.until is not None or wanted.channel is not None:
@@ -36,10 +35,3 @@ def set_presence(
         raise ApiError(UNPROCESSABLE, f"until: {iso(wanted.until)} is over")
     dispatcher.write({"type": "away", "at": now, "until": wanted.until, "channel": wanted.channel})
     return presence(dispatcher, now)
-
-
-def in_words(away: DoNotDisturb | None) -> str:
-    """Return what one who asks him is told, empty if he is here."""
-    if away is None:
-        return ""
-    return f"the human is away{f' until {iso(away.until)}' if away.until else ''}"

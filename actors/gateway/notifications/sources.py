@@ -1,4 +1,4 @@
-"""What is worth a notice: texts, questions and failures in the thread, ends in the events. Pure."""
+"""What becomes a notice: messages, questions and failures, and events that end a run. Pure."""
 
 from agiraph.core.event_filter import EventFilter
 from agiraph.core.ids import HUMAN_NAME
@@ -14,7 +14,7 @@ EVENT_KINDS = frozenset({"finished", "failed", OUT_OF_BUDGET})
 def notice_of_message(
     message: ConversationMessageView, agent_name: str, question: Question | None
 ) -> Notice | None:
-    """Return what is told of a line of the thread, None if it is not for the person."""
+    """Return the notice of a message, None if it is not for the person."""
     if message.to != HUMAN_NAME:
         return None
     if message.kind == "question":
@@ -45,6 +45,7 @@ def _of_question(question: Question, agent_name: str) -> Notice:
         ts=question.asked_at,
         is_urgent=question.urgency == "urgent",
         question_id=question.id,
+        channel=question.channel,
         options=question.options,
         deadline_at=question.deadline_at,
         default=question.default,
@@ -52,10 +53,10 @@ def _of_question(question: Question, agent_name: str) -> Notice:
 
 
 def notice_of_event(event: Event, agent: Agent) -> Notice | None:
-    """Return what is told of an event, None if it is not worth a notice.
+    """Return the notice of an event, None if nobody is notified of it.
 
-    A coordinator that was given up stands in the thread already, its `agent.failed` names the
-    address. Of calls refused for want of money the first of a run is told.
+    A coordinator that was given up is a message already; its `agent.failed` names the address. Of
+    calls that were refused because the budget is spent, the first of a run is notified.
     """
     data = event.data
     match event.type:

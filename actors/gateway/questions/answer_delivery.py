@@ -1,7 +1,8 @@
-"""Carries answers to those who asked: from our journal into the router's, then ticks them off.
+"""AnswerDelivery: one task that ends the questions nobody can answer, and delivers each outcome.
 
-The same for what was not answered in time, or was withdrawn. What a crash has cut off (the line in
-the thread, the event, the message) is done again under the same ids.
+It expires questions whose deadline has passed, withdraws those of workers that have left their
+team, and sends each outcome to its askers. All of it follows from the database and the boards, so
+what was missed while the gateway was down is done at its next start, under the same ids.
 """
 
 import asyncio
@@ -9,13 +10,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from actors.gateway.bus_client import BusClient
 from actors.gateway.events.event_reporter import GatewayEventReporter
 from actors.gateway.questions.outcomes import outcome_event, write_outcome
 from actors.gateway.questions.question_records import QuestionRecord
 from actors.gateway.questions.questions import QuestionStore
+from actors.gateway.state.agents import AgentDirectory
+from actors.gateway.state.boards import BoardReader
 from actors.gateway.state.message_history import MessageHistory
-from agiraph.core.ids import BROKER, HUMAN, HUMAN_NAME, MessageId, derived_message_id
+from actors.runtime.runtime import Runtime
+from agiraph.core.clock import Clock
+from agiraph.core.errors import AgiraphError
+from agiraph.core.ids import (
+    BROKER,
+    COORDINATOR_NAME,
+    HUMAN,
+    HUMAN_NAME,
+    AgentId,
+    MessageId,
+    WorkerId,
+    derived_message_id,
+)
 from agiraph.core.models import BUDGET, Question
 from agiraph.core.money import SET_ANEW, named_in, parse_raise
 from agiraph.messages import QuestionAnswered, RaiseBudget
@@ -23,74 +37,117 @@ from transport.errors import Nacked, TransportError
 
 RETRY_SECONDS = 1.0
 RAISE_SECONDS = 10.0
+LONGEST_SLEEP_SECONDS = 60.0
+"""A clock that was set forward, or a machine that slept, is noticed within this time."""
+CHECK_SECONDS = 1.0
+"""The boards of askers are read at most this often, however much happens on them."""
+LEFT = "the one who asked has left the team"
 
 
 class AnswerDelivery:
-    """One task that delivers every answer that is not ticked off, now and after each crash.
+    """Delivers the outcome of every question; the caller runs `run` as a task.
 
-    An answer's message id follows from the question and the message that asked it, so a delivery
-    that is made again is dropped by the router.
+    An answer's message id follows from the question and the message that asked it, so the router
+    drops a delivery that is repeated after a crash.
     """
 
     def __init__(
         self,
-        line: BusClient,
+        bus: Runtime,
         questions: QuestionStore,
-        thread: MessageHistory,
-        telling: GatewayEventReporter,
+        history: MessageHistory,
+        reporter: GatewayEventReporter,
+        agents: AgentDirectory,
+        boards: BoardReader,
+        clock: Clock,
         log: Any,
     ) -> None:
-        """Deliver from `questions` over `line`; the caller runs `run` as a task."""
-        self._line = line
+        self._bus = bus
         self._questions = questions
-        self._thread = thread
-        self._telling = telling
+        self._history = history
+        self._reporter = reporter
+        self._agents = agents
+        self._boards = boards
+        self._clock = clock
         self._log = log
-        self._bell = asyncio.Event()
+        self._news = asyncio.Event()
+        self._check_at: float | None = clock.monotonic()
         self.absence: Callable[[], str] = lambda: ""
-        """Says that the human is away and until when."""
+        """Returns in words that the human is away, and until when."""
 
     def ring(self) -> None:
-        """There is an answer to deliver."""
-        self._bell.set()
+        """Look again: a question was asked or has ended."""
+        self._news.set()
+
+    def on_event(self, agent: AgentId) -> None:
+        """Look soon whether askers in this agent, where something happened, have left."""
+        if self._check_at is None and self._questions.open(agent):
+            self._check_at = self._clock.monotonic() + CHECK_SECONDS
+            self._news.set()
 
     async def run(self) -> None:
-        """Deliver for ever."""
+        """Work for ever."""
         while True:
-            self._bell.clear()
-            is_all_out = await self._round()
+            self._news.clear()
+            if self._check_at is not None and self._check_at <= self._clock.monotonic():
+                self._check_at = None
+                self._withdraw_orphans()
+            self._questions.expire(self._clock.now())
+            is_all_out = await self._deliver_all()
             with suppress(TimeoutError):
-                async with asyncio.timeout(None if is_all_out else RETRY_SECONDS):
-                    await self._bell.wait()
+                async with asyncio.timeout(self._sleep_seconds(is_all_out)):
+                    await self._news.wait()
 
-    async def _round(self) -> bool:
-        """Try every waiting answer once; return whether none is left."""
-        for case in self._questions.undelivered():
-            for ask in case.undelivered:
+    def _sleep_seconds(self, is_all_out: bool) -> float | None:
+        """Return when to look again if nothing wakes us; None: there is nothing to wait for."""
+        seconds = [] if is_all_out else [RETRY_SECONDS]
+        if self._check_at is not None:
+            seconds.append(self._check_at - self._clock.monotonic())
+        if (due := self._questions.next_deadline()) is not None:
+            seconds += [due - self._clock.now(), LONGEST_SLEEP_SECONDS]
+        return max(0.0, min(seconds)) if seconds else None
+
+    # --- questions of workers that have left -----------------------------------------------------
+
+    def _withdraw_orphans(self) -> None:
+        for question in self._questions.open():
+            asker = self._questions.asker_of(question.id)
+            if self._has_left(question.agent, asker):
+                self._questions.withdraw_one(asker, question.id, LEFT, self._clock.now())
+
+    def _has_left(self, agent_id: AgentId, asker: str) -> bool:
+        """Whether a worker is on its team no more; with the end of a run all have left."""
+        name = asker.rpartition("/")[2]
+        try:
+            agent = self._agents.get(agent_id)
+            if agent is None or name == COORDINATOR_NAME:
+                return False
+            board = self._boards.of(self._agents.run_of(agent))
+        except (AgiraphError, OSError):
+            return False  # a damaged record hides this agent alone
+        worker = board.workers.get(WorkerId(name))
+        return worker is None or worker.status == "stopped" or not board.is_running
+
+    # --- outcomes --------------------------------------------------------------------------------
+
+    async def _deliver_all(self) -> bool:
+        """Try every undelivered outcome once; return whether none is left."""
+        for record in self._questions.undelivered():
+            for ask in record.undelivered:
                 try:
-                    await self._deliver(case, ask)
+                    await self._deliver(record, ask)
                 except TransportError as error:
                     self._log.warning(
-                        "an answer waits", question=case.question.id, reason=str(error)
+                        "an answer waits", question=record.question.id, reason=str(error)
                     )
                     return False
         return True
 
-    async def _raise_budget(self, question: Question) -> None:
-        """Have the broker raise what the human has raised; known by the question, it is so once.
-
-        Nobody else may: whoever asked is told when it stands. Raises TransportError.
-        """
-        order = raise_in(question)
-        if order is not None:
-            done = await self._line.ask(BROKER, order, within_seconds=RAISE_SECONDS)
-            self._line.done(done)
-
-    async def _deliver(self, case: QuestionRecord, ask: str) -> None:
-        question = case.question
+    async def _deliver(self, record: QuestionRecord, ask: str) -> None:
+        question = record.question
         assert question.status != "open"
         outcome = QuestionAnswered(
-            question_id=case.asked_as,
+            question_id=record.asked_as,
             answer=question.answer or "",
             by=question.answered_by or HUMAN_NAME,
             outcome=question.status,
@@ -102,22 +159,32 @@ class AnswerDelivery:
             away=self.absence(),
             about=question.about,
         )
-        write_outcome(self._thread, question, case.reason)
+        write_outcome(self._history, question, record.reason)
         await self._raise_budget(question)
         try:
-            await self._line.send(case.asker_of(ask), outcome, id=answer_id(case, ask))
+            await self._bus.send(record.asker_of(ask), outcome, id=answer_id(record, ask))
         except Nacked as error:
             if error.reason == "mailbox_full":
                 raise
-            self._log.error("nobody takes the answer", question=question.id, reason=str(error))
-        event, data = outcome_event(question, case.reason)
-        cause = answer_id(case, case.asks[0])
-        await self._telling.tell(event, question.agent, cause, data)
+            self._log.error("an answer has no receiver", question=question.id, reason=str(error))
+        event, data = outcome_event(question, record.reason)
+        cause = answer_id(record, record.asks[0])
+        await self._reporter.tell(event, question.agent, cause, data)
         self._questions.delivered(question.id, ask)
+
+    async def _raise_budget(self, question: Question) -> None:
+        """Have the broker raise the budget as the human answered, once for each question.
+
+        The askers are told after it: nobody else may raise. Raises TransportError.
+        """
+        order = raise_in(question)
+        if order is not None:
+            reply = await self._bus.ask(BROKER, order, within_seconds=RAISE_SECONDS)
+            self._bus.done(reply)
 
 
 def raise_in(question: Question) -> RaiseBudget | None:
-    """Return the raise that the human's answer to a spent budget is, None if it is none."""
+    """Return the raise that the answer to a spent budget asks for, None if it asks for none."""
     about, answer = question.about, question.answer or ""
     if question.kind != BUDGET or question.status != "answered" or about is None:
         return None
@@ -131,6 +198,6 @@ def raise_in(question: Question) -> RaiseBudget | None:
     return RaiseBudget(budget=budget, usd=usd, tokens=tokens, cause=question.id)
 
 
-def answer_id(case: QuestionRecord, ask: str) -> MessageId:
+def answer_id(record: QuestionRecord, ask: str) -> MessageId:
     """Return the id of the message that answers one asking message."""
-    return derived_message_id(HUMAN, f"answer:{case.question.id}:{ask}")
+    return derived_message_id(HUMAN, f"answer:{record.question.id}:{ask}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from actors.recorder.event_log import EventLog
 from actors.runtime.agent_folders import AgentFolders
 from agiraph.core.ids import AgentId
 from agiraph.core.models import Agent
@@ -40,6 +41,7 @@ class AgentDirectory:
         self._folders = AgentFolders(self._folder, self._log)
         self._told: set[Path] = set()
         self._read: dict[Path, tuple[Stamp, Agent]] = {}
+        self._logs: dict[AgentId, EventLog] = {}
         self._home = lru_cache(MOST_PATHS)(lambda id: AgentHome(self._folder / id))
         self._run = lru_cache(MOST_PATHS)(lambda id, run: self._home(id).run(run))
         self._record = lru_cache(MOST_PATHS)(lambda home: home.record)
@@ -75,6 +77,12 @@ class AgentDirectory:
         """Return an agent's home."""
         return self._home(agent.id)
 
+    def events_of(self, agent: Agent) -> EventLog:
+        """Return the reader of an agent's event log."""
+        if agent.id not in self._logs:
+            self._logs[agent.id] = EventLog(self.home_of(agent).events)
+        return self._logs[agent.id]
+
     def run_of(self, agent: Agent, run: str | None = None) -> RunHome | None:
         """Return the folder of an agent's current run, None before its first; or of an older one.
 
@@ -101,6 +109,7 @@ class AgentDirectory:
         archived = self._folder / ARCHIVE / agent.id
         make_folder(archived.parent, 0o700)
         move(self.home_of(agent).path, archived)
+        self._logs.pop(agent.id, None)
         return archived
 
     def _load_whole(self, home: AgentHome) -> Agent | None:

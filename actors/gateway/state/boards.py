@@ -3,7 +3,6 @@
 from functools import lru_cache
 from pathlib import Path
 
-from actors.gateway.lru_cache import LruCache
 from agiraph.board.board import Board, NodeTimes
 from agiraph.board.events import BoardEvent
 from agiraph.board.names import find_node
@@ -27,7 +26,6 @@ class BoardReader:
     def __init__(self) -> None:
         """Begin with none read."""
         self._folded: dict[Path, tuple[int, Board, int]] = {}
-        self._views: LruCache[BoardView] = LruCache()
         self._journal = lru_cache(MOST_PATHS)(lambda run: Path(run.journal))
 
     def of(self, run: RunHome | None) -> Board:
@@ -56,8 +54,7 @@ class BoardReader:
 
     def view(self, run: RunHome | None) -> BoardView:
         """Return the board of a run as the API shows it."""
-        board, seq = self.with_seq(run)
-        return self._views.get(run, (board, seq), lambda: board_view(board, seq))
+        return board_view(*self.with_seq(run))
 
     def at(self, run: RunHome | None, seq: int) -> Board:
         """Return the board as it was when so much had happened on it; ApiError 404 if less has."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from actors.gateway.lru_cache import LruCache
 from actors.gateway.state.database import GatewayDatabase, Statement
 from agiraph.agent.replies import key_of, quote
 from agiraph.core.errors import Corrupt
@@ -34,7 +33,6 @@ class MessageHistory:
         """Read from `database`, once the journal of an older version is in it; Corrupt, OSError."""
         self.database = database
         self.when_added: Callable[[], None] = lambda: None
-        self._pages: LruCache[ConversationPageView] = LruCache()
         database.take_in(JOURNAL, _statements)
         [(last,)] = database.rows("SELECT max(seq) FROM messages")
         self._count: int = last or 0
@@ -122,13 +120,6 @@ class MessageHistory:
         With `before`: the last ones that stand after `after` and before that number. With `entity`:
         only what was said to or by the one of that name, or to all.
         """
-        [last] = self.database.rows("SELECT max(seq) FROM messages WHERE agent = ?", agent)
-        key = (agent, after, limit, before, entity)
-        return self._pages.get(key, last, lambda: self._page(agent, after, limit, before, entity))
-
-    def _page(
-        self, agent: str, after: int, limit: int, before: int | None, entity: str | None
-    ) -> ConversationPageView:
         end, is_backwards = LAST if before is None else before, before is not None
         page = self._stretch(agent, entity, after, end, limit, is_backwards=is_backwards)
         if not page:

@@ -1,35 +1,74 @@
-"""Command line: how a server's process is started: as it is, behind the wall, or in a container."""
+"""ServerCommand: how a server's process is started: as it is, in the sandbox, or in a container."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from agiraph.core.errors import Refused
 from agiraph.core.mcp_settings import McpServerConfig
-from agiraph.mcp.launching import ServerCommand, bare, environment_of, in_docker
 from agiraph.tools.sandbox.bubblewrap import SandboxContents
 from agiraph.tools.sandbox.mounts import Mount
 from agiraph.tools.sandbox.probe import probe
 from agiraph.tools.sandbox.toolchain import toolchain
 
-HOME_INSIDE = "/tmp"
-"""Behind the wall a server's HOME is a folder of its own that goes with it."""
+PLACES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
+INHERITED = (*PLACES, *PROXIES, *CERTIFICATES, *(name.lower() for name in PROXIES))
+SANDBOX_HOME = "/tmp"
+"""In the sandbox a server's HOME is a folder of its own that is removed with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """What to run: words, environment, and folder (None: any)."""
+
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: str | None = None
 
 
 def command_of(settings: McpServerConfig, environ: Mapping[str, str], home: Path) -> ServerCommand:
-    """Return what starts a server; raises Refused if the wall it wants does not stand.
+    """Return what starts a server. Raises Refused if the sandbox that it needs does not work.
 
-    `home` is the home of Agiraph, of which a server sees nothing that its settings do not name.
+    `home` is the home of Agiraph, of which a server sees only what its settings name.
     """
-    environment = environment_of(settings, environ)
+    inherited = {name: environ[name] for name in INHERITED if environ.get(name)}
+    environment = inherited | settings.env
     if settings.wrap.startswith("docker "):
-        return in_docker(settings, environment)
+        return _in_docker(settings, environment)
     if settings.wrap == "bwrap":
-        return _behind_wall(settings, environment, home)
-    return bare(settings, environment)
+        return _in_sandbox(settings, environment, home)
+    words = (settings.command, *settings.args)
+    return ServerCommand(words, environment, settings.cwd or None)
 
 
-def _behind_wall(
+def _in_docker(settings: McpServerConfig, environment: Mapping[str, str]) -> ServerCommand:
+    """Return how a server with `wrap: docker IMAGE` is started.
+
+    The command line names its secrets without their values; of this machine it sees the folders
+    that its settings name. The container ends when its stdin is closed.
+    """
+    image = settings.wrap.removeprefix("docker ")
+    words = ["docker", "run", "--rm", "--interactive", "--init"]
+    words += [] if settings.network else ["--network", "none"]
+    words += [word for name in sorted(settings.env) for word in ("--env", name)]
+    words += _docker_mounts(settings.writable, "")
+    words += _docker_mounts(settings.readable, ",readonly")
+    words += ["--workdir", settings.cwd] if settings.cwd else []
+    return ServerCommand((*words, image, settings.command, *settings.args), environment)
+
+
+def _docker_mounts(folders: Sequence[str], mode: str) -> list[str]:
+    return [
+        word
+        for folder in folders
+        for word in ("--mount", f"type=bind,source={folder},target={folder}{mode}")
+    ]
+
+
+def _in_sandbox(
     settings: McpServerConfig, environment: Mapping[str, str], home: Path
 ) -> ServerCommand:
     found = probe()
@@ -39,16 +78,16 @@ def _behind_wall(
         raise Refused("`network: false` cannot be kept: the kernel cannot take the network away")
     mounts = [Mount(_real(folder)) for folder in settings.readable]
     mounts += [Mount(_real(folder), is_writable=True) for folder in settings.writable]
-    inside = SandboxContents(
+    contents = SandboxContents(
         toolchain=toolchain(environment.get("PATH", os.defpath)),
         around=(),
         home=home,
         mounts=tuple(mounts),
-        cwd=Path(settings.cwd or HOME_INSIDE),
+        cwd=Path(settings.cwd or SANDBOX_HOME),
         has_network=settings.network,
     )
-    words = (*found.words_before(inside), settings.command, *settings.args)
-    return ServerCommand(words, {**environment, "HOME": HOME_INSIDE, **settings.env})
+    words = (*found.words_before(contents), settings.command, *settings.args)
+    return ServerCommand(words, {**environment, "HOME": SANDBOX_HOME, **settings.env})
 
 
 def _real(folder: str) -> Path:

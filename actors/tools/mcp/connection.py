@@ -1,15 +1,13 @@
-"""McpConnection: has the connection with a server when it is needed, and knows what the server
-offers.
+"""McpConnection: connects to a server when it is needed, and keeps the catalog of its tools.
 
-The server is started with the first question, and again with the next one after it has died. What
-it offers is written into the home for everybody who builds a toolbox; this process is its writer.
+The server is started with the first request, and again with the next one after it has died. The
+catalog is stored in the home for all who build a toolbox; this process is its writer.
 """
 
 import asyncio
-import os
+import importlib.util
 from collections.abc import Mapping
 
-from actors.runtime.background_tasks import BackgroundTasks
 from actors.runtime.runtime import Runtime
 from actors.tools.mcp.command_line import command_of
 from actors.tools.mcp.mcp_calls import list_all
@@ -18,166 +16,139 @@ from actors.tools.mcp.transports import Transport, over_http, over_pipes
 from agiraph.core.errors import Refused
 from agiraph.core.mcp_settings import McpServerConfig, fingerprint
 from agiraph.mcp.catalog import ServedTool, ToolCatalog, cut_instructions, make_catalog
-from agiraph.mcp.secrets import blotted, filled_in, read_secrets, secrets_of
+from agiraph.mcp.secrets import filled_in, read_secrets, redacted, secrets_of
 from agiraph.storage.files import replace_file
 
-AGAIN_SECONDS = 2.0
-"""A server that could not be started is not tried again sooner: its askers are told at once."""
+RETRY_SECONDS = 2.0
+"""A server that could not be started is not tried again sooner: requests fail at once."""
 LINE_LIMIT = 2000
 NO_SDK = "the MCP SDK is not installed: pip install 'agiraph[mcp]'"
 
 
 class McpConnection:
-    """The connection with one server, and its catalog."""
+    """The connection with one server, and its catalog.
+
+    `environ` holds the variables that its settings name.
+    """
 
     def __init__(
         self, runtime: Runtime, server: str, settings: McpServerConfig, environ: Mapping[str, str]
     ) -> None:
-        """Keep `server`; `environ` holds the variables that its settings name."""
         self._runtime = runtime
         self._server = server
         self._settings = settings
         self._environ = environ
         self._file = runtime.home.system.tools / f"{server}.json"
-        self._link: McpSession | None = None
-        self._turn = asyncio.Lock()
+        self._session: McpSession | None = None
+        self._connecting = asyncio.Lock()
         self._failed_at = float("-inf")
         self._changed = asyncio.Event()
         self._secrets: tuple[str, ...] = ()
-        self._side = BackgroundTasks()
         self.catalog = ToolCatalog(server=server)
 
-    async def link(self) -> McpSession:
-        """Return a connection that stands; raises Refused with why there is none."""
-        async with self._turn:
-            if self._link is not None and self._link.is_up:
-                return self._link
-            now = self._runtime.clock.monotonic()
-            if self.catalog.problem and now < self._failed_at + AGAIN_SECONDS:
+    async def session(self) -> McpSession:
+        """Return a session that is up. Raises Refused if the server cannot be used."""
+        async with self._connecting:
+            if self._session is not None and self._session.is_up:
+                return self._session
+            clock = self._runtime.clock
+            if self.catalog.problem and clock.monotonic() < self._failed_at + RETRY_SECONDS:
                 raise Refused(self.catalog.problem)
             try:
-                return await self._connected()
+                return await self._connect()
             except (Refused, OSError) as error:
-                self._failed_at = self._runtime.clock.monotonic()
-                problem = self.told(f"server '{self._server}' cannot be used: {error}")
-                self._found(ToolCatalog(server=self._server, problem=problem))
+                self._failed_at = clock.monotonic()
+                problem = self._unusable(error)
+                self._store(ToolCatalog(server=self._server, problem=problem))
                 raise Refused(problem) from None
 
-    async def known(self, *, afresh: bool) -> ToolCatalog:
-        """Return what the server offers, or why that is not known; never raises Refused."""
+    async def current_catalog(self, *, refresh: bool) -> ToolCatalog:
+        """Return what the server offers, or with a problem why that is not known."""
         try:
-            link = await self.link()
+            session = await self.session()
         except Refused:
-            return self.catalog  # it tells why
+            return self.catalog  # it has the problem
         try:
-            if afresh or self._changed.is_set():
-                await self._look(link)
+            if refresh or self._changed.is_set():
+                await self._list_tools(session)
         except Refused as error:
-            problem = self.told(f"server '{self._server}' cannot be used: {error}")
-            return self.catalog.model_copy(update={"problem": problem})
+            return self.catalog.model_copy(update={"problem": self._unusable(error)})
         return self.catalog
 
     def tool(self, tool: str) -> ServedTool:
-        """Return the tool that the server calls so; raises Refused for one there is not."""
+        """Return the tool that the server calls by this name. Raises Refused if there is none."""
         found = self.catalog.tool(tool)
         if found is None:
             raise Refused(f"server '{self._server}' has no tool '{tool}' now")
         return found
 
-    def told(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
         """Return a text without this server's secrets."""
-        return blotted(text, self._secrets)
+        return redacted(text, self._secrets)
+
+    def _unusable(self, error: Exception) -> str:
+        return self.redacted(f"server '{self._server}' cannot be used: {error}")
 
     async def close(self) -> None:
-        """Let the server go."""
-        link, self._link = self._link, None
-        if link is not None:
-            await link.close()
-        await self._side.stop()
+        """Close the connection, which ends a server's process of ours."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
-    async def watch(self) -> None:
-        """Look again whenever the server says that its tools have changed; returns never."""
+    async def follow_changes(self) -> None:
+        """List the tools again whenever the server reports that they have changed, for ever."""
         while True:
             await self._changed.wait()
-            link = self._link
-            if link is None or not link.is_up:
+            session = self._session
+            if session is None or not session.is_up:
                 self._changed.clear()
                 continue
             try:
-                await self._look(link)
+                await self._list_tools(session)
             except Refused as error:
                 self._runtime.log.warning("its tools could not be listed", reason=str(error))
 
-    # --- connecting ------------------------------------------------------------------------------
-
-    async def _connected(self) -> McpSession:
-        before, self._link = self._link, None
-        if before is not None:
-            await before.close()
-        link = McpSession(self._server, self._changed.set)
+    async def _connect(self) -> McpSession:
+        await self.close()
+        session = McpSession(self._server, self._changed.set)
+        await session.open(self._transport(session), self._runtime.config.mcp.start_seconds)
         try:
-            await link.open(self._transport(link), self._runtime.config.mcp.start_seconds)
-        except ModuleNotFoundError as error:
-            raise Refused(NO_SDK) from error
-        try:
-            await self._look(link)
+            await self._list_tools(session)
         except BaseException:
-            await link.close()
+            await session.close()
             raise
-        self._link = link
+        self._session = session
         self._runtime.log.info("connected", tools=len(self.catalog.tools))
-        return link
+        return session
 
-    def _transport(self, link: McpSession) -> Transport:
+    def _transport(self, session: McpSession) -> Transport:
         secrets = read_secrets(self._runtime.home.system.secrets)
         known = {**secrets, **self._environ}
         self._secrets = secrets_of(self._settings, self._environ, secrets)
         settings = filled_in(self._server, self._settings, known)
-        _require_sdk()
+        if importlib.util.find_spec("mcp") is None:
+            raise Refused(NO_SDK)
         if settings.url:
-            return over_http(settings.url, settings.headers, link.reject)
+            return over_http(settings.url, settings.headers, session.reject)
         command = command_of(settings, self._environ, self._runtime.home.path)
-        return over_pipes(command, self._errors())
+        return over_pipes(command, self._log_line)
 
-    def _errors(self) -> int:
-        """Return a descriptor; what a server writes into it goes into our log, line by line."""
-        read, write = os.pipe()
-        self._side.start(self._log_lines(read))
-        return write
+    def _log_line(self, line: str) -> None:
+        self._runtime.log.info("its server says", line=self.redacted(line[:LINE_LIMIT]))
 
-    async def _log_lines(self, read: int) -> None:
-        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
-        transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb", 0)
-        )
-        try:
-            while True:
-                try:
-                    line = await reader.readline()
-                except ValueError:
-                    continue  # longer than any line for people
-                if not line:
-                    return
-                said = line.decode(errors="replace").rstrip()[:LINE_LIMIT]
-                self._runtime.log.info("its server says", line=self.told(said))
-        finally:
-            transport.close()
-
-    # --- the catalog -----------------------------------------------------------------------------
-
-    async def _look(self, link: McpSession) -> None:
-        """Have the server list its tools; raises Refused if it does not within its time."""
+    async def _list_tools(self, session: McpSession) -> None:
+        """Make and store the catalog. Raises Refused if the server does not list its tools."""
         self._changed.clear()
-        client = link.client
+        client = session.client
         offers = client.server_capabilities
         seconds = self._runtime.config.mcp.start_seconds
         try:
             async with asyncio.timeout(seconds):
-                listed = await list_all(link, "tools") if offers.tools else []
+                tools = await list_all(session, "tools") if offers.tools else []
         except TimeoutError:
             raise Refused(f"it did not list its tools within {seconds:g} s") from None
         about = client.server_info
-        self._found(
+        self._store(
             ToolCatalog(
                 server=self._server,
                 title=(about.title or about.name) if about else "",
@@ -186,24 +157,15 @@ class McpConnection:
                 tools=make_catalog(
                     self._server,
                     self._settings,
-                    listed,
+                    tools,
                     has_resources=offers.resources is not None,
                     has_prompts=offers.prompts is not None,
                 ),
             )
         )
 
-    def _found(self, catalog: ToolCatalog) -> None:
-        """Keep what was found out, for those that build a toolbox, too."""
+    def _store(self, catalog: ToolCatalog) -> None:
         found_at = self._runtime.clock.now()
         update = {"settings": fingerprint(self._settings), "found_at": found_at}
         self.catalog = catalog.model_copy(update=update)
         replace_file(self._file, self.catalog.model_dump_json() + "\n")
-
-
-def _require_sdk() -> None:
-    """Import the SDK, before anything is started that would need it; raises Refused."""
-    try:
-        import mcp  # noqa: F401
-    except ModuleNotFoundError:
-        raise Refused(NO_SDK) from None

@@ -1,7 +1,7 @@
-"""Mcp calls: what is said to a server over a connection, and what a model reads of its answers.
+"""What a server is asked over a session, and its answers as text.
 
-An error of the connection is McpConnectionLost: nobody knows whether what was asked has happened.
-Any other error is the server's own answer, and Refused.
+An error of the connection is McpConnectionLost: it is not known whether what was asked has
+happened. Any other error is the server's own answer, and Refused.
 """
 
 from collections.abc import Awaitable, Callable
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.tools.mcp.session import McpSession, reason_of
 from agiraph.core.errors import InvalidInput, Refused
-from agiraph.mcp.catalog import GET_PROMPT, READ_RESOURCE
+from agiraph.mcp.catalog import GET_PROMPT, READ_RESOURCE, ServedTool
 from agiraph.mcp.rendering import (
-    shown_prompt,
-    shown_prompts,
-    shown_resource,
-    shown_resources,
-    shown_result,
+    prompt_list,
+    prompt_text,
+    resource_list,
+    resource_text,
+    result_text,
 )
 
 if TYPE_CHECKING:
@@ -34,43 +34,28 @@ LISTS = {
 
 
 class McpConnectionLost(Refused):
-    """The connection failed with something in flight."""
+    """The connection failed while something was asked."""
 
 
-class McpToolFailed(Refused):
-    """The tool's own answer is that it failed."""
+async def call_tool(
+    session: McpSession, tool: ServedTool, arguments: JsonObject, progress: "ProgressFnT"
+) -> tuple[str, bool]:
+    """Return what a tool returns as text, and whether that is an error of the tool's.
 
-
-async def say(
-    link: McpSession, tool: str, name: str, arguments: JsonObject, how: "McpCallOptions"
-) -> str:
-    """Return what a tool says as a model reads it; raises McpToolFailed, Refused,
-    McpConnectionLost."""
-    if tool == READ_RESOURCE:
-        return await _read_resource(link, name, arguments, how)
-    if tool == GET_PROMPT:
-        return await _get_prompt(link, name, arguments, how)
-    result = await _asked(
-        link,
-        lambda client: client.call_tool(tool, arguments, progress_callback=how.progress),
+    Raises Refused, McpConnectionLost.
+    """
+    if tool.tool == READ_RESOURCE:
+        return await _read_resource(session, tool.name, arguments), False
+    if tool.tool == GET_PROMPT:
+        return await _get_prompt(session, tool.name, arguments), False
+    result = await _ask(
+        session,
+        lambda client: client.call_tool(tool.tool, arguments, progress_callback=progress),
     )
-    shown = shown_result(name, _plain(result), limit=how.limit, word=how.word)
-    if result.is_error:
-        raise McpToolFailed(shown)
-    return shown
+    return result_text(_plain(result)), bool(result.is_error)
 
 
-class McpCallOptions:
-    """How an answer is shown, and whom its progress is told."""
-
-    def __init__(self, limit: int, word: str, progress: "ProgressFnT") -> None:
-        """Cut at `limit` characters, mark with `word`."""
-        self.limit = limit
-        self.word = word
-        self.progress = progress
-
-
-async def list_all(link: McpSession, what: str) -> list[JsonObject]:
+async def list_all(session: McpSession, what: str) -> list[JsonObject]:
     """Return all of a server's tools, resources, resource templates or prompts."""
     found: list[JsonObject] = []
     cursor: str | None = None
@@ -79,7 +64,7 @@ async def list_all(link: McpSession, what: str) -> list[JsonObject]:
         async def page(client: "Client", cursor: str | None = cursor) -> Any:
             return await getattr(client, LISTS[what])(cursor=cursor, cache_mode="refresh")
 
-        result = await _asked(link, page)
+        result = await _ask(session, page)
         found += [_plain(one) for one in getattr(result, what)]
         cursor = result.next_cursor
         if not cursor:
@@ -87,61 +72,55 @@ async def list_all(link: McpSession, what: str) -> list[JsonObject]:
     return found
 
 
-async def _read_resource(
-    link: McpSession, name: str, arguments: JsonObject, how: McpCallOptions
-) -> str:
+async def _read_resource(session: McpSession, name: str, arguments: JsonObject) -> str:
     uri = arguments.get("uri")
     if uri is None or uri == "":
-        resources = await list_all(link, "resources")
-        templates = await _if_there_are("resource_templates", link)
-        return shown_resources(name, resources, templates, limit=how.limit, word=how.word)
+        resources = await list_all(session, "resources")
+        return resource_list(resources, await _list_templates(session))
     if not isinstance(uri, str):
         raise InvalidInput(f"{name}: `uri` is text")
-    result = await _asked(link, lambda client: client.read_resource(uri, cache_mode="refresh"))
-    return shown_resource(name, _plain(result), limit=how.limit, word=how.word)
+    result = await _ask(session, lambda client: client.read_resource(uri, cache_mode="refresh"))
+    return resource_text(_plain(result))
 
 
-async def _get_prompt(
-    link: McpSession, name: str, arguments: JsonObject, how: McpCallOptions
-) -> str:
-    wanted, given = arguments.get("name"), arguments.get("arguments") or {}
-    if wanted is None or wanted == "":
-        prompts = await list_all(link, "prompts")
-        return shown_prompts(name, prompts, limit=how.limit, word=how.word)
-    if not isinstance(wanted, str) or not isinstance(given, dict):
+async def _get_prompt(session: McpSession, name: str, arguments: JsonObject) -> str:
+    prompt, given = arguments.get("name"), arguments.get("arguments") or {}
+    if prompt is None or prompt == "":
+        return prompt_list(await list_all(session, "prompts"))
+    if not isinstance(prompt, str) or not isinstance(given, dict):
         raise InvalidInput(f"{name}: `name` is text, `arguments` an object")
     texts = {str(key): str(value) for key, value in given.items()}
-    result = await _asked(link, lambda client: client.get_prompt(wanted, texts))
-    return shown_prompt(name, _plain(result), limit=how.limit, word=how.word)
+    result = await _ask(session, lambda client: client.get_prompt(prompt, texts))
+    return prompt_text(_plain(result))
 
 
-async def _if_there_are(what: str, link: McpSession) -> list[JsonObject]:
-    """Return a list that a server need not have."""
+async def _list_templates(session: McpSession) -> list[JsonObject]:
+    """Return the resource templates, which a server need not have."""
     try:
-        return await list_all(link, what)
+        return await list_all(session, "resource_templates")
     except McpConnectionLost:
         raise
     except Refused:
         return []
 
 
-async def _asked(link: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> T:
+async def _ask(session: McpSession, ask: "Callable[[Client], Awaitable[T]]") -> T:
     from mcp import MCPError
     from mcp.types import CONNECTION_CLOSED
     from pydantic import ValidationError
 
-    client = link.client
+    client = session.client
     try:
         return await ask(client)
     except MCPError as error:
-        if error.code == CONNECTION_CLOSED or not link.is_up:
-            link.lose()
+        if error.code == CONNECTION_CLOSED or not session.is_up:
+            session.mark_lost()
             raise McpConnectionLost("its server's connection was closed") from None
         raise Refused(str(error) or f"error {error.code}") from None
     except ValidationError as error:
         raise Refused(f"it answered what the protocol does not allow: {error}") from None
     except (OSError, ExceptionGroup, RuntimeError) as error:
-        link.lose()
+        session.mark_lost()
         raise McpConnectionLost(reason_of(error)) from None
 
 

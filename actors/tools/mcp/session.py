@@ -1,16 +1,15 @@
-"""McpSession: one connection with a server, from its start to its end, held open by a task of its
-own.
+"""McpSession: one connection with a server, from its start to its end.
 
-The SDK wants a connection to be closed by the task that opened it; so a task opens it, tells that
-it stands, waits to be told to let go or for the server's end, and closes it.
+The SDK requires that a connection is closed by the task that opened it; so a task of its own opens
+it, waits until it is to be closed or the server has ended, and closes it.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from actors.runtime.background_tasks import first_to_end
 from actors.tools.mcp.transports import Transport, watched
 from agiraph.core.errors import Refused
 
@@ -19,46 +18,48 @@ if TYPE_CHECKING:
 
 CLIENT_NAME = "agiraph"
 TOOLS_CHANGED = "ToolListChangedNotification"
-Changed = Callable[[], None]
 
 
 class McpSession:
-    """A connection with one server; `client` may be used while `is_up`."""
+    """A connection with one server; `client` may be used while `is_up`.
 
-    def __init__(self, name: str, on_change: Changed) -> None:
-        """Make one that is not open; `on_change` is called when the server's tools change."""
+    `on_change` is called when the server's tools have changed. `was_rejected`: the server does not
+    know this session any more, so it has not done what was last asked.
+    """
+
+    def __init__(self, name: str, on_change: Callable[[], None]) -> None:
         self._name = name
         self._on_change = on_change
         self._client: Client | None = None
         self._up = asyncio.Event()
         self._ended = asyncio.Event()
-        self._let_go = asyncio.Event()
+        self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.was_rejected = False
 
     @property
     def client(self) -> "Client":
-        """The SDK's client; raises Refused if the connection is gone."""
+        """The SDK's client. Raises Refused if the connection has ended."""
         if self._client is None or not self.is_up:
             raise Refused(f"server '{self._name}' is gone")
         return self._client
 
     @property
     def is_up(self) -> bool:
-        """Whether the connection stands."""
+        """Whether it is connected."""
         return self._up.is_set() and not self._ended.is_set()
 
     def reject(self) -> None:
-        """Hear that the server knows this connection no more: what is said now is not heard."""
+        """Note that the server does not know this session any more."""
         self.was_rejected = True
         self._ended.set()
 
-    def lose(self) -> None:
-        """Take the connection for lost: something that was said over it failed."""
+    def mark_lost(self) -> None:
+        """Note that the connection is lost: something that was asked over it failed."""
         self._ended.set()
 
     async def open(self, transport: Transport, within_seconds: float) -> None:
-        """Connect and shake hands; raises Refused with the reason."""
+        """Connect. Raises Refused with the reason."""
         self._task = asyncio.create_task(self._hold(transport))
         up = asyncio.create_task(self._up.wait())
         try:
@@ -77,8 +78,8 @@ class McpSession:
             raise Refused(reason_of(error) if error else "it ended at once")
 
     async def close(self) -> None:
-        """Let the connection go, and its server's process with it."""
-        self._let_go.set()
+        """Close the connection, which ends a server's process of ours."""
+        self._closing.set()
         task = self._task
         if task is None:
             return
@@ -86,7 +87,7 @@ class McpSession:
             task.cancel()
         await asyncio.wait({task})
         if not task.cancelled():
-            task.exception()  # looked at: it was told, or nobody is left to hear of it
+            task.exception()  # retrieved: it was reported, or nobody needs it
 
     async def _hold(self, transport: Transport) -> None:
         from mcp import Client
@@ -96,60 +97,44 @@ class McpSession:
         opened = Client(
             watched(transport, self._ended),
             client_info=Implementation(name=CLIENT_NAME, version="1"),
-            message_handler=self._hear,
+            message_handler=self._on_message,
         )
         try:
             async with opened as client:
                 self._client = client
                 self._up.set()
-                async with _listening(client, self._on_change):
-                    await _first(self._let_go.wait(), self._ended.wait())
+                following = asyncio.create_task(self._follow_changes(client))
+                try:
+                    await first_to_end(self._closing.wait(), self._ended.wait())
+                finally:
+                    following.cancel()
+                    await asyncio.wait({following})
         finally:
             self._ended.set()
 
-    async def _hear(self, message: Any) -> None:
-        """Hear what an older server says unasked."""
+    async def _on_message(self, message: Any) -> None:
+        """Handle the notification of an older server."""
         if type(message).__name__ == TOOLS_CHANGED:
             self._on_change()
 
+    async def _follow_changes(self, client: "Client") -> None:
+        """Subscribe to changes of the tools at a server of the newer protocol."""
+        from mcp import MCPError
+        from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
-@contextlib.asynccontextmanager
-async def _listening(client: "Client", on_change: Changed) -> AsyncIterator[None]:
-    """Hear, inside this block, of changes of the tools from a server that wants to be asked."""
-    task = asyncio.create_task(_listen(client, on_change))
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-
-
-async def _listen(client: "Client", on_change: Changed) -> None:
-    tools = client.server_capabilities.tools
-    if tools is None or not tools.list_changed:
-        return
-    from mcp import MCPError
-    from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-
-    try:
-        async with client.listen(tools_list_changed=True) as changes:
-            async for _ in changes:
-                on_change()
-    except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
-        pass  # an older server tells of itself; of any other it is noticed at its next start
-
-
-async def _first(*works: Awaitable[Any]) -> None:
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
+        tools = client.server_capabilities.tools
+        if tools is None or not tools.list_changed:
+            return
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._on_change()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError, TimeoutError):
+            pass  # an older server sends notifications; of any other it is seen at its next start
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what went wrong in words; of a group, the first thing."""
+    """Return an error's message; of a group, that of the first one."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and error.strerror:

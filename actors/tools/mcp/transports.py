@@ -7,21 +7,24 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-from agiraph.mcp.launching import ServerCommand
+from actors.tools.mcp.command_line import ServerCommand
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 HTTP_SECONDS = 30.0
+DRAIN_SECONDS = 1.0
 SESSION_HEADER = "mcp-session-id"
 UNKNOWN_SESSION = (400, 404)
-"""What servers say to a session that they do not know; the protocol wants 404."""
+"""How servers answer a session that they do not know; the protocol requires 404."""
 Transport = AbstractAsyncContextManager["TransportStreams"]
 
 
 @contextlib.asynccontextmanager
-async def over_pipes(command: ServerCommand, errors: int) -> "AsyncIterator[TransportStreams]":
-    """Yield the way to a process that is started for it; its stderr goes into `errors`."""
+async def over_pipes(
+    command: ServerCommand, on_line: Callable[[str], None]
+) -> "AsyncIterator[TransportStreams]":
+    """Start a process and yield its streams; `on_line` is called with each line of its stderr."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     parameters = StdioServerParameters(
@@ -30,34 +33,57 @@ async def over_pipes(command: ServerCommand, errors: int) -> "AsyncIterator[Tran
         env=dict(command.environment),
         cwd=command.folder,
     )
-    with os.fdopen(errors, "w", encoding="utf-8") as written:
-        async with stdio_client(parameters, errlog=written) as streams:
-            written.close()  # the process has its own
-            yield streams
+    read, write = os.pipe()
+    reading = asyncio.create_task(_read_lines(read, on_line))
+    try:
+        with os.fdopen(write, "w", encoding="utf-8") as stderr:
+            async with stdio_client(parameters, errlog=stderr) as streams:
+                stderr.close()  # the process has its own
+                yield streams
+    finally:
+        await asyncio.wait({reading}, timeout=DRAIN_SECONDS)
+        reading.cancel()
+
+
+async def _read_lines(read: int, on_line: Callable[[str], None]) -> None:
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb", 0)
+    )
+    try:
+        while True:
+            try:
+                line = await reader.readline()
+            except ValueError:
+                continue  # longer than any line for people
+            if not line:
+                return
+            on_line(line.decode(errors="replace").rstrip())
+    finally:
+        transport.close()
 
 
 @contextlib.asynccontextmanager
 async def over_http(
     url: str, headers: dict[str, str], on_rejected: Callable[[], None] = lambda: None
 ) -> "AsyncIterator[TransportStreams]":
-    """Yield the way to a server that runs elsewhere.
+    """Yield the streams to a server that runs elsewhere.
 
-    `on_rejected` is called when it does not know our session any more: it has begun anew.
+    `on_rejected` is called when it does not know our session any more: it has been restarted.
     """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    async def look(response: httpx2.Response) -> None:
-        asked = response.request
-        is_of_session = asked.method == "POST" and SESSION_HEADER in asked.headers
+    async def check(response: httpx2.Response) -> None:
+        request = response.request
+        is_of_session = request.method == "POST" and SESSION_HEADER in request.headers
         if is_of_session and response.status_code in UNKNOWN_SESSION:
             on_rejected()
 
     timeout = httpx2.Timeout(HTTP_SECONDS, read=None)
+    hooks = {"response": [check]}
     async with (
-        httpx2.AsyncClient(
-            headers=headers, timeout=timeout, event_hooks={"response": [look]}
-        ) as http,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams
@@ -65,21 +91,20 @@ async def over_http(
 
 @contextlib.asynccontextmanager
 async def watched(transport: Transport, ended: asyncio.Event) -> "AsyncIterator[TransportStreams]":
-    """Yield the streams of a transport, and set `ended` when the other side has closed them."""
+    """Yield the streams of a transport; set `ended` when the other side has closed them."""
     async with transport as (read, write):
         yield WatchedStream(read, ended), write
 
 
 class WatchedStream:
-    """A stream that sets an event at its end; in all else it is the stream that it wraps."""
+    """A stream that sets an event at its end; otherwise as the stream that it wraps."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
-        """Watch `stream`."""
         self._stream = stream
         self._ended = ended
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the stream has."""
+        """Return an attribute of the stream."""
         return getattr(self._stream, name)
 
     def __aiter__(self) -> "WatchedStream":

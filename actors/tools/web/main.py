@@ -9,7 +9,7 @@ from actors.runtime.runtime import Runtime, run_actor
 from actors.tools.web.reader_process import ReaderProcess
 from actors.tools.web.web import WebActor
 from agiraph.core.config import WebConfig
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 from agiraph.tools.web.fetching import FetchLimits, PageFetcher
 from agiraph.tools.web.pages import PageReader
 from agiraph.tools.web.searching import WebSearch
@@ -27,7 +27,7 @@ async def serve(runtime: Runtime) -> None:
     """Search and read until told to stop, or until there is nothing to do."""
     config, environ = runtime.config.web, dict(os.environ)
     proxy = proxy_of(environ)
-    wall = await asyncio.to_thread(standing_wall, runtime.config.sandbox)
+    wall = await asyncio.to_thread(find_sandbox, runtime.config.sandbox)
     reader = ReaderProcess(environ, wall, runtime.home.path, READER_MEMORY_MB)
     searcher = ReaderProcess(environ, wall, runtime.home.path, has_network=True)
     fetcher = PageFetcher(bounds_of(config), proxy=proxy)

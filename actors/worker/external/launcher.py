@@ -36,7 +36,7 @@ from agiraph.storage.files import (
     remove_tree,
     replace_file,
 )
-from agiraph.tools.sandbox.sandbox import standing_wall
+from agiraph.tools.sandbox.sandbox import find_sandbox
 
 WORKER_DIED = "your worker's process was ended"
 
@@ -57,7 +57,7 @@ class AgentLauncher:
         self._exchange = exchange
         self._state = worker.transcript.outside
         self._proxy: ProxyEndpoint | None = None
-        self.sandbox = standing_wall(worker.runtime.config.sandbox)
+        self.sandbox = find_sandbox(worker.runtime.config.sandbox)
 
     async def prepare(self) -> AgentLaunch:
         """Write the agent's files, open the LLM proxy, and return what it is started with.

@@ -1,186 +1,166 @@
-"""The Chat Completions wire format: a request's body, and the answer put together from a stream.
+"""OpenAI's Chat Completions format: answers and errors, read and written. Pure.
 
-Pure, and lenient in what it reads: a dozen services speak this format, each with its own accent.
+The reader is lenient: a dozen services speak this format, each in its own dialect.
 """
 
 import json
+import secrets
+import time
 from dataclasses import dataclass
-from typing import Any
 
 from agiraph.core.turns import (
-    AssistantTurn,
+    JsonObject,
     ModelRequest,
     ModelResponse,
     StopReason,
-    ToolTurn,
-    Turn,
+    ToolCall,
     Usage,
-    UserTurn,
 )
-from agiraph.llm.base import PartialUsage, ProviderError
+from agiraph.llm.base import FailureKind, PartialUsage
+from agiraph.llm.failures import ServiceError
 from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
-from agiraph.llm.structured import SCHEMA_NAME, is_closed
-from agiraph.llm.wire.reasoning import REASONING_FIELDS, StreamedReasoning
-from agiraph.llm.wire.transcript import (
-    head_of,
-    read_call,
-    spoken,
-    tail_of,
-    unique_calls,
-    wire_id,
-    wire_name,
+from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire.chat_requests import (
+    API,
+    MAX_TOKENS_FIELDS,
+    REASONING_FIELDS,
+    encode_request,
+    function_call,
+    parse_request,
 )
+from agiraph.llm.wire.format import (
+    NO_RETRY,
+    AnswerReader,
+    AnswerWriter,
+    WireError,
+    WireFormat,
+    asked_model,
+    broken_off,
+    retry_headers,
+)
+from agiraph.llm.wire.sse import encode_event
+from agiraph.llm.wire.transcript import read_call, unique_calls
 
-JsonObject = dict[str, Any]
-
-API = "openai"
 STOP_REASONS: dict[str, StopReason] = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
     "length": "max_tokens",
     "content_filter": "refusal",
 }
+FINISH_REASONS: dict[StopReason, str] = {
+    "end_turn": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "refusal": "content_filter",
+    "cancelled": "stop",
+}
+ERRORS: dict[FailureKind, tuple[int, str, str | None]] = {
+    "bad_key": (403, "permission_error", None),
+    "unknown_model": (404, "invalid_request_error", "model_not_found"),
+    "bad_request": (400, "invalid_request_error", None),
+    "context_too_long": (400, "invalid_request_error", "context_length_exceeded"),
+    "out_of_budget": (402, "insufficient_quota", "insufficient_quota"),
+    "no_credit": (402, "insufficient_quota", "insufficient_quota"),
+    "rate_limited": (429, "rate_limit_error", "rate_limit_exceeded"),
+    "overloaded": (503, "server_error", "server_is_overloaded"),
+    "unreachable": (502, "server_error", None),
+    "timed_out": (504, "server_error", None),
+    "internal": (500, "server_error", None),
+}
+REFUSALS = {401: "invalid_api_key", 403: "forbidden", 404: "not_found", 413: "request_too_large"}
+DETAILS = "reasoning_details"
+GROWING = ("text", "summary", "data")
+# Some services send all of the text so far instead of what is new. A piece that begins with all
+# that came before counts as that, if what came before is too long to be repeated by chance.
+SNAPSHOT_FROM = 24
 
 
-def body_of(
-    request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-) -> bytes:
-    """Return the body of a streaming request for `model`, as JSON."""
-    tail: JsonObject = {traits.max_tokens_field: request.max_tokens}
-    if request.temperature is not None:
-        tail["temperature"] = request.temperature
-    if traits.effort is not None:
-        tail["reasoning_effort"] = traits.effort
-    if (schema := request.response_schema) is not None:
-        about = {"name": SCHEMA_NAME, "schema": schema, "strict": is_closed(schema)}
-        tail["response_format"] = {"type": "json_schema", "json_schema": about}
-    head = body_cache.head(request, lambda: head_of(_head(request, model), traits.extra))
-    messages = _messages(request, traits, body_cache)
-    return body_with(head, messages, tail_of(tail, traits.extra))
+class OpenAIFormat(WireFormat):
+    """What OpenAI's two formats have in common: errors and the list of models."""
+
+    def error(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+    ) -> WireError:
+        status, type_, code = ERRORS.get(kind, ERRORS["internal"])
+        return WireError(status, _error(type_, code, message), retry_headers(kind, retry_after))
+
+    def refusal(self, status: int, message: str) -> WireError:
+        body = _error("invalid_request_error", REFUSALS.get(status), message)
+        return WireError(status, body, NO_RETRY)
+
+    def models(self, names: tuple[str, ...]) -> JsonObject:
+        return {"object": "list", "data": list(map(self.model, names))}
+
+    def model(self, name: str) -> JsonObject:
+        return {"id": name, "object": "model", "created": 0, "owned_by": "agiraph"}
 
 
-def _head(request: ModelRequest, model: str) -> JsonObject:
-    head: JsonObject = {
-        "model": model,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if request.tools:
-        head["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
-            }
-            for tool in request.tools
-        ]
-    return head
+def _error(type_: str, code: str | None, message: str) -> JsonObject:
+    return {"error": {"message": message, "type": type_, "param": None, "code": code}}
 
 
-def _messages(request: ModelRequest, traits: ModelTraits, body_cache: RequestBodyCache) -> bytes:
-    """Return the system text and the turns as messages, the user's neighbours made one.
+class ChatFormat(OpenAIFormat):
+    """Chat Completions, at `/chat/completions`."""
 
-    Templates of some local models refuse two user messages in a row. All up to the last answer is
-    final: what follows it may still be added to. If marked, the system text and the last message
-    carry a cache mark, which some services pass on to models that want to be told.
-    """
-    is_marked = traits.cache == "marks"
-    thinker = request.model if traits.reasoning == "kept" else ""
-    start, known = body_cache.beginning(request)
-    messages: list[JsonObject] = []
-    final = final_turns = 0
-    if request.system.strip() and not start:
-        system = {"role": "system", "content": request.system}
-        messages.append(_marked(system) if is_marked else system)
-    texts: list[str] = []
-    for count, turn in enumerate(request.turns[start:], start + 1):
-        message = _message(turn, thinker)
-        match turn:
-            case UserTurn():
-                texts += [turn.content] if turn.content.strip() else []
-            case ToolTurn():
-                messages.append(message or {})
-            case AssistantTurn() if message is not None:
-                messages += [*_told(texts), message]
-                texts, final, final_turns = [], len(messages), count
-    messages += _told(texts)
-    if is_marked and len(messages) > final:
-        messages[-1] = _marked(messages[-1])
-    return body_cache.joined(request, known, list(map(as_json, messages)), final, final_turns)
+    api = API
 
+    def path(self, model: str, *, is_streamed: bool) -> str:
+        return "/chat/completions"
 
-def _marked(message: JsonObject) -> JsonObject:
-    text = {"type": "text", "text": message["content"], "cache_control": {"type": "ephemeral"}}
-    is_text = isinstance(message["content"], str) and message["content"]
-    return message | {"content": [text]} if is_text else message
+    def encode_request(
+        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
+    ) -> bytes:
+        return encode_request(request, model, traits, body_cache)
 
+    def reader(self) -> "ChatReader":
+        return ChatReader()
 
-def _told(texts: list[str]) -> list[JsonObject]:
-    """Return the user's texts as one message, or none."""
-    return [{"role": "user", "content": "\n\n".join(texts)}] if texts else []
+    def parse_request(self, body: JsonObject) -> ModelRequest:
+        return parse_request(body)
 
+    def writer(self, body: JsonObject) -> "ChatWriter":
+        return ChatWriter(asked_model(body), with_usage=_wants_usage(body))
 
-def _message(turn: Turn, model: str) -> JsonObject | None:
-    match turn:
-        case UserTurn():
-            return None
-        case ToolTurn():
-            return {
-                "role": "tool",
-                "tool_call_id": wire_id(turn.call_id),
-                "content": turn.content,
-            }
-        case AssistantTurn():
-            return _answer(turn, model)
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        message: JsonObject = {"role": "assistant", "content": response.text, "refusal": None}
+        if response.tool_calls:
+            message["tool_calls"] = list(map(_encode_call, response.tool_calls))
+        finish = FINISH_REASONS[response.stop_reason]
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
+        head = _head(asked_model(body), "chat.completion")
+        return head | {"choices": [choice], "usage": _encode_usage(response.usage)}
 
+    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+        # A stream must say what it used, whether or not the agent asks for that.
+        sent = {**body, "model": model}
+        if max_tokens is not None:
+            field = next(
+                (name for name in MAX_TOKENS_FIELDS if body.get(name)), MAX_TOKENS_FIELDS[0]
+            )
+            sent[field] = max_tokens
+        if body.get("stream") is True:
+            asked = body.get("stream_options")
+            options = asked if isinstance(asked, dict) else {}
+            sent["stream_options"] = {**options, "include_usage": True}
+        return sent
 
-def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
-    text = spoken(turn)
-    if not text and not turn.tool_calls:
-        return None
-    message: JsonObject = {"role": "assistant", "content": text or None}
-    if turn.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": wire_id(call.id),
-                "type": "function",
-                "function": {
-                    "name": wire_name(call.name),
-                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
-                },
-            }
-            for call in turn.tool_calls
-        ]
-    return message | _reasoning_of(turn, model)
+    def is_shown(self, body: JsonObject, event: JsonObject | None) -> bool:
+        # Usage that the agent did not ask for is left out.
+        if event is None or event.get("choices") or not event.get("usage"):
+            return True
+        return _wants_usage(body)
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        choices = [{**choice, "delta": choice["message"]} for choice in answer["choices"]]
+        return [{"choices": choices, "usage": answer.get("usage")}]
 
 
-def _reasoning_of(turn: AssistantTurn, model: str) -> JsonObject:
-    """Return the fields of an answer's reasoning, as the service that made it had them.
-
-    Services that stream their reasoning want it back; one that did not send any is sent none.
-    """
-    data = turn.provider_data or {}
-    if data.get("api") != API or data.get("model") != model:
-        return {}
-    if data.get("details"):
-        return {"reasoning_details": data["details"]}
-    return {data.get("field", REASONING_FIELDS[0]): data["reasoning"]}
+def _wants_usage(body: JsonObject) -> bool:
+    options = body.get("stream_options")
+    return isinstance(options, dict) and options.get("include_usage") is True
 
 
-def size_of(streamed: object) -> int:
-    """Return how many characters of text there are in a piece of an answer, at any depth."""
-    match streamed:
-        case str():
-            return len(streamed)
-        case dict():
-            return sum(map(size_of, streamed.values()))
-        case list():
-            return sum(map(size_of, streamed))
-    return 0
+# --- reading answers -----------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -190,11 +170,10 @@ class _Call:
     arguments: str = ""
 
 
-class ChatAnswer:
-    """An answer as it comes in: feed it the stream's chunks, then ask for the response."""
+class ChatReader(AnswerReader):
+    """Reads the chunks of an answer."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._text: list[str] = []
         self._reasoning = StreamedReasoning()
         self._calls: dict[int, _Call] = {}
@@ -204,16 +183,17 @@ class ChatAnswer:
         self._characters = 0
         self._has_begun = False
 
-    def feed(self, chunk: JsonObject) -> str:
-        """Take one chunk; return the text that it brought, "" if none."""
-        self._usage = chunk.get("usage") or self._usage
-        choices = chunk.get("choices") or ()
+    def feed(self, event: JsonObject) -> str:
+        if event.get("error") and not event.get("choices"):
+            raise ServiceError(event)
+        self._usage = event.get("usage") or self._usage
+        choices = event.get("choices") or ()
         self._has_begun = self._has_begun or bool(choices or self._usage)
         if not choices:
             return ""
         self._finish = choices[0].get("finish_reason") or self._finish
         delta = choices[0].get("delta") or {}
-        self._characters += size_of(delta)
+        self._characters += _size(delta)
         self._reasoning.feed(delta)
         for number, piece in enumerate(delta.get("tool_calls") or ()):
             self._grow(piece, number)
@@ -244,27 +224,26 @@ class ChatAnswer:
         return max(self._calls)
 
     def response(self, request: ModelRequest) -> ModelResponse:
-        """Return the whole answer; ProviderError if the stream ended before it was whole."""
         if self._finish is None:
-            raise ProviderError("unreachable", "the answer broke off before its end")
+            raise broken_off()
         calls = [
             read_call(call.id, call.name, call.arguments) for _, call in sorted(self._calls.items())
         ]
         stop = STOP_REASONS.get(self._finish, "end_turn")
         if calls and stop == "end_turn":
             stop = "tool_use"
-        kept = self._reasoning.kept()
+        reasoning = self._reasoning.result()
         return ModelResponse(
             text="".join(self._text) or None,
             tool_calls=unique_calls(calls, request),
             stop_reason="refusal" if self._refused else stop,
             usage=self.usage(),
             model=request.model,
-            provider_data={"api": API, "model": request.model} | kept if kept else None,
+            provider_data={"api": API, "model": request.model} | reasoning if reasoning else None,
         )
 
     def so_far(self) -> PartialUsage:
-        """Return what it has taken until now: most services count at the very end, some never."""
+        # Most services count at the very end, some never.
         usage = self.usage()
         is_counted = self._finish is not None and usage.tokens > 0
         return PartialUsage(usage, self._characters, self._has_begun, is_counted)
@@ -283,3 +262,132 @@ class ChatAnswer:
             cache_write_tokens=details.get("cache_write_tokens") or 0,
             cost_usd=float(cost) if isinstance(cost, (int, float)) else None,
         )
+
+
+def _size(streamed: object) -> int:
+    """Return how many characters of text there are in a piece of an answer, at any depth."""
+    match streamed:
+        case str():
+            return len(streamed)
+        case dict():
+            return sum(map(_size, streamed.values()))
+        case list():
+            return sum(map(_size, streamed))
+    return 0
+
+
+class StreamedReasoning:
+    """The reasoning of one answer as it streams in.
+
+    There is no standard for it: a field of text by one of two names, or a list of details of which
+    some are sealed. It goes back in the form in which it came.
+    """
+
+    def __init__(self) -> None:
+        self._field = REASONING_FIELDS[0]
+        self._texts: list[str] = []
+        self._details: list[JsonObject] = []
+
+    def feed(self, delta: JsonObject) -> None:
+        """Read one delta of the stream."""
+        for field in REASONING_FIELDS:
+            if isinstance(text := delta.get(field), str) and text:
+                self._field = field
+                self._texts.append(text)
+                break
+        for piece in delta.get(DETAILS) or ():
+            if isinstance(piece, dict):
+                self._add(piece)
+
+    def _add(self, piece: JsonObject) -> None:
+        for known in reversed(self._details):
+            if all(known.get(key) == piece.get(key) for key in ("type", "index")):
+                _grow_detail(known, piece)
+                return
+        self._details.append(dict(piece))
+
+    def result(self) -> JsonObject | None:
+        """Return what has to go back with the next request, None if there was no reasoning."""
+        text = "".join(self._texts)
+        if not text and not self._details:
+            return None
+        found = {"reasoning": text, "field": self._field}
+        return found | {"details": self._details} if self._details else found
+
+
+def _grow_detail(known: JsonObject, piece: JsonObject) -> None:
+    for key, value in piece.items():
+        before = known.get(key)
+        if key in GROWING and isinstance(before, str) and isinstance(value, str):
+            is_snapshot = len(before) >= SNAPSHOT_FROM and value.startswith(before)
+            known[key] = value if is_snapshot else before + value
+        elif value is not None:
+            known[key] = value
+
+
+# --- writing answers -----------------------------------------------------------------------------
+
+
+def _head(model: str, object_: str) -> JsonObject:
+    return {
+        "id": f"chatcmpl-{secrets.token_hex(12)}",
+        "object": object_,
+        "created": int(time.time()),
+        "model": model,
+    }
+
+
+def _encode_usage(usage: Usage) -> JsonObject:
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.tokens,
+        "prompt_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+    }
+
+
+def _encode_call(call: ToolCall) -> JsonObject:
+    arguments = call.malformed if call.malformed is not None else json.dumps(call.arguments)
+    return function_call(call.id, call.name, arguments)
+
+
+class ChatWriter(AnswerWriter):
+    """Writes an answer as chunks."""
+
+    def __init__(self, model: str, *, with_usage: bool) -> None:
+        self._head = _head(model, "chat.completion.chunk")
+        self._with_usage = with_usage
+        self._has_begun = False
+        self._has_text = False
+
+    def text(self, piece: str) -> bytes:
+        self._has_text = True
+        return self._begin() + self._chunk({"content": piece})
+
+    def _begin(self) -> bytes:
+        if self._has_begun:
+            return b""
+        self._has_begun = True
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def end(self, response: ModelResponse) -> bytes:
+        sent = [self._begin()]
+        if response.text and not self._has_text:
+            sent.append(self.text(response.text))
+        for index, call in enumerate(response.tool_calls):
+            sent.append(self._chunk({"tool_calls": [{"index": index, **_encode_call(call)}]}))
+        sent.append(self._chunk({}, finish=FINISH_REASONS[response.stop_reason]))
+        if self._with_usage:
+            usage = {"choices": [], "usage": _encode_usage(response.usage)}
+            sent.append(encode_event({**self._head, **usage}))
+        return b"".join([*sent, b"data: [DONE]\n\n"])
+
+    def error(self, error: WireError) -> bytes:
+        return encode_event(error.body)
+
+    def _chunk(self, delta: JsonObject, finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return encode_event({**self._head, "choices": [choice]})

@@ -1,44 +1,50 @@
-"""Google's Gemini wire format: a request's body, and the answer put together from a stream.
+"""Google's Gemini format: answers and errors, read and written. Pure.
 
-Pure. A model that thinks signs parts of its answer, and newer ones refuse a conversation in which a
-signature is missing or stands elsewhere: answers go back part by part, as they came.
+A request names its model, and says whether its answer streams, in its path and not in its body: the
+LLM proxy puts both into the body, as `model` and `stream`, before anything here sees it.
 """
 
+import secrets
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from agiraph.core.turns import (
-    AssistantTurn,
+    JsonObject,
     ModelRequest,
     ModelResponse,
     StopReason,
     ToolCall,
-    ToolTurn,
     Usage,
-    UserTurn,
     encoded_length,
 )
-from agiraph.llm.base import PartialUsage, ProviderError
-from agiraph.llm.failures import StreamedError
+from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage
+from agiraph.llm.failures import ServiceError
 from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
-from agiraph.llm.wire.transcript import (
-    GO_ON,
-    Layout,
-    head_of,
-    laid_out,
-    tail_of,
-    unique_calls,
-    wire_id,
-    wire_name,
+from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire.format import (
+    NO_RETRY,
+    AnswerReader,
+    AnswerWriter,
+    WireError,
+    WireFormat,
+    asked_model,
+    broken_off,
+    retry_headers,
+    tools_in,
 )
+from agiraph.llm.wire.google_requests import (
+    API,
+    SIGNATURE,
+    UNSIGNED,
+    encode_request,
+    field_of,
+    parse_request,
+    sign_first_call,
+)
+from agiraph.llm.wire.sse import encode_event
+from agiraph.llm.wire.transcript import Layout, unique_calls
 
-JsonObject = dict[str, Any]
-
-API = "google"
-SIGNATURE = "thoughtSignature"
-# What the API takes for the signature of a call that another model made.
-FOREIGN = "skip_thought_signature_validator"
-UNSIGNED = ("gemini-1", "gemini-2")
 STOP_REASONS: dict[str, StopReason] = {
     "STOP": "end_turn",
     "MAX_TOKENS": "max_tokens",
@@ -47,110 +53,162 @@ STOP_REASONS: dict[str, StopReason] = {
     "OTHER": "end_turn",
 }
 BROKEN_CALLS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL")
+FINISH_REASONS: dict[StopReason, str] = {
+    "end_turn": "STOP",
+    "tool_use": "STOP",
+    "max_tokens": "MAX_TOKENS",
+    "refusal": "SAFETY",
+    "cancelled": "STOP",
+}
+# Gemini CLI and Google's SDKs retry every 5xx, whatever `x-should-retry` says: a permanent failure
+# is a 4xx.
+ERRORS: dict[FailureKind, tuple[int, str]] = {
+    "bad_key": (403, "PERMISSION_DENIED"),
+    "unknown_model": (404, "NOT_FOUND"),
+    "bad_request": (400, "INVALID_ARGUMENT"),
+    "context_too_long": (400, "INVALID_ARGUMENT"),
+    "out_of_budget": (402, "FAILED_PRECONDITION"),
+    "no_credit": (402, "FAILED_PRECONDITION"),
+    "rate_limited": (429, "RESOURCE_EXHAUSTED"),
+    "overloaded": (503, "UNAVAILABLE"),
+    "unreachable": (502, "UNAVAILABLE"),
+    "timed_out": (504, "DEADLINE_EXCEEDED"),
+    "internal": (400, "INTERNAL"),
+}
+REFUSALS = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
+TOO_LONG = "exceeds the maximum number of tokens"  # the phrase by which agents recognise it
+RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
+METHODS = ("generateContent", "countTokens")
 
 
-def body_of(
-    request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-) -> bytes:
-    """Return the body of a request to `model`, as JSON."""
-    settings: JsonObject = {"maxOutputTokens": request.max_tokens}
-    if request.temperature is not None:
-        settings["temperature"] = request.temperature
-    if traits.effort is not None:
-        settings["thinkingConfig"] = {"thinkingLevel": traits.effort}
-    if request.response_schema is not None:
-        settings["responseMimeType"] = "application/json"
-        settings["responseJsonSchema"] = request.response_schema
-    extra = dict(traits.extra)
-    tail = {"generationConfig": tail_of(settings, extra.pop("generationConfig", {}))}
-    head = body_cache.head(request, lambda: head_of(_head(request), extra))
-    contents = _contents(request, model, body_cache)
-    return body_with(head, contents, tail_of(tail, extra), field="contents")
+class GoogleFormat(WireFormat):
+    """Gemini's generateContent and streamGenerateContent, at `/v1beta/models/NAME:METHOD`."""
+
+    api = API
+    ends_broken_streams = True
+    count_field = "totalTokens"
+
+    def path(self, model: str, *, is_streamed: bool) -> str:
+        method = "streamGenerateContent?alt=sse" if is_streamed else "generateContent"
+        return f"/v1beta/models/{quote(model)}:{method}"
+
+    def auth(self, key: str) -> dict[str, str]:
+        return {"x-goog-api-key": key}
+
+    def encode_request(
+        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
+    ) -> bytes:
+        return encode_request(request, model, traits, body_cache)
+
+    def reader(self) -> "GoogleReader":
+        return GoogleReader()
+
+    def parse_request(self, body: JsonObject) -> ModelRequest:
+        return parse_request(body)
+
+    def writer(self, body: JsonObject) -> "GoogleWriter":
+        return GoogleWriter(asked_model(body))
+
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        return _head(asked_model(body)) | _ended(response, response.text or "")
+
+    def error(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+    ) -> WireError:
+        code, status = ERRORS.get(kind, ERRORS["internal"])
+        if kind == "context_too_long" and TOO_LONG not in message:
+            message = f"The input {TOO_LONG} allowed: {message}"
+        error = _error(code, status, message, retry_headers(kind, retry_after))
+        if kind in RETRYABLE and retry_after is not None:
+            wish = {"@type": RETRY_INFO, "retryDelay": f"{retry_after:.3f}s"}
+            error.body["error"]["details"] = [wish]
+        return error
+
+    def refusal(self, status: int, message: str) -> WireError:
+        return _error(status, REFUSALS.get(status, "INVALID_ARGUMENT"), message, NO_RETRY)
+
+    def models(self, names: tuple[str, ...]) -> JsonObject:
+        return {"models": list(map(self.model, names))}
+
+    def model(self, name: str) -> JsonObject:
+        about = {"displayName": name, "version": "", "supportedGenerationMethods": list(METHODS)}
+        return {"name": f"models/{name}", **about}
+
+    def why_native_only(self, body: JsonObject) -> str:
+        # Gemini CLI searches the web with a tool of Google's, and would take a model's memory for
+        # what was found.
+        tools = [tool for tool in tools_in(body) if isinstance(tool, dict)]
+        if not tools or any(field_of(tool, "functionDeclarations") for tool in tools):
+            return ""
+        names = ", ".join(sorted({name for tool in tools for name in tool}))
+        return f"{names}: only Google's own service runs this tool, and it does not answer here"
+
+    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+        # Gemini CLI resumes a conversation without its signatures and, if it was killed, with
+        # results that stand there twice; Google refuses both. So unsigned calls are marked as
+        # another model's, and of two results of a call one is left out.
+        sent = {key: value for key, value in body.items() if key not in ("model", "stream")}
+        if isinstance(contents := sent.get("contents"), list):
+            sent["contents"] = list(_repaired(contents, signs=not model.startswith(UNSIGNED)))
+        if max_tokens is not None:
+            given = field_of(sent, "generationConfig")
+            settings = dict(given) if isinstance(given, dict) else {}
+            sent.pop("generation_config", None)
+            settings.pop("max_output_tokens", None)
+            sent["generationConfig"] = settings | {"maxOutputTokens": max_tokens}
+        return sent
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        return [answer]
+
+    def count_path(self, model: str) -> str:
+        return f"/v1beta/models/{quote(model)}:countTokens"
+
+    def count_request(self, body: JsonObject, model: str) -> JsonObject:
+        whole = {key: value for key, value in body.items() if key not in ("model", "stream")}
+        return {"generateContentRequest": {"model": f"models/{model}", **whole}}
 
 
-def _head(request: ModelRequest) -> JsonObject:
-    tools = [
-        {"name": tool.name, "description": tool.description}
-        | {"parametersJsonSchema": tool.parameters}
-        for tool in request.tools
-    ]
-    head: JsonObject = {"tools": [{"functionDeclarations": tools}] if tools else []}
-    if request.system.strip():
-        head["systemInstruction"] = {"parts": [{"text": request.system}]}
-    return head
+# --- forwarding ----------------------------------------------------------------------------------
 
 
-def _contents(request: ModelRequest, model: str, body_cache: RequestBodyCache) -> bytes:
-    """Return the turns as contents, roles in turn, the user's first; results stand before words.
-
-    All up to the last answer is final: what follows it may still be added to.
-    """
-    start, known = body_cache.beginning(request)
-    contents: list[JsonObject] = []
-    results: list[JsonObject] = []
-    texts: list[JsonObject] = []
-    final = final_turns = 0
-    for count, turn in enumerate(request.turns[start:], start + 1):
-        match turn:
-            case UserTurn():
-                texts += [{"text": turn.content}] if turn.content.strip() else []
-            case ToolTurn():
-                results.append(_result(turn))
-            case AssistantTurn():
-                parts = _answered(turn, request.model, model)
-                if not parts:
-                    continue
-                told = [*results, *texts]
-                if told or not (start or contents):
-                    contents.append(_content("user", told or [{"text": GO_ON}]))
-                contents.append(_content("model", parts))
-                results, texts = [], []
-                final, final_turns = len(contents), count
-    if results or texts or not contents or contents[-1]["role"] == "model":
-        contents.append(_content("user", [*results, *texts] or [{"text": GO_ON}]))
-    return body_cache.joined(request, known, list(map(as_json, contents)), final, final_turns)
+def _repaired(contents: list[Any], *, signs: bool) -> Iterator[Any]:
+    """Yield contents whose calls are signed, if `signs`, and have one result each."""
+    answered: set[str] = set()
+    for content in contents:
+        parts = content.get("parts") if isinstance(content, dict) else None
+        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+            yield content
+            continue
+        if content.get("role") == "model":
+            answered.clear()
+            if signs and not any(field_of(part, SIGNATURE) for part in parts):
+                parts = [dict(part) for part in parts]
+                sign_first_call(parts)
+            yield {**content, "parts": parts}
+        elif rest := [part for part in parts if _is_first_result(part, answered)]:
+            yield {**content, "parts": rest}
 
 
-def _content(role: str, parts: list[JsonObject]) -> JsonObject:
-    return {"role": role, "parts": parts}
+def _is_first_result(part: JsonObject, answered: set[str]) -> bool:
+    """Whether a part is no second result of a call; a first one is added to `answered`."""
+    given = field_of(part, "functionResponse")
+    id = given.get("id") if isinstance(given, dict) else None
+    if not isinstance(id, str) or not id:
+        return True
+    if id in answered:
+        return False
+    answered.add(id)
+    return True
 
 
-def _result(turn: ToolTurn) -> JsonObject:
-    said = {"error" if turn.is_error else "output": turn.content}
-    about = {"id": wire_id(turn.call_id), "name": wire_name(turn.name)}
-    return {"functionResponse": about | {"response": said}}
+# --- reading answers -----------------------------------------------------------------------------
 
 
-def _answered(turn: AssistantTurn, full_name: str, model: str) -> list[JsonObject]:
-    parts: list[JsonObject] = []
-    layout = laid_out(turn, API, full_name)
-    is_signed = any(SIGNATURE in (part.get("extra") or {}) for part in layout)
-    for part in layout:
-        extra = part.get("extra") or {}
-        if "text" in part:
-            parts.append({"text": part["text"]} | extra)
-        elif "call" in part:
-            call = turn.tool_calls[part["call"]]
-            made = {"id": wire_id(call.id), "name": wire_name(call.name)}
-            parts.append({"functionCall": made | {"args": call.arguments}} | extra)
-    if not is_signed and not model.startswith(UNSIGNED):
-        vouch_for(parts)
-    return [part for part in parts if part.get("text") != "" or SIGNATURE in part]
-
-
-def vouch_for(parts: list[JsonObject]) -> None:
-    """Sign the first call, as a model that thinks wants it of every step with calls."""
-    for part in parts:
-        if "functionCall" in part:
-            part[SIGNATURE] = FOREIGN
-            return
-
-
-class GoogleAnswer:
-    """An answer as it comes in: feed it the stream's chunks, then ask for the response."""
+class GoogleReader(AnswerReader):
+    """Reads the events of an answer."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._layout: Layout = []
         self._calls: list[ToolCall] = []
         self._usage: JsonObject = {}
@@ -159,31 +217,30 @@ class GoogleAnswer:
         self._characters = 0
         self._has_begun = False
 
-    def feed(self, chunk: JsonObject) -> str:
-        """Take one chunk; return the text that it brought, "" if none."""
-        if isinstance(error := chunk.get("error"), dict):
-            raise StreamedError(error)
-        self._has_begun = self._has_begun or bool(chunk)
-        self._usage |= chunk.get("usageMetadata") or {}
-        feedback = chunk.get("promptFeedback") or {}
+    def feed(self, event: JsonObject) -> str:
+        if isinstance(error := event.get("error"), dict):
+            raise ServiceError(error)
+        self._has_begun = self._has_begun or bool(event)
+        self._usage |= event.get("usageMetadata") or {}
+        feedback = event.get("promptFeedback") or {}
         self._finish = feedback.get("blockReason") or self._finish
-        candidates = chunk.get("candidates") or ()
+        candidates = event.get("candidates") or ()
         if not candidates:
             return ""
         self._finish = candidates[0].get("finishReason") or self._finish
         self._finish_text = candidates[0].get("finishMessage") or self._finish_text
         parts = (candidates[0].get("content") or {}).get("parts") or ()
-        return "".join(map(self._take, parts))
+        return "".join(map(self._read_part, parts))
 
-    def _take(self, part: JsonObject) -> str:
+    def _read_part(self, part: JsonObject) -> str:
         call = part.get("functionCall") or {}
         self._characters += len(str(part.get("text") or "")) + encoded_length(call)
         extra = {SIGNATURE: part[SIGNATURE]} if part.get(SIGNATURE) else {}
         if (call := part.get("functionCall")) is not None:
-            self._lay({"call": len(self._calls)}, extra)
+            self._add({"call": len(self._calls)}, extra)
             arguments = call.get("args") or {}
-            made = ToolCall(id=call.get("id") or "", name=call["name"], arguments=arguments)
-            self._calls.append(made)
+            id = call.get("id") or ""
+            self._calls.append(ToolCall(id=id, name=call["name"], arguments=arguments))
             return ""
         if part.get("thought") or not isinstance(part.get("text"), str):
             return ""
@@ -191,39 +248,38 @@ class GoogleAnswer:
         if "text" in last and not extra and "extra" not in last:
             last["text"] += part["text"]
         elif part["text"] or extra:
-            self._lay({"text": part["text"]}, extra)
+            self._add({"text": part["text"]}, extra)
         return str(part["text"])
 
-    def _lay(self, part: JsonObject, extra: JsonObject) -> None:
+    def _add(self, part: JsonObject, extra: JsonObject) -> None:
         self._layout.append(part | ({"extra": extra} if extra else {}))
 
     def response(self, request: ModelRequest) -> ModelResponse:
-        """Return the whole answer; ProviderError if the stream ended before it was whole."""
         if self._finish is None:
-            raise ProviderError("unreachable", "the answer broke off before its end")
+            raise broken_off()
         calls = list(self._calls)
         if self._finish in BROKEN_CALLS and not calls:
             calls.append(ToolCall(id="", name="unknown", malformed=self._finish_text))
         stop = STOP_REASONS.get(self._finish, "refusal")
         is_signed = any("extra" in part for part in self._layout)
-        kept = {"api": API, "model": request.model, "layout": self._layout}
+        private = {"api": API, "model": request.model, "layout": self._layout}
         return ModelResponse(
             text="".join(part.get("text", "") for part in self._layout) or None,
             tool_calls=unique_calls(calls, request),
             stop_reason="tool_use" if calls and stop == "end_turn" else stop,
             usage=self.usage(),
             model=request.model,
-            provider_data=kept if is_signed else None,
+            provider_data=private if is_signed else None,
         )
 
     def so_far(self) -> PartialUsage:
-        """Return what it has taken until now; each chunk counts what came before it."""
+        # Each chunk counts what came before it.
         usage = self.usage()
         is_counted = self._finish is not None and usage.tokens > 0
         return PartialUsage(usage, self._characters, self._has_begun, is_counted)
 
     def usage(self) -> Usage:
-        """Return the tokens counted so far; thoughts are answered tokens, too."""
+        """Return the tokens counted so far; thoughts are tokens of the answer, too."""
         counts = self._usage
         asked = (counts.get("promptTokenCount"), counts.get("toolUsePromptTokenCount"))
         answered = (counts.get("candidatesTokenCount"), counts.get("thoughtsTokenCount"))
@@ -232,3 +288,62 @@ class GoogleAnswer:
             output_tokens=sum(count or 0 for count in answered),
             cache_read_tokens=counts.get("cachedContentTokenCount") or 0,
         )
+
+
+# --- writing answers -----------------------------------------------------------------------------
+
+
+def _error(code: int, status: str, message: str, headers: Mapping[str, str]) -> WireError:
+    error = {"code": code, "message": message, "status": status}
+    return WireError(code, {"error": error}, headers)
+
+
+def _head(model: str) -> JsonObject:
+    return {"modelVersion": model, "responseId": secrets.token_hex(12)}
+
+
+def _candidate(parts: list[JsonObject], finish: str | None = None) -> JsonObject:
+    candidate: JsonObject = {"index": 0, "content": {"role": "model", "parts": parts}}
+    return {"candidates": [candidate | ({"finishReason": finish} if finish else {})]}
+
+
+def _ended(response: ModelResponse, text: str) -> JsonObject:
+    """Return the last chunk of an answer, with the text that was not sent before."""
+    parts: list[JsonObject] = [{"text": text}] if text else []
+    parts += [{"functionCall": _encode_call(call)} for call in response.tool_calls]
+    finish = FINISH_REASONS[response.stop_reason]
+    return _candidate(parts, finish) | {"usageMetadata": _encode_usage(response.usage)}
+
+
+def _encode_call(call: ToolCall) -> JsonObject:
+    """Return a call; arguments that were no object are shown, so that the agent can say so."""
+    arguments = call.arguments if call.malformed is None else {"malformed": call.malformed}
+    return {"id": call.id, "name": call.name, "args": arguments}
+
+
+def _encode_usage(usage: Usage) -> JsonObject:
+    return {
+        "promptTokenCount": usage.input_tokens,
+        "cachedContentTokenCount": usage.cache_read_tokens,
+        "candidatesTokenCount": usage.output_tokens,
+        "totalTokenCount": usage.tokens,
+    }
+
+
+class GoogleWriter(AnswerWriter):
+    """Writes an answer as chunks, each shaped as an answer of its own."""
+
+    def __init__(self, model: str) -> None:
+        self._head = _head(model)
+        self._has_text = False
+
+    def text(self, piece: str) -> bytes:
+        self._has_text = True
+        return encode_event(self._head | _candidate([{"text": piece}]))
+
+    def end(self, response: ModelResponse) -> bytes:
+        rest = "" if self._has_text else response.text or ""
+        return encode_event(self._head | _ended(response, rest))
+
+    def error(self, error: WireError) -> bytes:
+        return encode_event(error.body)

@@ -1,229 +1,165 @@
-"""OpenAI's Responses wire format: a request's body, and the answer put together from a stream.
-
-Pure. Nothing is stored on the service's side, so the whole conversation is sent each time, and the
-model's reasoning with it: items whose content is sealed, sent back as they came, where they stood.
-"""
+"""OpenAI's Responses format: answers and errors, read and written. Pure."""
 
 import json
+import secrets
+import time
+from dataclasses import replace
 from typing import Any
 
 from agiraph.core.turns import (
-    AssistantTurn,
+    JsonObject,
     ModelRequest,
     ModelResponse,
     StopReason,
     ToolCall,
-    ToolTurn,
-    Turn,
     Usage,
-    UserTurn,
 )
-from agiraph.llm.base import PartialUsage, ProviderError
-from agiraph.llm.failures import StreamedError
+from agiraph.llm.base import RETRYABLE, FailureKind, PartialUsage
+from agiraph.llm.failures import ServiceError
 from agiraph.llm.registry import ModelTraits
-from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
-from agiraph.llm.structured import SCHEMA_NAME, is_closed
-from agiraph.llm.wire.transcript import (
-    Layout,
-    head_of,
-    laid_out,
-    read_call,
-    tail_of,
-    unique_calls,
-    wire_id,
-    wire_name,
+from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire.chat import OpenAIFormat
+from agiraph.llm.wire.format import (
+    AnswerReader,
+    AnswerWriter,
+    WireError,
+    asked_model,
+    broken_off,
 )
+from agiraph.llm.wire.responses_requests import (
+    API,
+    CALLS,
+    ResponsesToolForm,
+    ToolForms,
+    encode_request,
+    parse_call,
+    parse_request,
+    tool_forms,
+)
+from agiraph.llm.wire.sse import encode_event
+from agiraph.llm.wire.transcript import Layout, unique_calls
 
-JsonObject = dict[str, Any]
-
-API = "responses"
-SHORTEST_ANSWER = 16  # the API refuses to be asked for less
-SEALED = "reasoning.encrypted_content"
-CACHE_KEY_LIMIT = 64
 INCOMPLETE: dict[str, StopReason] = {
     "max_output_tokens": "max_tokens",
     "content_filter": "refusal",
 }
+REASONS: dict[StopReason, str] = {reason: text for text, reason in INCOMPLETE.items()}
 ENDS = ("response.completed", "response.incomplete", "response.failed")
-KEPT_OF_REASONING = ("type", "id", "summary", "content", "encrypted_content")
+REASONING_FIELDS = ("type", "id", "summary", "content", "encrypted_content")
 
 
-def body_of(
-    request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
-) -> bytes:
-    """Return the body of a streaming request for `model`, as JSON."""
-    tail: JsonObject = {"max_output_tokens": max(SHORTEST_ANSWER, request.max_tokens)}
-    if request.temperature is not None:
-        tail["temperature"] = request.temperature
-    if traits.effort is not None:
-        tail["reasoning"] = {"effort": traits.effort}
-    if request.response_schema is not None:
-        tail["text"] = {"format": _format(request.response_schema)}
-    head = body_cache.head(request, lambda: head_of(_head(request, model, traits), traits.extra))
-    items = _items(request, traits, body_cache)
-    return body_with(head, items, tail_of(tail, traits.extra), field="input")
+class ResponsesFormat(OpenAIFormat):
+    """Responses, at `/responses`; Codex speaks it."""
+
+    api = API
+
+    def path(self, model: str, *, is_streamed: bool) -> str:
+        return "/responses"
+
+    def encode_request(
+        self, request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
+    ) -> bytes:
+        return encode_request(request, model, traits, body_cache)
+
+    def reader(self) -> "ResponsesReader":
+        return ResponsesReader()
+
+    def parse_request(self, body: JsonObject) -> ModelRequest:
+        return parse_request(body)
+
+    def writer(self, body: JsonObject) -> "ResponsesWriter":
+        return ResponsesWriter(asked_model(body), tool_forms(body))
+
+    def encode_answer(self, body: JsonObject, response: ModelResponse) -> JsonObject:
+        forms = tool_forms(body)
+        texts = [_message(response.text)] if response.text else []
+        output = [*texts, *(_encode_call(call, forms) for call in response.tool_calls)]
+        return _ended(_begun_answer(asked_model(body)), output, response)
+
+    def error(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None
+    ) -> WireError:
+        # Codex takes any refusal but 400 for a broken connection, and tries five times more.
+        error = super().error(kind, message, retry_after=retry_after)
+        return error if kind in RETRYABLE else replace(error, status=400)
+
+    def forwarded(self, body: JsonObject, model: str, max_tokens: int | None) -> JsonObject:
+        bound = {} if max_tokens is None else {"max_output_tokens": max_tokens}
+        return {**body, "model": model, **bound}
+
+    def answer_events(self, answer: JsonObject) -> list[JsonObject]:
+        return [{"type": "response.completed", "response": answer}]
 
 
-def _format(schema: JsonObject) -> JsonObject:
-    about = {"type": "json_schema", "name": SCHEMA_NAME}
-    return about | {"schema": schema, "strict": is_closed(schema)}
+# --- reading answers -----------------------------------------------------------------------------
 
 
-def _head(request: ModelRequest, model: str, traits: ModelTraits) -> JsonObject:
-    head: JsonObject = {"model": model, "stream": True, "store": False}
-    if traits.reasoning == "kept":
-        head["include"] = [SEALED]
-    if traits.cache == "automatic" and request.entity:
-        head["prompt_cache_key"] = request.entity[-CACHE_KEY_LIMIT:]
-    if request.system.strip():
-        head["instructions"] = request.system
-    if request.tools:
-        head["tools"] = [
-            {"type": "function", "name": tool.name, "description": tool.description}
-            | {"parameters": tool.parameters, "strict": False}
-            for tool in request.tools
-        ]
-    return head
-
-
-def _items(request: ModelRequest, traits: ModelTraits, body_cache: RequestBodyCache) -> bytes:
-    """Return the turns as items. A turn's items never change, so all are final at once."""
-    thinker = request.model if traits.reasoning == "kept" else ""
-    start, known = body_cache.beginning(request)
-    items = [as_json(i) for turn in request.turns[start:] for i in _told(turn, thinker)]
-    return body_cache.joined(request, known, items, len(items), len(request.turns))
-
-
-def _told(turn: Turn, model: str) -> list[JsonObject]:
-    match turn:
-        case UserTurn():
-            is_empty = not turn.content.strip()
-            return [] if is_empty else [_message("user", "input_text", turn.content)]
-        case ToolTurn():
-            id = wire_id(turn.call_id)
-            return [{"type": "function_call_output", "call_id": id, "output": turn.content}]
-        case AssistantTurn():
-            return _answered(turn, model)
-
-
-def _message(role: str, kind: str, text: str, **more: Any) -> JsonObject:
-    content = [{"type": kind, "text": text}]
-    return {"type": "message", "role": role, "content": content} | more
-
-
-def _answered(turn: AssistantTurn, model: str) -> list[JsonObject]:
-    items: list[JsonObject] = []
-    for part in laid_out(turn, API, model):
-        extra = part.get("extra") or {}
-        if "raw" in part:
-            items.append(part["raw"])
-        elif "text" in part:
-            items.append(_message("assistant", "output_text", part["text"], **extra))
-        else:
-            items.append(_call(turn.tool_calls[part["call"]]) | extra)
-    # Reasoning alone is refused: an answer that came to nothing else is left out.
-    return items if any(item["type"] != "reasoning" for item in items) else []
-
-
-def _call(call: ToolCall) -> JsonObject:
-    return {
-        "type": "function_call",
-        "call_id": wire_id(call.id),
-        "name": wire_name(call.name),
-        "arguments": json.dumps(call.arguments, ensure_ascii=False),
-    }
-
-
-class ResponsesUsage:
-    """What an answer takes as it comes in, whoever reads the rest of it."""
+class ResponsesReader(AnswerReader):
+    """Reads the events of an answer."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        self._items: dict[int, JsonObject] = {}
+        self._answer: JsonObject = {}
+        self._is_complete = False
         self._characters = 0
         self._has_begun = False
-        self._answer: JsonObject = {}
 
-    def feed(self, event: JsonObject) -> None:
-        """Take one event."""
+    def feed(self, event: JsonObject) -> str:
         kind = str(event.get("type"))
         if kind.endswith(".delta"):
             self._characters += len(str(event.get("delta") or ""))
-        elif kind == "response.output_item.done":
-            # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
-            sealed = (event.get("item") or {}).get("encrypted_content") or ""
-            self._characters += len(sealed) * 3 // 4
-        elif kind in ENDS:
+        if kind in ENDS:
             self._answer = event.get("response") or {}
-        is_refused = kind == "response.failed" and not (self._characters or self.is_counted)
+        is_refused = kind == "response.failed" and not (self._characters or self._usage_counts())
         self._has_begun = kind.startswith("response.") and not is_refused
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the service has counted the whole."""
-        return bool(self._answer.get("usage"))
-
-    def so_far(self) -> PartialUsage:
-        """Return what it has taken until now."""
-        return PartialUsage(
-            usage_of(self._answer), self._characters, self._has_begun, self.is_counted
-        )
-
-
-class ResponsesAnswer:
-    """An answer as it comes in: feed it the stream's events, then ask for the response."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self._items: dict[int, JsonObject] = {}
-        self._response: JsonObject | None = None
-        self._tally = ResponsesUsage()
-
-    def feed(self, event: JsonObject) -> str:
-        """Take one event; return the text that it brought, "" if none."""
-        self._tally.feed(event)
-        match event.get("type"):
+        match kind:
             case "response.output_text.delta" | "response.refusal.delta":
-                return str(event["delta"])
+                return str(event.get("delta") or "")
             case "response.output_item.done":
-                self._items[event["output_index"]] = event["item"]
+                self._add(event["output_index"], event["item"])
             case "response.completed" | "response.incomplete":
-                self._response = event["response"]
+                self._is_complete = True
             case "response.failed":
-                raise StreamedError(event["response"].get("error") or {})
+                raise ServiceError(self._answer.get("error") or {})
             case "error":
-                raise StreamedError(event)
+                raise ServiceError(event)
         return ""
 
+    def _add(self, index: int, item: JsonObject) -> None:
+        self._items[index] = item
+        # Sealed thoughts are not streamed; four characters of a seal are three bytes of them.
+        self._characters += len(item.get("encrypted_content") or "") * 3 // 4
+
     def response(self, request: ModelRequest) -> ModelResponse:
-        """Return the whole answer; ProviderError if the stream ended before it was whole."""
-        if self._response is None:
-            raise ProviderError("unreachable", "the answer broke off before its end")
+        if not self._is_complete:
+            raise broken_off()
         items = [self._items[index] for index in sorted(self._items)]
-        items = items or self._response.get("output") or []
+        items = items or self._answer.get("output") or []
         calls: list[ToolCall] = []
         texts: list[str] = []
         layout: Layout = []
         for item in items:
-            match item.get("type"):
-                case "reasoning":
-                    layout.append({"raw": _reasoning(item)})
-                case "message":
-                    texts.append(_text(item))
-                    layout.append({"text": texts[-1]} | _extra(item, "phase"))
-                case "function_call":
-                    layout.append({"call": len(calls)} | _extra(item, "namespace"))
-                    calls.append(read_call(item["call_id"], item["name"], item["arguments"]))
+            kind = item.get("type")
+            if kind == "reasoning":
+                raw = {key: item[key] for key in REASONING_FIELDS if item.get(key) is not None}
+                layout.append({"raw": raw})
+            elif kind == "message":
+                texts.append(_text(item))
+                layout.append({"text": texts[-1]} | _extra(item, "phase"))
+            elif kind in CALLS:
+                layout.append({"call": len(calls)} | _extra(item, "namespace"))
+                calls.append(parse_call(item))
         return ModelResponse(
             text="".join(texts) or None,
             tool_calls=unique_calls(calls, request),
-            stop_reason=self._stop(items, bool(calls)),
+            stop_reason=self._stop_reason(items, bool(calls)),
             usage=self.usage(),
             model=request.model,
-            provider_data=_kept(layout, request.model),
+            provider_data=_private_data(layout, request.model),
         )
 
-    def _stop(self, items: list[JsonObject], has_calls: bool) -> StopReason:
-        details = (self._response or {}).get("incomplete_details") or {}
+    def _stop_reason(self, items: list[JsonObject], has_calls: bool) -> StopReason:
+        details = self._answer.get("incomplete_details") or {}
         if (cause := INCOMPLETE.get(str(details.get("reason")))) is not None:
             return cause
         parts = [part for item in items for part in item.get("content") or ()]
@@ -232,12 +168,23 @@ class ResponsesAnswer:
         return "tool_use" if has_calls else "end_turn"
 
     def so_far(self) -> PartialUsage:
-        """Return what it has taken until now: the service counts at the very end."""
-        return self._tally.so_far()
+        # The service counts at the very end.
+        is_counted = bool(self._usage_counts())
+        return PartialUsage(self.usage(), self._characters, self._has_begun, is_counted)
+
+    def _usage_counts(self) -> JsonObject:
+        return self._answer.get("usage") or {}
 
     def usage(self) -> Usage:
-        """Return the tokens that the service counted."""
-        return usage_of(self._response or {})
+        """Return the tokens that the service counted for the complete answer."""
+        counts = self._usage_counts()
+        details = counts.get("input_tokens_details") or {}
+        return Usage(
+            input_tokens=counts.get("input_tokens") or 0,
+            output_tokens=counts.get("output_tokens") or 0,
+            cache_read_tokens=details.get("cached_tokens") or 0,
+            cache_write_tokens=details.get("cache_write_tokens") or 0,
+        )
 
 
 def _text(item: JsonObject) -> str:
@@ -245,27 +192,180 @@ def _text(item: JsonObject) -> str:
     return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)
 
 
-def _reasoning(item: JsonObject) -> JsonObject:
-    return {key: item[key] for key in KEPT_OF_REASONING if item.get(key) is not None}
-
-
 def _extra(item: JsonObject, key: str) -> JsonObject:
     return {"extra": {key: item[key]}} if item.get(key) else {}
 
 
-def _kept(layout: Layout, model: str) -> JsonObject | None:
-    """Return what has to go back as it came, None if the turn alone says all."""
-    is_told = all(part.keys() <= {"text", "call"} for part in layout)
-    return None if is_told else {"api": API, "model": model, "layout": layout}
+def _private_data(layout: Layout, model: str) -> JsonObject | None:
+    """Return what has to go back as it came, None if the turn alone says everything."""
+    is_plain = all(part.keys() <= {"text", "call"} for part in layout)
+    return None if is_plain else {"api": API, "model": model, "layout": layout}
 
 
-def usage_of(answer: JsonObject) -> Usage:
-    """Return the tokens that the service counted for a whole answer."""
-    counts = answer.get("usage") or {}
-    details = counts.get("input_tokens_details") or {}
-    return Usage(
-        input_tokens=counts.get("input_tokens") or 0,
-        output_tokens=counts.get("output_tokens") or 0,
-        cache_read_tokens=details.get("cached_tokens") or 0,
-        cache_write_tokens=details.get("cache_write_tokens") or 0,
-    )
+# --- writing answers -----------------------------------------------------------------------------
+
+
+def _begun_answer(model: str) -> JsonObject:
+    return {
+        "id": f"resp_{secrets.token_hex(16)}",
+        "object": "response",
+        "created_at": int(time.time()),
+        "status": "in_progress",
+        "model": model,
+        "output": [],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+        "temperature": None,
+        "top_p": None,
+        "usage": None,
+    }
+
+
+def _ended(answer: JsonObject, output: list[JsonObject], response: ModelResponse) -> JsonObject:
+    reason = REASONS.get(response.stop_reason)
+    return {
+        **answer,
+        "status": "completed" if reason is None else "incomplete",
+        "incomplete_details": None if reason is None else {"reason": reason},
+        "output": output,
+        "usage": _encode_usage(response.usage),
+    }
+
+
+def _encode_usage(usage: Usage) -> JsonObject:
+    return {
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage.tokens,
+    }
+
+
+def _message(text: str, *, id: str = "") -> JsonObject:
+    return {
+        "type": "message",
+        "id": id or f"msg_{secrets.token_hex(16)}",
+        "role": "assistant",
+        "status": "completed",
+        "content": [_part(text)],
+    }
+
+
+def _part(text: str) -> JsonObject:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _encode_call(call: ToolCall, forms: ToolForms) -> JsonObject:
+    """Return the item of a call in the form that the tool wants."""
+    form = forms.get(call.name) or ResponsesToolForm("function", "", call.name)
+    id = secrets.token_hex(16)
+    common = {"call_id": call.id, "status": "completed"}
+    item: JsonObject
+    if form.type == "custom":
+        given = call.arguments.get("input", "") if call.malformed is None else call.malformed
+        text = given if isinstance(given, str) else json.dumps(given)
+        item = {"type": "custom_tool_call", "id": f"ctc_{id}", "name": form.name, "input": text}
+    elif form.type == "local_shell":
+        action = {"type": "exec", "env": {}, **call.arguments}
+        item = {"type": "local_shell_call", "id": f"lsh_{id}", "action": action}
+    else:
+        arguments = call.malformed if call.malformed is not None else json.dumps(call.arguments)
+        item = {"type": "function_call", "id": f"fc_{id}", "name": form.name}
+        item |= {"arguments": arguments} | ({"namespace": form.space} if form.space else {})
+    return item | common
+
+
+class ResponsesWriter(AnswerWriter):
+    """Writes an answer as numbered events."""
+
+    def __init__(self, model: str, forms: ToolForms) -> None:
+        self._answer = _begun_answer(model)
+        self._forms = forms
+        self._number = 0
+        self._output: list[JsonObject] = []
+        self._message_id = ""
+        self._texts: list[str] = []
+
+    def text(self, piece: str) -> bytes:
+        sent = [self._begin()]
+        if not self._message_id:
+            self._message_id = f"msg_{secrets.token_hex(16)}"
+            item = {**_message("", id=self._message_id), "status": "in_progress", "content": []}
+            sent += [
+                self._event("response.output_item.added", output_index=0, item=item),
+                self._in_part("response.content_part.added", part=_part("")),
+            ]
+        self._texts.append(piece)
+        sent.append(self._in_part("response.output_text.delta", delta=piece, logprobs=[]))
+        return b"".join(sent)
+
+    def _begin(self) -> bytes:
+        if self._number:
+            return b""
+        return b"".join(
+            self._event(f"response.{what}", response=self._answer)
+            for what in ("created", "in_progress")
+        )
+
+    def end(self, response: ModelResponse) -> bytes:
+        sent = [self._begin()]
+        if response.text and not self._texts:
+            sent.append(self.text(response.text))
+        if self._message_id:
+            sent.append(self._end_of_text())
+        sent += [self._call(_encode_call(call, self._forms)) for call in response.tool_calls]
+        answer = _ended(self._answer, self._output, response)
+        sent.append(self._event(f"response.{answer['status']}", response=answer))
+        return b"".join(sent)
+
+    def _end_of_text(self) -> bytes:
+        text = "".join(self._texts)
+        item = _message(text, id=self._message_id)
+        self._output.append(item)
+        return b"".join(
+            [
+                self._in_part("response.output_text.done", text=text, logprobs=[]),
+                self._in_part("response.content_part.done", part=_part(text)),
+                self._event("response.output_item.done", output_index=0, item=item),
+            ]
+        )
+
+    def _call(self, item: JsonObject) -> bytes:
+        place = len(self._output)
+        self._output.append(item)
+        is_function = item["type"] == "function_call"
+        blank = {**item, "status": "in_progress"} | ({"arguments": ""} if is_function else {})
+        sent = [self._event("response.output_item.added", output_index=place, item=blank)]
+        if is_function:
+            where = {"item_id": item["id"], "output_index": place}
+            kind, arguments = "response.function_call_arguments", item["arguments"]
+            sent += [
+                self._event(f"{kind}.delta", delta=arguments, **where),
+                self._event(f"{kind}.done", arguments=arguments, name=item["name"], **where),
+            ]
+        sent.append(self._event("response.output_item.done", output_index=place, item=item))
+        return b"".join(sent)
+
+    def error(self, error: WireError) -> bytes:
+        given = error.body["error"]
+        shown = {"code": given["code"] or given["type"], "message": given["message"]}
+        answer = {**self._answer, "status": "failed", "error": shown}
+        return self._begin() + self._event("response.failed", response=answer)
+
+    def _in_part(self, type_: str, **data: Any) -> bytes:
+        where = {"item_id": self._message_id, "output_index": 0, "content_index": 0}
+        return self._event(type_, **where, **data)
+
+    def _event(self, type_: str, **data: Any) -> bytes:
+        body = {"type": type_, "sequence_number": self._number, **data}
+        self._number += 1
+        return encode_event(body, type_)

@@ -1,17 +1,19 @@
-"""Server-sent events: a stream of bytes cut into whole events, each with its data. Pure."""
+"""Server-sent events: a stream of bytes cut into complete events, and events encoded. Pure.
+
+An event keeps its bytes, because the LLM proxy forwards a service's events unchanged.
+"""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-JsonObject = dict[str, Any]
+from agiraph.core.turns import JsonObject
 
 LONGEST_EVENT = 32 << 20
 
 
 class SseEventTooLong(Exception):
-    """An event is longer than anybody would send."""
+    """An event is longer than LONGEST_EVENT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +28,17 @@ class SseSplitter:
     """Cuts a stream at the empty lines between events."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        self._held = b""
+        self._rest = b""
 
     def feed(self, piece: bytes) -> Iterator[SseEvent]:
-        """Take a piece; yield the events that are whole. Raises SseEventTooLong."""
+        """Read a piece; yield the events that are complete. Raises SseEventTooLong."""
         # A carriage return at the end may be the first half of a line's end: it waits.
-        self._held += piece
-        *whole, self._held = _parts(self._held)
-        if len(self._held) > LONGEST_EVENT:
+        self._rest += piece
+        *complete, self._rest = _parts(self._rest)
+        if len(self._rest) > LONGEST_EVENT:
             raise SseEventTooLong(f"an event of more than {LONGEST_EVENT} bytes")
-        for raw in whole:
+        for raw in complete:
             yield SseEvent(raw, _data(raw))
-
-    def rest(self) -> bytes:
-        """Return what came after the last whole event."""
-        return self._held
 
 
 def _parts(data: bytes) -> list[bytes]:
@@ -68,3 +65,9 @@ def _data(raw: bytes) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def encode_event(data: JsonObject, type: str = "") -> bytes:
+    """Return an event with this data, and with a type if one is given."""
+    text = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+    return (b"event: %b\n" % type.encode() if type else b"") + b"data: %b\n\n" % text

@@ -1,14 +1,11 @@
-"""What every wire format needs of a conversation: usable ids and names, arguments as objects."""
+"""What every wire format needs of a conversation: valid ids and names, arguments as objects."""
 
 import hashlib
 import json
 import re
 import secrets
-from typing import Any
 
-from agiraph.core.turns import AssistantTurn, ModelRequest, ToolCall
-
-JsonObject = dict[str, Any]
+from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall
 
 ID_LIMIT = 40  # OpenAI's bound; Anthropic's pattern allows letters, digits, _ and -
 NAME_LIMIT = 64
@@ -17,9 +14,9 @@ GO_ON = "Go on."
 
 
 def wire_id(call_id: str) -> str:
-    """Return a call id that every provider takes: itself if it can, else a digest of it.
+    """Return a call id that every provider accepts: the id itself if possible, else a digest.
 
-    A conversation may go on with another provider than it began with.
+    A conversation may continue with another provider than it began with.
     """
     if re.fullmatch(rf"[a-zA-Z0-9_-]{{1,{ID_LIMIT}}}", call_id):
         return call_id
@@ -27,25 +24,25 @@ def wire_id(call_id: str) -> str:
 
 
 def wire_name(name: str) -> str:
-    """Return a tool's name as providers take it back; models do make up odd ones."""
+    """Return a tool's name as every provider accepts it; models do invent odd ones."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:NAME_LIMIT] or "unknown"
 
 
 def spoken(turn: AssistantTurn) -> str:
-    """Return what an assistant turn said, marked if it was cut off; "" if nothing."""
+    """Return the text of an assistant turn, marked if it was cut off; "" if there is none."""
     text = (turn.text or "").rstrip()
     return f"{text}\n{INTERRUPTED_MARK}".lstrip() if turn.interrupted else text
 
 
-# How an answer was made up, where that is more than its text and its calls: `{"raw": ...}` goes
-# back as it is, `{"text": ...}` and `{"call": INDEX}` are the turn's own, perhaps with an `extra`.
+# The parts of an answer in order, where there is more than text and then calls: `{"raw": ...}` is
+# sent back as it is, `{"text": ...}` and `{"call": INDEX}` are the turn's, perhaps with an `extra`.
 Layout = list[JsonObject]
 
 
 def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
-    """Return how an answer is told to `model` by way of `api`: as it was made up, or plainly.
+    """Return the parts of an answer as `model` gets them through `api`.
 
-    What is sealed is for the model that made it; one that was cut off has nothing that is whole.
+    Sealed parts go only to the model that made them; an answer that was cut off has none complete.
     """
     data = turn.provider_data or {}
     layout: Layout = data.get("layout") or []
@@ -58,24 +55,24 @@ def laid_out(turn: AssistantTurn, api: str, model: str) -> Layout:
 
 
 def _is_of(layout: Layout, turn: AssistantTurn) -> bool:
-    """Whether a layout is that of this turn, which may have been made shorter since."""
+    """Whether a layout is that of this turn, which may have been shortened since."""
     text = "".join(part.get("text", "") for part in layout)
     calls = [part["call"] for part in layout if "call" in part]
     return bool(layout) and text == (turn.text or "") and calls == list(range(len(turn.tool_calls)))
 
 
 def head_of(head: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return what stands before the conversation, without what `extra` says otherwise."""
+    """Return the fields before the conversation, without those that `extra` overrides."""
     return {key: value for key, value in head.items() if key not in extra}
 
 
 def tail_of(tail: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return what stands behind the conversation: `extra` laid over it, without what is null."""
+    """Return the fields after the conversation: overridden by `extra`, without those of null."""
     return {key: value for key, value in (tail | extra).items() if value is not None}
 
 
 def read_arguments(text: str) -> tuple[JsonObject, str | None]:
-    """Return a call's arguments and, if they were no JSON object, the raw text of them."""
+    """Return a call's arguments and, if they were no JSON object, their raw text."""
     if not text.strip():
         return {}, None
     try:
@@ -94,7 +91,7 @@ def read_call(id: str, name: str, arguments: str) -> ToolCall:
 def unique_calls(calls: list[ToolCall], request: ModelRequest) -> tuple[ToolCall, ...]:
     """Return the calls with ids that no other call of the conversation has.
 
-    Some services send empty ids, or `call_0` in every turn; an act is done once per id, so a second
+    Some services send empty ids, or `call_0` in every turn; a call is run once per id, so a second
     one with the same id would be lost.
     """
     turns = (turn for turn in request.turns if isinstance(turn, AssistantTurn))

@@ -1,1 +1,1 @@
-"""Approvals: which actions need the human's word; the policy and its judgement, pure."""
+"""Approvals: which actions need the human's approval; the policy and its verdicts, pure."""

@@ -1,8 +1,8 @@
 """ApprovalPolicy: rules that say which actions are allowed, asked for or denied; pure.
 
-Rules are looked at in order and the first that matches decides; what no rule matches is allowed.
-A rule sees a `ProposedAction`: the tool (or `stage`, a stage's start, or `spend`, a model call),
-and its subject, that is the command, path, address or text it is about.
+Rules are tried in order and the first that matches decides; an action that no rule matches is
+allowed. A rule sees a `ProposedAction`: the tool (or `stage`, a stage's start, or `spend`, a model
+call), and its subject: the command, path, address or text it is about.
 """
 
 import json
@@ -34,7 +34,7 @@ class ApprovalRule(Record):
     """One rule. Every condition that it names must hold; `tool`, `worker`, `pattern` are globs.
 
     `outside`: only commands that name a path outside the entity's own folders. `sandboxed`: only
-    where a sandbox stands round the entity's commands (false: only where none does). `over_usd`:
+    where the entity's commands run in a sandbox (false: only where they do not). `over_usd`:
     only once the run has spent more. `remember` is what "allow always" allows from then on, a glob
     over subjects (empty: this very subject).
     """
@@ -55,7 +55,7 @@ class ApprovalRule(Record):
 class ActingEntity:
     """Who would act: the name and role of the entity, and the folders that are its own.
 
-    `is_sandboxed`: whether a sandbox stands round its commands.
+    `is_sandboxed`: whether its commands run in a sandbox.
     """
 
     name: str
@@ -66,7 +66,7 @@ class ActingEntity:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """What the policy says of a deed; `rule` is None if no rule matched."""
+    """What the policy says of an action; `rule` is None if no rule matched."""
 
     action: Action
     act: ProposedAction
@@ -74,7 +74,7 @@ class PolicyDecision:
 
     @property
     def about(self) -> ProposedAction:
-        """The deed with the rule that asks for it, and what "allow always" would allow."""
+        """The action with the rule that asks about it, and what "allow always" would allow."""
         rule = self.rule or ApprovalRule(action=self.action)
         return self.act.model_copy(
             update={"rule": rule.name, "remember": rule.remember or _this_very(self.act)}
@@ -88,7 +88,7 @@ class ApprovalPolicy:
     rules: tuple[ApprovalRule, ...] = ()
 
     def needs_spent(self, deeds: Sequence[ProposedAction]) -> bool:
-        """Whether what the run has spent so far may matter to any of these deeds."""
+        """Whether what the run has spent so far may matter to any of these actions."""
         return any(
             rule.over_usd is not None and _is_tool(rule, act.tool)
             for rule in self.rules
@@ -117,7 +117,7 @@ class ApprovalPolicy:
     def judge_all(
         self, deeds: Sequence[ProposedAction], who: ActingEntity, spent_usd: float = 0.0
     ) -> PolicyDecision:
-        """Return the strictest ruling on several deeds that are one act: deny, ask, allow."""
+        """Return the strictest verdict on several actions of one call: deny, ask, allow."""
         rulings = [self.judge(act, who, spent_usd) for act in deeds]
         return min(rulings, key=lambda decision: ("deny", "ask", "allow").index(decision.action))
 
@@ -132,7 +132,7 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
 
 
 def remembers(remembered: ProposedAction, act: ProposedAction) -> bool:
-    """Whether an "allow always" that was given for one deed covers another."""
+    """Whether an "allow always" that was given for one action covers another."""
     return remembered.tool == act.tool and fnmatchcase(act.subject, remembered.remember)
 
 
@@ -161,7 +161,7 @@ def _matches(rule: ApprovalRule, act: ProposedAction, who: ActingEntity, spent_u
 
 
 def _is_about(rule: ApprovalRule, who: ActingEntity) -> bool:
-    """Whether a rule is about this entity, with or without a sandbox round its commands."""
+    """Whether a rule is about this entity, with or without a sandbox."""
     return rule.sandboxed in (None, who.is_sandboxed) and any(
         fnmatchcase(own.casefold(), wanted.casefold())
         for wanted in rule.worker
@@ -184,7 +184,8 @@ def _this_very(act: ProposedAction) -> str:
 def commands_in(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the commands in the arguments of a call: the checks of the nodes that it makes.
 
-    Rules about `bash` are for them too, in whatever form a model has written them.
+    Rules about `bash` apply to them too, in whatever form a model has written them: giving others
+    a command is running one.
     """
     return list(_found(arguments)) if tool in GIVE_WORK else []
 
@@ -207,7 +208,7 @@ def _listed(value: Any) -> Iterator[str]:
 
 
 def _read(value: Any) -> Any:
-    """Take an object or a list that a model wrote as JSON text."""
+    """Parse an object or a list that a model wrote as JSON text."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:

@@ -1,6 +1,6 @@
 """Reading approvals.yaml: checked rule by rule; an error names the file, the line and the rule.
 
-The person's own `{home}/approvals.yaml` stands in the place of the shipped one, whole.
+The person's own `{home}/approvals.yaml` replaces the shipped one as a whole.
 """
 
 import os
@@ -23,7 +23,7 @@ LISTS = ("tool", "worker")
 
 
 def policy_file(home: Path) -> Path:
-    """Return the file that counts in this home: the person's own, else the shipped one."""
+    """Return the file in force in this home: the person's own, else the shipped one."""
     own = home / FILE
     return own if own.is_file() else configs_folder() / FILE
 
@@ -47,12 +47,11 @@ def read_policy(file: Path, tools: Collection[str]) -> ApprovalPolicy:
 class ApprovalPolicyFile:
     """The policy of a home, read again when its file has changed.
 
-    A file that was spoilt meanwhile does not count: what was read last holds. One that never was
-    good asks for everything, so a slip of the pen opens no door.
+    When a change made the file unreadable, the last rules that were read stay in force. If it never
+    was readable, everything is asked for, so that a typing error allows nothing.
     """
 
     def __init__(self, home: Path, tools: Collection[str]) -> None:
-        """Read nothing yet; never raises for what stands in the file."""
         self._home = home
         self._tools = tools
         self._own = home / FILE
@@ -67,7 +66,7 @@ class ApprovalPolicyFile:
             try:
                 self._policy = read_policy(policy_file(self._home), self._tools)
             except InvalidInput as error:
-                reason = f"approvals.yaml is not readable: {error}"
+                reason = f"approvals.yaml cannot be read: {error}"
                 everything = ApprovalRule(action="ask", name="unreadable", reason=reason)
                 self._policy = self._policy or ApprovalPolicy((everything,))
         return self._policy
@@ -82,18 +81,18 @@ def _stamp_of(file: Path) -> tuple[int, int] | None:
 
 
 def _says_nothing(text: str) -> bool:
-    """Whether a file holds comments and an empty list alone; that needs no YAML to be known."""
+    """Whether a file holds only comments and an empty list, found out without a YAML parser."""
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
     return all(line in ("", "rules: []", "rules:") for line in lines)
 
 
 def _rules(file: Path, text: str, tools: Collection[str]) -> tuple[ApprovalRule, ...]:
-    import yaml  # only who has rules pays for it
+    import yaml  # imported only when there are rules
 
     from agiraph.core.yaml_text import LOADER, read_yaml
 
     try:
-        values = read_yaml(text)  # first: it bounds what is composed
+        values = read_yaml(text)  # first: it limits what is composed
         root = yaml.compose(text, Loader=LOADER)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

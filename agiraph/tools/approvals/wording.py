@@ -1,4 +1,4 @@
-"""Wording: how an approval is asked for, answered, and told to the model; pure."""
+"""Wording: the texts of an approval: the question, its answers, what the model reads; pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -21,21 +21,21 @@ SAYS_NO = ("deny", "no", "n", "3")
 
 @dataclass(frozen=True, slots=True)
 class HumanVerdict:
-    """The human's word on an action; `text` is how it is kept."""
+    """The human's decision on an action; `text` is how it is stored."""
 
     says: Literal["once", "always", "deny"]
     reason: str = ""
 
     @property
     def text(self) -> str:
-        """The answer in its one written form."""
+        """The answer in its canonical form."""
         if self.says == "deny":
             return f"{DENY}: {self.reason}" if self.reason else DENY
         return ALLOW_ALWAYS if self.says == "always" else ALLOW_ONCE
 
 
 def parse_verdict(text: str) -> HumanVerdict:
-    """Return what an answer to an approval says; InvalidInput lists what is possible."""
+    """Parse an answer to an approval; InvalidInput lists what is possible."""
     words = " ".join(text.split())
     folded = words.casefold().rstrip(".!")
     if folded in SAYS_ONCE:
@@ -61,14 +61,14 @@ def question_in_words(decision: PolicyDecision) -> str:
         case tool if tool == STAGE:
             asked = f"May I start the stage '{subject}'?"
         case tool if tool == SPEND:
-            asked = f"May I go on spending? {subject}"
+            asked = f"May I continue spending? {subject}"
         case tool:
             asked = f"May I call {tool}? {subject}"
     return f"{asked} ({rule.reason})" if rule is not None and rule.reason else asked
 
 
 def denied_by_rule(decision: PolicyDecision) -> str:
-    """Return what the model reads of an action that a rule denies."""
+    """Return what the model reads about an action that a rule denies."""
     rule = decision.rule
     name = f" '{rule.name}'" if rule is not None and rule.name else ""
     why = f": {rule.reason}" if rule is not None and rule.reason else ""
@@ -88,7 +88,7 @@ def refusal_of(answered: QuestionAnswered, act: ProposedAction) -> str:
             when = "" if answered.at is None else f" by {iso(answered.at)}"
             return (
                 f"[not approved] Nobody answered{when}; that is no refusal. {_not_done(act)} "
-                "Go on without it, or ask again when it matters."
+                "Continue without it, or ask again when it matters."
             )
         case "withdrawn":
             return f"[not approved] The question was withdrawn. {_not_done(act)}"
@@ -97,4 +97,4 @@ def refusal_of(answered: QuestionAnswered, act: ProposedAction) -> str:
 def _not_done(act: ProposedAction) -> str:
     what = {STAGE: "The stage was not started", SPEND: "No more may be spent"}
     told = what.get(act.tool, "The call was not run")
-    return f"{told}; do not try to reach the same by another way."
+    return f"{told}; do not try to reach the same in another way."

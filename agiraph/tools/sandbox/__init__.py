@@ -1,14 +1,14 @@
-"""The wall round every command of a model: bubblewrap shows it its own files and nothing else.
+"""The sandbox of every command of a model: bubblewrap shows it its own files and nothing else.
 
-`Wall.around(command, scope)` turns an argv into one that runs behind the wall; `standing_wall`
-says which wall a machine has. What is seen inside stands at the same paths as outside:
+`Sandbox.around(command, scope)` turns an argv into one that runs in the sandbox; `find_sandbox`
+returns the sandbox of this machine. What is seen inside has the same paths as outside:
 
     scratch/ of the node            writable, the working directory
     notebook, memory, identity      writable (a worker's own)
     the node's other files, every published/ of the run, _plan.md, _messages/, the input: readable
-    /usr and what stands on PATH    readable: the machine's tools
+    /usr and the programs on PATH   readable: the machine's tools
     /tmp, /dev/shm, /proc           its own, empty and gone with it
 
 Nothing else of the home or of the machine is there: no other worker's files, no agent's memory, no
-keys, no sockets of the system. A command has its own process numbers, so nothing outlives it.
+keys, no sockets of the system. A command has its own process ids, so nothing outlives it.
 """

@@ -1,4 +1,4 @@
-"""Bubblewrap: what stands before a command to run it behind the wall; pure."""
+"""Bubblewrap: the arguments in front of a command that run it in the sandbox; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ALONE = (
     *("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts"),
     *("--unshare-cgroup-try", "--die-with-parent", "--cap-drop", "ALL"),
 )
-"""Own process numbers, and its end is theirs: whoever kills bubblewrap kills all inside."""
+"""Its own process ids, which end with it: killing bubblewrap kills everything inside."""
 
 OWN_FOLDERS = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
 KERNEL_FILES = (
@@ -19,7 +19,7 @@ KERNEL_FILES = (
     *("mtrr", "pressure", "latency_stats", "timer_list"),
 )
 """Under /proc, what root may write though it has no privilege: a command that could set the
-kernel's core_pattern would be out. Bubblewrap covers some of it, but looks with access(2) at
+kernel's core_pattern would escape. Bubblewrap covers some of it, but checks with access(2)
 folders that nobody may write."""
 
 NO_NETWORK = "--unshare-net"
@@ -27,7 +27,7 @@ NO_NETWORK = "--unshare-net"
 
 @dataclass(frozen=True, slots=True)
 class SandboxContents:
-    """What a command finds behind the wall. Later mounts lie over earlier ones.
+    """What a command sees inside. Later mounts cover earlier ones.
 
     `home` is the home of Agiraph: where a folder of `around` holds it, it is covered before what
     `mounts` shows of it is shown.
@@ -42,7 +42,7 @@ class SandboxContents:
 
 
 def words_before(program: str, inside: SandboxContents) -> list[str]:
-    """Return the words that, before a command's own, run it inside."""
+    """Return the arguments that, in front of a command's own, run it inside."""
     words = [program, *ALONE]
     if not inside.has_network:
         words.append(NO_NETWORK)
@@ -66,7 +66,7 @@ def _is_in(path: Path | None, folder: Path | None) -> bool:
 
 
 def _shown(mounts: Sequence[Mount]) -> list[str]:
-    """Return the words for some mounts; what has gone since somebody looked is left out."""
+    """Return the arguments for some mounts; paths that no longer exist are left out."""
     words: list[str] = []
     for mount in mounts:
         way = "--bind-try" if mount.is_writable else "--ro-bind-try"

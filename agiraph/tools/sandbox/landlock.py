@@ -1,12 +1,12 @@
 """Landlock: keep a command from the abstract Unix sockets of the machine, such as D-Bus and X11.
 
-They belong to the network, not to the files, so who shares the machine's network reaches them.
+They belong to the network, not to the files: a process that shares the machine's network has them.
 Since Linux 6.12 (Landlock ABI 6) a process can give that up for itself and all that it starts:
 
     python -I -S landlock.py PROGRAM [ARGUMENT ...]
 
-runs a program so. Sockets that the program itself makes stay its own. This stands on what costs
-nothing to import: the runner of commands uses it in a bare interpreter.
+runs a program that way. Sockets that the program itself creates stay reachable. This imports only
+what costs nothing: the runner of commands uses it in a bare interpreter.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ CANNOT = 126
 
 
 class _Ruleset(ctypes.Structure):
-    """`struct landlock_ruleset_attr`: of files and ports it says nothing."""
+    """`struct landlock_ruleset_attr`: files and ports are not restricted."""
 
     _fields_ = (
         ("handled_access_fs", ctypes.c_uint64),
@@ -32,7 +32,7 @@ class _Ruleset(ctypes.Structure):
 
 
 def can_scope() -> bool:
-    """Whether this kernel can do it."""
+    """Whether this kernel supports it."""
     if sys.platform != "linux":
         return False
     version = ctypes.CDLL(None).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASK_VERSION)
@@ -40,7 +40,7 @@ def can_scope() -> bool:
 
 
 def scope() -> bool:
-    """Reach no abstract Unix socket from outside any more; return whether that is so now.
+    """Give up all abstract Unix sockets of others; return whether that worked.
 
     What this process executes gets no further privileges (no_new_privs).
     """
@@ -59,7 +59,7 @@ def scope() -> bool:
 
 
 def main(words: list[str]) -> None:
-    """Become a program that is kept from them; exits if that cannot be."""
+    """Become a program that cannot reach them; exits if that is not possible."""
     if not scope():
         sys.exit(CANNOT)
     os.execvp(words[0], words)

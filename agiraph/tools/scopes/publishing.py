@@ -33,8 +33,8 @@ READ_ONLY = 0o444
 def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
     """Promote everything in scratch/; return the sorted relative paths of all published files.
 
-    What matches a name of `but` in scratch/ (its git worktree, if it has one) is left where it is.
-    Safe to call again after a crash or a success. Raises InvalidInput if there is nothing to
+    Names that match `but` stay in scratch/ (such as its git worktree). Safe to call again after a
+    crash or a success. Raises InvalidInput if there is nothing to
     publish, OSError if the file system refuses.
     """
     _require_real_folder(node.scratch)
@@ -54,9 +54,9 @@ def publish_files(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def files_left(node: NodeHome, but: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the sorted relative paths of what stands in scratch/; () if it cannot be looked at.
+    """Return the sorted relative paths of the files in scratch/; () if it cannot be read.
 
-    What matches a name of `but` there is not named.
+    Names that match `but` are left out.
     """
     try:
         return tuple(sorted(file.as_posix() for file in _regular_files(node.scratch, but)))
@@ -74,7 +74,7 @@ def _require_real_folder(folder: Path) -> None:
 
 
 def is_named(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of these patterns of names fits."""
+    """Whether a name matches one of these patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

@@ -1,6 +1,6 @@
-"""Rules: for a worker and for a coordinator, which place a bare name means and what is allowed.
+"""Rules of a worker's and of a coordinator's scope: what a bare name means and what is allowed.
 
-Every method takes resolved paths, so a link or `..` has no say here.
+Every method takes resolved paths, so links and `..` have no effect here.
 """
 
 import re
@@ -32,7 +32,7 @@ def parts_under(path: Path, root: Path) -> tuple[str, ...] | None:
 
 
 def _is_journal(name: str) -> bool:
-    """Whether a lower-cased name is a journal of the run, its snapshot or what was set aside."""
+    """Whether a lower-cased name is a journal of the run, its snapshot or a damaged copy."""
     return name.lstrip(".").startswith(RUN_JOURNALS)
 
 

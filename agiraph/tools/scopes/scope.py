@@ -2,9 +2,9 @@
 
 A path is first mapped to a place (`scratch/x` is the node's, `input/x` the input folder's, and so
 on), then resolved with every link and `..` in it, and only then checked against what this entity
-may touch. The answer is always the resolved path. What is not allowed by name is refused: the
+may touch. The result is always the resolved path. What is not allowed by name is refused: the
 rules list what may be touched, never what may not, so a new file of the runtime is private until
-a rule names it. (A folder that `bash` reaches is not confined here but by the sandbox.)
+a rule names it. (`bash` is not confined here but by the sandbox.)
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Scope:
     """What one entity may touch. `cwd` is where its shell starts. All paths are resolved ones.
 
     `home` is the home that all of it stands in, `has_network` whether its commands have the network
-    (where the sandbox stands). `repository` is where git finds the history of its worktree, if it
+    (if there is a sandbox). `repository` is where git finds the history of its worktree, if it
     has one; no tool but git reads there.
     """
 
@@ -50,7 +50,7 @@ class Scope:
     ) -> "Scope":
         """Return the scope of a worker, with the node it holds (None while it is idle).
 
-        Of the agent's home it sees nothing but what stands in the run.
+        Of the agent's home it sees only files of the run.
         """
         home = run.worker(worker_id).path.resolve()
         node_path = node.path.resolve() if node else None

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.supervisor.groups import affected, group_of, members_of
+from actors.supervisor.restarts import affected, group_of, members_of
 from agiraph.core.ids import Address
 from agiraph.messages import ChildSpec
 

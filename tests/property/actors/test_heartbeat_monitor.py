@@ -19,7 +19,7 @@ def watching() -> HeartbeatMonitor:
     heartbeats = HeartbeatMonitor(BOUNDS)
     for address in ("router", "shop/ada", "shop/bob"):
         heartbeats.began(address, 1)
-    heartbeats.look(0.0)
+    heartbeats.check(0.0)
     return heartbeats
 
 
@@ -27,12 +27,12 @@ def live(heartbeats: HeartbeatMonitor, gaps: list[float], *beating: str) -> list
     found, now = [], 0.0
     for gap in gaps:
         now += gap
-        found += heartbeats.look(now)
+        found += heartbeats.check(now)
         for address in beating:
             if address == "router":
-                heartbeats.router_beat()
+                heartbeats.record_router()
             else:
-                heartbeats.beat(address, 1)
+                heartbeats.record(address, 1)
     return found
 
 

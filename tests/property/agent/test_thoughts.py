@@ -15,9 +15,9 @@ from agiraph.agent.compaction import SMALLEST_BUDGET, CompactionContext, shorten
 from agiraph.agent.records import CallFinished, InputReceived, MemoryFlushStarted, ModelAnswered
 from agiraph.agent.transcript import Transcript
 from agiraph.core.turns import AssistantTurn, JsonObject, ModelRequest, ToolCall, Turn
+from agiraph.llm.connect import FORMATS
 from agiraph.llm.registry import ModelTraits
 from agiraph.llm.request_body_cache import RequestBodyCache
-from agiraph.llm.wire import anthropic, chat, google, responses
 from tests.fakes import wire_anthropic, wire_google, wire_openai, wire_responses
 from tests.unit.agent.conversations import anew, are_whole
 
@@ -121,15 +121,9 @@ class Talk:
 def body_of(api: str, turns: tuple[Turn, ...]) -> JsonObject:
     request = ModelRequest(model=MODELS[api], system="You are ada.", turns=turns)
     name = MODELS[api].partition("/")[2]
-    wires: dict[str, tuple[Any, JsonObject]] = {
-        "anthropic": (anthropic, MANUAL),
-        "responses": (responses, {}),
-        "google": (google, {}),
-        "openai": (chat, {}),
-    }
-    wire, extra = wires[api]
+    extra = MANUAL if api == "anthropic" else {}
     traits = ModelTraits.model_validate({"api": "openai", "extra": extra})
-    return dict(json.loads(wire.body_of(request, name, traits, RequestBodyCache())))
+    return dict(json.loads(FORMATS[api].encode_request(request, name, traits, RequestBodyCache())))
 
 
 def check_taken(api: str, turns: tuple[Turn, ...]) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from actors.router.topology import TOPOLOGY
 from transport import tickets
 from transport.codec import Codec
 from transport.envelope import (
@@ -147,7 +148,7 @@ def strange_frames(draw: st.DrawFn) -> bytes:
 
 def greeted(address: str) -> RouterCore:
     """Return a switch to which one peer has said hello."""
-    switch = RouterCore(KEY, MemoryMailboxes(), b"epoch")
+    switch = RouterCore(KEY, MemoryMailboxes(), b"epoch", TOPOLOGY)
     body = {
         "address": address,
         "incarnation": 1,

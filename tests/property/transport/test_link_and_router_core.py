@@ -7,12 +7,13 @@ a machine of its own, which must keep the order too.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from actors.router.topology import TOPOLOGY
 from transport import tickets
 from transport.envelope import Flag, Header, pack
 from transport.link import (
@@ -27,6 +28,7 @@ from transport.mailboxes import MemoryMailboxes
 from transport.router_core import RouterCore
 
 KEY = bytes(32)
+NO_TAP = replace(TOPOLOGY, tap=None)
 NAMES = ("ada", "bob")
 names = st.sampled_from(NAMES)
 
@@ -115,7 +117,7 @@ class SteadyLine(RuleBasedStateMachine):
 
     def _begin(self) -> None:
         self.lives += 1
-        self.switch = RouterCore(KEY, self.mailboxes, bytes([self.lives % 256]), None)
+        self.core = RouterCore(KEY, self.mailboxes, bytes([self.lives % 256]), NO_TAP)
 
     @rule(sender=names, to=names)
     def say(self, sender: str, to: str) -> None:
@@ -139,7 +141,7 @@ class SteadyLine(RuleBasedStateMachine):
     def carry_up(self, name: str, count: int) -> None:
         process = self.processes[name]
         for _ in range(min(count, len(process.up))):
-            self.switch.receive(process.rid, process.up.pop(0))
+            self.core.receive(process.rid, process.up.pop(0))
         self._settle()
 
     @rule(name=names, count=st.integers(1, 5))
@@ -166,7 +168,7 @@ class SteadyLine(RuleBasedStateMachine):
                 one.connect()
         else:
             if what == "vanish":
-                self.switch.gone(process.rid)
+                self.core.peer_gone(process.rid)
                 self._settle()
             process.start()
 
@@ -202,7 +204,7 @@ class SteadyLine(RuleBasedStateMachine):
                 self.work(name)
 
     def _settle(self) -> None:
-        while frames := self.switch.settle():
+        while frames := self.core.settle():
             for rid, blob, _ in frames:
                 for process in self.processes.values():
                     if process.rid == rid:

@@ -11,6 +11,7 @@ from actors.broker import broker as broker_module
 from actors.broker.broker import Broker
 from actors.broker.calls import ModelCalls
 from actors.broker.ledger import UsageLedger
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Runtime
 from agiraph.core.clock import SystemClock
@@ -80,7 +81,7 @@ async def board_service(
 ) -> AsyncIterator[Office]:
     config = config or quick_config()
     begin_run(folder)
-    router = LoopbackRouter()
+    router = LoopbackRouter(topology=TOPOLOGY)
     endpoint = router.endpoint(BROKER, codec=CODEC)
     await endpoint.start()
     values = config.model_dump(mode="json")

@@ -126,11 +126,11 @@ def test_what_was_spent_waits_for_room_on_a_full_disk_and_is_written_once(
     assert told == [True, False]
 
 
-def test_what_came_through_a_door_adds_up_by_itself(tmp_path: Path) -> None:
+def test_calls_of_a_grant_are_summed_by_themselves(tmp_path: Path) -> None:
     with UsageLedger(tmp_path / "usage.db") as ledger:
         for entity, door in (("a/ada", "d1"), ("a/ada", "d1"), ("a/ada", "d2"), ("a/bob", "d1")):
             ledger.write(replace(spent(entity), door=door))
         ledger.write(spent("a/ada"))
-        usage, calls = ledger.through_door("a/ada", "d1")
+        usage, calls = ledger.usage_of_grant("a/ada", "d1")
         assert (usage.input_tokens, usage.cost_usd, calls) == (200, 0.5, 2)
-        assert ledger.through_door("a/ada", "d9") == (Usage(), 0)
+        assert ledger.usage_of_grant("a/ada", "d9") == (Usage(), 0)

@@ -2,11 +2,13 @@
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from actors.gateway.bus_handlers import attend, handle
 from actors.gateway.gateway import Gateway, open_gateway
+from actors.runtime.runtime import Runtime
 from agiraph.core.ids import AgentId, QuestionId
 from agiraph.core.models import BUDGET, ProposedAction
 from agiraph.messages import AskQuestion, ChildFailed, Ok, RaiseBudget, TextMessage
@@ -30,7 +32,7 @@ class Crash(BaseException):
 
 
 def opened(line: FakeLine) -> Gateway:
-    return open_gateway(line, line.home, line.config, line.clock, line.log)
+    return open_gateway(cast(Runtime, line), line.home, line.config, line.clock, line.log)
 
 
 @pytest.fixture

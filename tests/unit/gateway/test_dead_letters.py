@@ -6,7 +6,7 @@ import pytest
 
 from actors.gateway.state.database import GatewayDatabase
 from actors.gateway.state.dead_letters import DeadLetterStore, letter_id
-from actors.runtime.dead_letters import letter_of, message_in
+from actors.runtime.quarantine import letter_of, message_in
 from agiraph.http.api import ApiError
 from agiraph.messages import DeadLetter, TextMessage
 from transport.endpoint import Received

@@ -4,7 +4,7 @@ import pytest
 
 from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, Usage, UserTurn
 from agiraph.llm.base import ProviderError
-from agiraph.llm.wire.anthropic import AnthropicAnswer
+from agiraph.llm.wire.anthropic import AnthropicReader
 from tests.fakes import wire_anthropic
 from tests.fakes.replies import Call, Reply
 from tests.unit.llm.bodies import anthropic_body, anthropic_messages
@@ -59,7 +59,7 @@ def test_temperature_is_sent_only_if_wanted() -> None:
     assert anthropic_body(ask(temperature=0.0), "fake")["temperature"] == 0.0
 
 
-def feed(reply: Reply, answer: AnthropicAnswer, until: int | None = None) -> str:
+def feed(reply: Reply, answer: AnthropicReader, until: int | None = None) -> str:
     seen = wire_anthropic.read(anthropic_body(ask(), "fake"), {}, 0)
     ids = [f"id{n}" for n in range(len(reply.calls))]
     usage = Usage(input_tokens=100, cache_read_tokens=60, cache_write_tokens=30, output_tokens=9)
@@ -68,7 +68,7 @@ def feed(reply: Reply, answer: AnthropicAnswer, until: int | None = None) -> str
 
 
 def test_text_calls_thinking_and_usage_come_together() -> None:
-    answer = AnthropicAnswer()
+    answer = AnthropicReader()
     reply = Reply(
         text="Hello",
         thinking="hm",
@@ -95,14 +95,14 @@ def test_text_calls_thinking_and_usage_come_together() -> None:
 
 
 def test_a_stream_without_its_end_is_no_answer() -> None:
-    answer = AnthropicAnswer()
+    answer = AnthropicReader()
     feed(Reply(text="Hello"), answer, until=-1)
     with pytest.raises(ProviderError, match="broke off"):
         answer.response(ask())
 
 
 def test_unknown_events_are_passed_over() -> None:
-    assert AnthropicAnswer().feed({"type": "something_new", "data": 1}) == ""
+    assert AnthropicReader().feed({"type": "something_new", "data": 1}) == ""
 
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "sig"}

@@ -16,25 +16,25 @@ ONE = Usage(input_tokens=1000, output_tokens=50, cache_read_tokens=600)
 
 
 def anthropic(usage: JsonObject) -> Usage:
-    answer = anthropic_wire.AnthropicAnswer()
+    answer = anthropic_wire.AnthropicReader()
     answer.feed({"type": "message_start", "message": {"usage": usage}})
     return answer.usage()
 
 
 def openai(usage: JsonObject) -> Usage:
-    answer = chat.ChatAnswer()
+    answer = chat.ChatReader()
     answer.feed({"choices": [], "usage": usage})
     return answer.usage()
 
 
 def responses(usage: JsonObject) -> Usage:
-    answer = responses_wire.ResponsesAnswer()
+    answer = responses_wire.ResponsesReader()
     answer.feed({"type": "response.completed", "response": {"usage": usage}})
     return answer.usage()
 
 
 def google(usage: JsonObject) -> Usage:
-    answer = google_wire.GoogleAnswer()
+    answer = google_wire.GoogleReader()
     answer.feed({"usageMetadata": usage})
     return answer.usage()
 

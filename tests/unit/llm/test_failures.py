@@ -1,26 +1,14 @@
-"""What an SDK's exception means, and that its text is fit to show."""
+"""What the error of a service means, and that its text is fit to show."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from agiraph.llm.failures import explain, retry_after
-
-
-class StatusError(Exception):
-    """Has the attributes that both SDKs give their status errors."""
-
-    def __init__(self, status: int | None, body: Any, headers: dict[str, str] | None = None):
-        super().__init__(f"Error code: {status}")
-        if status is not None:
-            self.status_code = status
-        self.body = body
-        self.response = SimpleNamespace(headers=headers or {})
+from agiraph.llm.failures import ServiceError, explain, retry_after
 
 
 def kind_of(status: int | None, body: Any) -> str:
-    return explain(StatusError(status, body), "p", "m", "http://p", "sk-key").kind
+    return explain(ServiceError(body, status), "p", "m", "http://p", "sk-key").kind
 
 
 @pytest.mark.parametrize(
@@ -57,13 +45,13 @@ def test_kinds(status: int | None, body: Any, kind: str) -> None:
 
 
 def test_the_text_is_the_providers_without_the_key() -> None:
-    error = StatusError(401, {"error": {"message": "Incorrect API key provided: sk-key."}})
+    error = ServiceError({"error": {"message": "Incorrect API key provided: sk-key."}}, 401)
     told = explain(error, "openai", "gpt", "http://p", "sk-key")
     assert str(told) == "openai/gpt: Incorrect API key provided: [key]."
 
 
 def test_a_long_text_is_cut() -> None:
-    error = StatusError(500, {"error": {"message": "x" * 100_000}})
+    error = ServiceError({"error": {"message": "x" * 100_000}}, 500)
     assert len(str(explain(error, "p", "m", "u", ""))) < 600
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Turn, UserTurn
 from agiraph.llm.base import ProviderError
-from agiraph.llm.failures import StreamedError, explain
-from agiraph.llm.wire.google import GoogleAnswer
+from agiraph.llm.failures import ServiceError, explain
+from agiraph.llm.wire.google import GoogleReader
 from tests.unit.llm.bodies import google_body
 from tests.unit.llm.requests import ask
 
@@ -16,7 +16,7 @@ MODEL = "google/gemini-3"
 
 
 def answer(*parts: JsonObject, finish: str | None = "STOP", **chunk: Any) -> ModelResponse:
-    got = GoogleAnswer()
+    got = GoogleReader()
     for part in parts:
         got.feed({"candidates": [{"content": {"role": "model", "parts": [part]}}]})
     got.feed({"candidates": [{"finishReason": finish}]} | chunk)
@@ -112,7 +112,7 @@ def test_stop_reasons(finish: str, stop: str) -> None:
 
 
 def test_a_prompt_that_is_blocked_is_a_refusal() -> None:
-    got = GoogleAnswer()
+    got = GoogleReader()
     got.feed({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}})
     response = got.response(ask(model=MODEL))
     assert (response.text, response.stop_reason) == (None, "refusal")
@@ -148,5 +148,5 @@ def test_a_stream_without_its_end_is_no_answer() -> None:
     ],
 )
 def test_googles_errors_have_their_kinds(body: JsonObject, kind: str, wish: float | None) -> None:
-    error = explain(StreamedError(body, body["code"]), "google", "m", "http://x", "")
+    error = explain(ServiceError(body, body["code"]), "google", "m", "http://x", "")
     assert (error.kind, error.retry_after) == (kind, wish)

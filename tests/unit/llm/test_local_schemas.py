@@ -15,7 +15,7 @@ from agiraph.core.turns import (
     ToolTurn,
     UserTurn,
 )
-from agiraph.llm.providers.local.prompts import as_told, read_answer
+from agiraph.llm.providers.local.prompts import as_rendered, read_answer
 from agiraph.llm.providers.local.schemas import SIMPLE, answer_schema, plain
 from tests.unit.llm.requests import BASH, ask
 
@@ -94,7 +94,7 @@ def test_answers_are_read_and_what_was_cut_off_is_no_call(
 
 def test_a_conversation_is_told_in_words() -> None:
     call = ToolCall(id="c1", name="bash", arguments={"command": "ls"})
-    told = as_told(
+    told = as_rendered(
         ask(
             UserTurn(content="Begin."),
             AssistantTurn(text="Well.", tool_calls=(call,)),

@@ -6,13 +6,13 @@ import pytest
 
 from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, UserTurn
 from agiraph.llm.base import ProviderError
-from agiraph.llm.wire.chat import ChatAnswer
+from agiraph.llm.wire.chat import ChatReader
 from tests.unit.llm.bodies import openai_body
 from tests.unit.llm.requests import ask
 
 
 def answer(*deltas: dict[str, Any], finish: str | None = "stop", **last: Any) -> ModelResponse:
-    got = ChatAnswer()
+    got = ChatReader()
     for delta in deltas:
         got.feed({"choices": [{"delta": delta, "finish_reason": None}]})
     got.feed({"choices": [{"delta": {}, "finish_reason": finish}], **last})

@@ -7,7 +7,7 @@ import pytest
 from agiraph.core.turns import AssistantTurn, ModelResponse, ToolCall, ToolTurn, Turn, UserTurn
 from agiraph.llm.base import ProviderError
 from agiraph.llm.failures import explain
-from agiraph.llm.wire.responses import ResponsesAnswer
+from agiraph.llm.wire.responses import ResponsesReader
 from tests.unit.llm.bodies import responses_body
 from tests.unit.llm.requests import ask
 
@@ -27,7 +27,7 @@ def function(name: str, arguments: str, id: str = "c1") -> JsonObject:
 
 
 def answer(*items: JsonObject, **response: Any) -> ModelResponse:
-    got = ResponsesAnswer()
+    got = ResponsesReader()
     for index, item in enumerate(items):
         got.feed({"type": "response.output_item.done", "output_index": index, "item": item})
     got.feed({"type": "response.completed", "response": response})
@@ -120,10 +120,10 @@ def test_an_answer_without_events_of_its_items_is_read_from_its_end() -> None:
 )
 def test_a_failure_in_mid_stream_has_its_kind(event: JsonObject, kind: str) -> None:
     with pytest.raises(Exception) as caught:  # noqa: PT011
-        ResponsesAnswer().feed(event)
+        ResponsesReader().feed(event)
     assert explain(caught.value, "openai", "m", "http://x", "").kind == kind
 
 
 def test_a_stream_without_its_end_is_no_answer() -> None:
     with pytest.raises(ProviderError, match="broke off"):
-        ResponsesAnswer().response(ask(model=MODEL))
+        ResponsesReader().response(ask(model=MODEL))

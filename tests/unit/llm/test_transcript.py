@@ -2,15 +2,14 @@
 
 import itertools
 import json
-from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agiraph.core.turns import AssistantTurn, ModelRequest, ToolCall, ToolTurn, Turn, UserTurn
+from agiraph.core.turns import AssistantTurn, ToolCall, ToolTurn, Turn, UserTurn
+from agiraph.llm.connect import FORMATS
 from agiraph.llm.registry import ModelTraits, load_presets
 from agiraph.llm.request_body_cache import RequestBodyCache
-from agiraph.llm.wire import anthropic, chat, google, responses
 from agiraph.llm.wire.transcript import (
     read_arguments,
     read_call,
@@ -104,38 +103,34 @@ def test_a_message_between_two_results_moves_behind_them() -> None:
 
 
 MARKS = ModelTraits(api="anthropic", cache="marks")
-WIRES: dict[str, Callable[[ModelRequest, str, ModelTraits, RequestBodyCache], bytes]] = {
-    "anthropic": anthropic.body_of,
-    "openai": chat.body_of,
-    "openai-responses": responses.body_of,
-    "google": google.body_of,
-}
+ENCODE = FORMATS["anthropic"].encode_request
 
 
 @given(conversations())
 def test_what_is_known_of_a_beginning_changes_nothing(turns: tuple[Turn, ...]) -> None:
-    for name, body_of in WIRES.items():
+    for name in ("anthropic", "openai", "openai-responses", "google"):
         known, preset = RequestBodyCache(), load_presets()[name]
+        encode = FORMATS[preset.of("fake").api].encode_request
         for end in askable(turns):
             request = ask(*turns[:end])
-            by_known = body_of(request, "fake", preset, known)
-            assert by_known == body_of(request, "fake", preset, RequestBodyCache())
+            by_known = encode(request, "fake", preset, known)
+            assert by_known == encode(request, "fake", preset, RequestBodyCache())
 
 
-def test_a_conversation_that_begins_anew_is_not_taken_for_the_old_one() -> None:
+def test_a_restarted_conversation_is_not_taken_for_the_old_one() -> None:
     memo = RequestBodyCache()
     old = long_conversation("old")
-    anthropic.body_of(ask(*old), "fake", MARKS, memo)
+    ENCODE(ask(*old), "fake", MARKS, memo)
     new = (UserTurn(content="new"), *old[4:])
-    body = anthropic.body_of(ask(*new), "fake", MARKS, memo)
-    assert body == anthropic.body_of(ask(*new), "fake", MARKS, RequestBodyCache())
+    body = ENCODE(ask(*new), "fake", MARKS, memo)
+    assert body == ENCODE(ask(*new), "fake", MARKS, RequestBodyCache())
 
 
 def test_a_memo_forgets_what_was_not_used_for_long() -> None:
     memo = RequestBodyCache(kept_bytes=3000)
     for number in range(9):
         request = ask(*long_conversation(str(number)), entity=f"a/{number}")
-        anthropic.body_of(request, "fake", MARKS, memo)
+        ENCODE(request, "fake", MARKS, memo)
     assert memo.beginning(ask(*long_conversation("0"), entity="a/0")) == (0, b"")
     assert memo.beginning(request)[0] > 0
 

@@ -1,4 +1,4 @@
-"""Nobody has a tool of a server but by the settings or by the coordinator that made him."""
+"""An entity has a server's tool only by the settings or from the coordinator that created it."""
 
 import pytest
 
@@ -45,16 +45,16 @@ def test_the_settings_grant_by_name_and_by_role(
     assert names(None, *called) == [f"{s}__{t}" for s in servers for t in ("read", "write")]
 
 
-def test_a_list_of_tools_alone_counts() -> None:
+def test_a_list_of_tools_is_all_that_counts() -> None:
     assert names(("git__read", "bash"), "bob") == ["git__read"]
     assert names(("git__*",), "bob") == ["git__read", "git__write"]
     assert names(("bash",), "ada") == []
-    assert names(("safe__read",), "bob") == [], "it may not be given away"
+    assert names(("safe__read",), "bob") == [], "it may not be lent"
     assert names(("safe__read",), "ada") == ["safe__read"]
     assert names(("nothing__read",), "ada") == []
 
 
-def test_a_list_of_served_tools_alone_narrows_nothing_else() -> None:
+def test_a_list_of_only_served_tools_leaves_all_own_tools() -> None:
     assert own_and_served(("git__read",)) == (None, ("git__read",))
     assert own_and_served(("bash", "git__read")) == (("bash",), ("git__read",))
     assert own_and_served(()) == ((), ())
@@ -63,14 +63,14 @@ def test_a_list_of_served_tools_alone_narrows_nothing_else() -> None:
     assert "write_file" not in Toolbox.for_entity("worker", ("bash", "git__read")).names
 
 
-def test_what_cannot_be_given_is_refused_with_what_could() -> None:
+def test_what_cannot_be_given_is_refused_with_what_can() -> None:
     with pytest.raises(InvalidInput, match=r"unknown server of tools 'gitt'.*known: docs, git"):
         check_lent(SERVERS, CATALOGS, ("gitt__read",), "bob")
     with pytest.raises(InvalidInput, match=r"unknown tool 'git__raed', did you mean 'git__read'"):
         check_lent(SERVERS, CATALOGS, ("git__raed",), "bob")
     with pytest.raises(InvalidInput, match="its `lend` is false"):
         check_lent(SERVERS, CATALOGS, ("safe__read",), "bob")
-    check_lent(SERVERS, {}, ("git__whatever",), "bob")  # nobody has asked it
+    check_lent(SERVERS, {}, ("git__whatever",), "bob")  # its catalog is not known
     down = {
         "git": ToolCatalog(server="git", problem="server 'git' cannot be used: no such program")
     }
@@ -79,7 +79,7 @@ def test_what_cannot_be_given_is_refused_with_what_could() -> None:
     check_lent(SERVERS, CATALOGS, ("safe__read", "git__*"), "ada")
 
 
-def test_a_toolbox_shows_served_tools_behind_its_own() -> None:
+def test_a_toolbox_shows_served_tools_after_its_own() -> None:
     box = Toolbox.for_entity("worker").with_served(CATALOGS["git"].tools)
     assert box.names[-2:] == ("git__read", "git__write")
     assert not box.is_idempotent("git__write")

@@ -1,16 +1,28 @@
-"""Servers of tools in the settings: what is wrong is told, and what is secret is not."""
+"""Settings of servers: what is wrong is reported, what is secret is not, and how one is started."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from actors.runtime.environment import environment_for, naming_settings
+from actors.tools.mcp.command_line import command_of
 from agiraph.core.config import load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.mcp_settings import McpServerConfig, fingerprint, without_secrets
-from agiraph.mcp.launching import bare, environment_of, in_docker
-from agiraph.mcp.secrets import MissingServerVariable, blotted, filled_in, read_secrets, secrets_of
+from agiraph.mcp.secrets import (
+    MissingServerVariable,
+    filled_in,
+    read_secrets,
+    redacted,
+    secrets_of,
+    why_unusable,
+)
+from agiraph.storage.home import Home
+from agiraph.tools.approvals.policy_file import read_policy
+from cli.doctor_checks import DoctorContext
+from cli.doctor_checks.others import check_servers
 
 TRACKER = McpServerConfig(
     url="https://mcp.example.org/${TEAM}", headers={"Authorization": "Bearer ${TRACKER_TOKEN}"}
@@ -26,7 +38,7 @@ def refused(tmp_path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a: {}", "needs either `command` or `url`"),
         ("a: {command: x, url: 'http://x'}", "needs either `command` or `url`"),
@@ -40,11 +52,11 @@ def refused(tmp_path: Path, text: str) -> str:
         ("A: {command: x}", "mcp.servers.A"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
-    assert told in refused(tmp_path, text)
+def test_a_mistake_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    assert message in refused(tmp_path, text)
 
 
-def test_a_mistake_beside_a_secret_does_not_tell_it(tmp_path: Path) -> None:
+def test_the_message_about_a_mistake_does_not_contain_a_secret(tmp_path: Path) -> None:
     assert "s3cret" not in refused(tmp_path, "a: {url: 'http://x', headers: [s3cret]}")
 
 
@@ -57,16 +69,16 @@ def test_variables_are_filled_in_and_a_missing_one_is_named() -> None:
         filled_in("tracker", TRACKER, {"TEAM": "blue"})
 
 
-def test_only_what_is_secret_is_blotted_out() -> None:
+def test_only_what_is_secret_is_redacted() -> None:
     environ = {"TEAM": "blue-team-of-many", "TRACKER_TOKEN": "t0k3n-of-blue"}
     secrets = secrets_of(TRACKER, environ, {})
     assert secrets == ("t0k3n-of-blue",)
-    said = blotted("t0k3n-of-blue of blue-team-of-many", secrets)
-    assert said == "[redacted] of blue-team-of-many"
+    shown = redacted("t0k3n-of-blue of blue-team-of-many", secrets)
+    assert shown == "[redacted] of blue-team-of-many"
     assert secrets_of(TRACKER, {}, {"TEAM": "all-in-the-file"}) == ("all-in-the-file",)
 
 
-def test_the_file_of_secrets_is_ours_alone(tmp_path: Path) -> None:
+def test_the_file_of_secrets_must_be_private(tmp_path: Path) -> None:
     file = tmp_path / "secrets.env"
     assert read_secrets(file) == {}
     file.write_text("# mine\nexport A='b c'\nD=e=f\n\n")
@@ -81,7 +93,7 @@ def test_the_file_of_secrets_is_ours_alone(tmp_path: Path) -> None:
         read_secrets(file)
 
 
-def test_what_people_are_shown_holds_names_and_no_values() -> None:
+def test_what_people_are_shown_has_names_and_no_values() -> None:
     shown = without_secrets({"tracker": {**TRACKER.model_dump(), "env": {"KEY": "literal"}}})
     assert shown["tracker"]["headers"] == {"Authorization": "Bearer ${TRACKER_TOKEN}"}
     assert shown["tracker"]["env"] == {"KEY": "[redacted]"}
@@ -104,7 +116,7 @@ def test_a_host_sees_the_variables_of_its_own_server_alone() -> None:
     }
 
 
-def test_a_server_in_docker_is_told_its_secrets_by_name() -> None:
+def test_a_server_in_docker_gets_its_secrets_by_name(tmp_path: Path) -> None:
     settings = McpServerConfig(
         command="mcp-git",
         args=("--verbose",),
@@ -115,8 +127,8 @@ def test_a_server_in_docker_is_told_its_secrets_by_name() -> None:
         network=False,
         cwd="/srv/repo",
     )
-    environment = environment_of(settings, {"PATH": os.defpath, "ANTHROPIC_API_KEY": "no"})
-    command = in_docker(settings, environment)
+    environ = {"PATH": os.defpath, "ANTHROPIC_API_KEY": "no"}
+    command = command_of(settings, environ, tmp_path)
     words = " ".join(command.words)
     assert "s3cret" not in words
     assert "ANTHROPIC_API_KEY" not in command.environment
@@ -127,4 +139,36 @@ def test_a_server_in_docker_is_told_its_secrets_by_name() -> None:
         "--mount type=bind,source=/srv/docs,target=/srv/docs,readonly "
         "--workdir /srv/repo mcp/git:1 mcp-git --verbose"
     )
-    assert bare(settings, environment).words == ("mcp-git", "--verbose")
+    bare = command_of(settings.model_copy(update={"wrap": "none"}), environ, tmp_path)
+    assert bare.words == ("mcp-git", "--verbose")
+
+
+def test_a_missing_variable_or_program_is_named() -> None:
+    known = {"PATH": os.defpath}
+    assert why_unusable("a", McpServerConfig(command=sys.executable), known) == ""
+    assert why_unusable("a", McpServerConfig(url="http://127.0.0.1:1/"), known) == ""
+    missing = why_unusable("a", McpServerConfig(command="no-such-program"), known)
+    assert missing == "server 'a': the program 'no-such-program' is not installed"
+    unset = why_unusable("a", McpServerConfig(command="x", env={"K": "${NO_SUCH}"}), known)
+    assert "server 'a': the variable NO_SUCH is not set" in unset
+    boxed = why_unusable("a", McpServerConfig(command="x", wrap="docker i"), {"PATH": "/nowhere"})
+    assert "'docker' is not installed" in boxed
+
+
+def test_the_doctor_reports_servers(tmp_path: Path) -> None:
+    context = DoctorContext(Home(tmp_path), {"PATH": os.defpath})
+    assert "none is configured" in check_servers(context).detail
+    text = "mcp: {servers: {a: {command: no-such-program}, b: {url: 'http://127.0.0.1:1/'}}}"
+    (tmp_path / "agiraph.yaml").write_text(text)
+    found = check_servers(context)
+    assert found.status == "warn"
+    assert "no-such-program" in found.detail
+    (tmp_path / "agiraph.yaml").write_text("mcp: {servers: {b: {url: 'http://127.0.0.1:1/'}}}")
+    assert check_servers(context).status == "ok"
+
+
+def test_a_rule_may_be_about_a_servers_tool(tmp_path: Path) -> None:
+    file = tmp_path / "approvals.yaml"
+    file.write_text("rules:\n  - {tool: files__write_file, action: ask}\n")
+    [rule] = read_policy(file, ("bash",)).rules
+    assert rule.tool == ("files__write_file",)

@@ -44,7 +44,7 @@ def test_a_larger_memory_gives_the_sections_that_fit_the_best_first() -> None:
     assert found.left_out >= 1
     text = shown(found)
     assert text.startswith("**knowledge/python-asyncio.md** > Python asyncio > Cancellation (score")
-    assert "more sections fit" in text
+    assert "more sections match" in text
 
 
 def test_a_word_is_found_by_its_beginning_and_in_a_files_name() -> None:

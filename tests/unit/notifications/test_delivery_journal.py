@@ -16,10 +16,10 @@ def filled(path: Path) -> DeliveryJournal:
     kept.write({"type": "opened", "channels": ["phone"], "reads_events": False, "thread": 0})
     for number in range(4):
         told = notice(f"n{number}", options=("a", "b"))
-        record = kept.book.noticing(told, {"phone": webhook()}, 5.0, {"thread": number})
+        record = kept.queue.noticing(told, {"phone": webhook()}, 5.0, {"thread": number})
         assert record is not None
         kept.write(record)
-    first, second, *_ = kept.book.deliveries
+    first, second, *_ = kept.queue.deliveries
     kept.write({"type": "delivered", "id": first, "at": 6.0})
     kept.write({"type": "dead", "id": second, "error": "503", "at": 7.0})
     kept.write({"type": "away", "at": 8.0, "until": None, "channel": "phone"})
@@ -33,18 +33,18 @@ def test_it_stands_again_after_it_was_opened_anew(
     monkeypatch.setattr(delivery_journal, "LONG", long)
     path = tmp_path / "channels.jsonl"
     kept = filled(path)
-    before = kept.book.state()
+    before = kept.queue.state()
     kept.close()
     for _ in range(2):
         again = DeliveryJournal(path)
-        assert again.book.state() == before
+        assert again.queue.state() == before
         again.close()
     assert (len(path.read_text().splitlines()) == 1) == (long == 3)
     last = DeliveryJournal(path)
     last.write({"type": "back", "at": 9.0})
     last.close()
     last = DeliveryJournal(path)
-    assert last.book.away is None
+    assert last.queue.away is None
     last.close()
 
 

@@ -5,10 +5,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agiraph.core.channel_settings import ChannelConfig
 from agiraph.notifications.delivery_queue import MOST_WAITING, DeliveryQueue, backoff, delivery_id
 from tests.unit.notifications.notices import notice, webhook
 
 PHONE = {"phone": webhook()}
+DESKTOP = ChannelConfig(kind="desktop", notices=("messages",))
 BOTH = {"phone": webhook(), "desk": webhook(notices=["messages"])}
 
 
@@ -33,6 +35,15 @@ def test_an_urgent_only_channel_takes_nothing_else() -> None:
     book, channels = DeliveryQueue(), {"phone": webhook(urgent_only=True)}
     assert not told(book, channels=channels)
     assert told(book, "n2", channels, is_urgent=True)
+
+
+def test_a_question_that_names_a_channel_goes_there_alone() -> None:
+    book = DeliveryQueue()
+    channels = {**BOTH, "late": webhook(urgent_only=True), "desk": DESKTOP}
+    for id, named in (("n1", "late"), ("n2", "desktop"), ("n3", "cli"), ("n4", "gone since")):
+        assert told(book, id, channels, channel=named)
+    receivers = [(one.notice.id, one.channel) for one in book.waiting()]
+    assert receivers == [("n1", "late"), ("n2", "desk"), ("n3", "phone"), ("n4", "phone")]
 
 
 def test_what_failed_is_due_again_later_and_is_given_up_and_tried_again_by_a_person() -> None:

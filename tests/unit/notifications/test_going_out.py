@@ -11,9 +11,9 @@ from actors.gateway.notifications.channel import Notification
 from actors.gateway.notifications.email import mail_of
 from agiraph.core.channel_settings import ChannelConfig
 from agiraph.core.errors import InvalidInput
+from agiraph.notifications.notice import body_of, title_of
 from agiraph.notifications.shapes import DISCORD_DESCRIPTION, SHAPES, SLACK_SECTION
 from agiraph.notifications.signing import answer_token, read_answer_token, webhook_headers
-from agiraph.notifications.wording import body_of, title_of
 from tests.unit.notifications.notices import notice
 
 LINK = "https://agents.example.org/answer/abc.def"

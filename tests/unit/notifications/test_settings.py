@@ -1,9 +1,13 @@
 """What agiraph.yaml may say of channels; what is secret in it is shown to nobody."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from actors.entity.messenger import EntityContext, Messenger
+from actors.entity.questions import ArrivedAnswers
 from actors.runtime.environment import environment_for, holds_secrets
 from agiraph.core.channel_settings import (
     ChannelConfig,
@@ -15,6 +19,7 @@ from agiraph.core.channel_settings import (
 from agiraph.core.config import Config, load_config
 from agiraph.core.errors import InvalidInput
 from agiraph.core.variables import variables_in
+from agiraph.tools.ports import NewQuestion
 from tests.unit.notifications.notices import webhook
 
 
@@ -34,6 +39,18 @@ def test_a_mistake_is_told_with_its_place(tmp_path: Path, text: str, told: str) 
     own.write_text(f"channels: {{phone: {text}}}\n")
     with pytest.raises(InvalidInput, match=told):
         load_config(own)
+
+
+async def test_a_question_for_a_channel_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    config = SimpleNamespace(channels={"phone": webhook()})
+    runtime = SimpleNamespace(address="shop-1/ada-1", config=config)
+    context = SimpleNamespace(
+        runtime=runtime, inbox=None, conversation=None, agent="shop-1", name="Ada"
+    )
+    messenger = Messenger(cast(EntityContext, context), ArrivedAnswers())
+    known = r"unknown channel 'pager' \(known: cli, console, phone, web, webhook\)"
+    with pytest.raises(InvalidInput, match=known):
+        await messenger.ask_human("call-1", NewQuestion(question="Which?", channel="pager"))
 
 
 def test_a_mistake_beside_a_secret_does_not_show_it(tmp_path: Path) -> None:

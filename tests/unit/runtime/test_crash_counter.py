@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.runtime.crash_counter import CrashCounter, ProcessNote, died_again, file_name, read_note
-from actors.supervisor.causes import own_fault
+from actors.runtime.crash_counter import (
+    CrashCounter,
+    ProcessNote,
+    file_name,
+    is_repeated_crash,
+    read_note,
+)
+from actors.supervisor.causes import fault_of
 from agiraph.messages import ExitCause
 
 POISON, OTHER, THIRD = "70" * 16, "6f" * 16, "74" * 16
@@ -62,11 +68,11 @@ def test_a_torn_file_counts_nothing(tmp_path: Path) -> None:
     assert not life(tmp_path, "boom").is_stuck_at("1")
 
 
-def test_own_faults_are_told_from_kills_and_orderly_ends() -> None:
+def test_fault_ofs_are_told_from_kills_and_orderly_ends() -> None:
     def end(kind: str, **about: int) -> str:
-        return own_fault(ExitCause.model_validate({"kind": kind, "text": "x", **about}))
+        return fault_of(ExitCause.model_validate({"kind": kind, "text": "x", **about}))
 
-    assert own_fault(None) == ""
+    assert fault_of(None) == ""
     assert end("signal", signal=9) == end("signal", signal=15) == ""
     assert end("exit", exit_code=0) == end("exit", exit_code=77) == ""
     assert end("ordered", signal=9) == end("no_space", exit_code=74) == ""
@@ -109,12 +115,12 @@ def test_a_death_over_what_was_counted_before_is_known_from_the_files(tmp_path: 
     known = []
     for last_end in ("", "boom", "boom", "boom"):
         life(tmp_path, last_end, POISON)
-        known.append(died_again(tmp_path, "shop/ada"))
+        known.append(is_repeated_crash(tmp_path, "shop/ada"))
     assert known == [False, True, True, False]
     life(tmp_path, "", OTHER)
-    assert not died_again(tmp_path, "shop/ada")
+    assert not is_repeated_crash(tmp_path, "shop/ada")
     life(tmp_path)
-    assert not died_again(tmp_path, "shop/ada")
+    assert not is_repeated_crash(tmp_path, "shop/ada")
 
 
 def test_what_only_waits_is_not_blamed(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def _dead(home: Home) -> object:
 def _channels(home: Home) -> object:
     ledger = DeliveryJournal(home.human.channels)
     ledger.close()
-    return "phone" in json.dumps(ledger.book.state())
+    return "phone" in json.dumps(ledger.queue.state())
 
 
 def _children(home: Home) -> object:

@@ -13,12 +13,12 @@ KILLED = ProcessExit(signal=9)
 
 def told(
     ended: ProcessExit,
-    trouble: KillReason | None = None,
+    kill_reason: KillReason | None = None,
     killed: int = 0,
     step: str = "",
     tail: tuple[str, ...] = (),
 ) -> ExitCause:
-    return cause_of(ended, trouble=trouble, oom_kills=killed, step=step, tail=tail)
+    return cause_of(ended, kill_reason=kill_reason, oom_kills=killed, step=step, tail=tail)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor.child_monitor import ChildMonitor
+from actors.supervisor.child_monitor import ChildMonitor, MonitorHooks
 from actors.supervisor.launcher import SpawnedProcess
 from actors.supervisor.restarts import ProcessExit, RestartPolicy
 from agiraph.core.ids import Address
-from agiraph.messages import ChildSpec, ExitCause
+from agiraph.messages import ChildSpec
+from agiraph.storage.home import Home
 
 ADDRESS = Address("shop/ada")
 NOBODY = 2**30
@@ -28,10 +29,20 @@ class Busy:
         self.lives = 0
         self.parked = asyncio.Event()
         self.ended: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
-        self.monitor = ChildMonitor(ChildSpec(address=ADDRESS, kind="worker"), self)
-
-    def policy(self, monitor: ChildMonitor) -> RestartPolicy:
-        return RestartPolicy(restart="transient", intensity=5, period_seconds=60)
+        hooks = MonitorHooks(
+            policy=lambda _monitor: RestartPolicy(
+                restart="transient", intensity=5, period_seconds=60
+            ),
+            allot=self.allot,
+            launch=self.launch,
+            ask_to_stop=lambda _address: False,
+            changed=self.changed,
+            crashed=lambda _monitor, _why: None,
+            step_down=self.step_down,
+            broken=self.broken,
+        )
+        spec = ChildSpec(address=ADDRESS, kind="worker")
+        self.monitor = ChildMonitor(spec, hooks, Home(home))
 
     def allot(self, address: str) -> int:
         self.lives += 1
@@ -43,15 +54,9 @@ class Busy:
             self.monitor.ready(incarnation)
         return SpawnedProcess(pid=NOBODY, ended=self.ended)
 
-    def ask_to_stop(self, address: str) -> bool:
-        return False
-
     def changed(self, monitor: ChildMonitor, cause: str | None) -> None:
         if monitor.state == "parked":
             self.parked.set()
-
-    def crashed(self, monitor: ChildMonitor, why: ExitCause) -> None:
-        pass
 
     async def step_down(self, monitor: ChildMonitor) -> None:
         pass

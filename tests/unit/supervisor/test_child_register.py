@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor.child_register import ChildRegister
-from actors.supervisor.registered_children import DesiredStateSet, ProcessStarted
+from actors.supervisor.child_register import ChildRegister, DesiredStateSet, ProcessStarted
 from agiraph.core.ids import Address
 from agiraph.messages import ChildSpec
 

@@ -14,10 +14,10 @@ def watching(*addresses: str) -> HeartbeatMonitor:
     heartbeats = HeartbeatMonitor(BOUNDS)
     for address in ("router", *addresses):
         heartbeats.began(address, 1)
-    heartbeats.look(0)
+    heartbeats.check(0)
     for _ in addresses:
-        heartbeats.beat(_, 1)
-    heartbeats.router_beat()
+        heartbeats.record(_, 1)
+    heartbeats.record_router()
     return heartbeats
 
 
@@ -28,8 +28,8 @@ def looks(
     found = []
     for now in range(begin, end, 2):
         for address in beating:
-            heartbeats.router_beat() if address == "router" else heartbeats.beat(address, 1)
-        found += heartbeats.look(float(now))
+            heartbeats.record_router() if address == "router" else heartbeats.record(address, 1)
+        found += heartbeats.check(float(now))
     return found
 
 
@@ -42,8 +42,8 @@ def test_a_silent_process_is_suspect_once_then_hung_once() -> None:
 def test_one_that_turns_again_is_no_suspect_any_more() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 14, "router") == [SuspectedHang("shop/ada", 1, 10)]
-    assert heartbeats.beat("shop/ada", 1)
-    assert not heartbeats.beat("shop/ada", 1)
+    assert heartbeats.record("shop/ada", 1)
+    assert not heartbeats.record("shop/ada", 1)
     assert looks(heartbeats, 14, 24, "router") == [SuspectedHang("shop/ada", 1, 10)]
 
 
@@ -66,7 +66,7 @@ def test_a_router_that_begins_again_sets_all_silence_back() -> None:
 def test_a_supervisor_that_slept_blames_nobody() -> None:
     heartbeats = watching("shop/ada")
     assert looks(heartbeats, 2, 6, "router", "shop/ada") == []
-    assert heartbeats.look(10_000) == []
+    assert heartbeats.check(10_000) == []
 
 
 def test_beats_of_another_incarnation_do_not_count() -> None:
@@ -78,7 +78,7 @@ def test_beats_of_another_incarnation_do_not_count() -> None:
 def test_who_has_ended_is_not_watched() -> None:
     heartbeats = watching("shop/ada")
     heartbeats.ended("shop/ada")
-    assert not heartbeats.beat("shop/ada", 1)
+    assert not heartbeats.record("shop/ada", 1)
     assert looks(heartbeats, 2, 60, "router") == []
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.supervisor.child_register import ChildRegister
-from actors.supervisor.registered_children import (
+from actors.supervisor.child_register import (
     ChildDeclared,
     ChildForgotten,
+    ChildRegister,
     DesiredStateSet,
     IncarnationAssigned,
     ProcessStarted,

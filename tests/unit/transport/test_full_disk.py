@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from actors.router.topology import TOPOLOGY
 from tests.unit.transport.test_router_core import Hall, kinds
 from transport import protocol
 from transport.envelope import Flag
@@ -37,7 +38,7 @@ class FullDisk(MemoryMailboxes):
 
 def test_a_batch_that_cannot_be_written_is_refused_and_not_delivered() -> None:
     disk = FullDisk()
-    hall = Hall(disk, tap="recorder")
+    hall = Hall(disk, TOPOLOGY)
     for name in ("ada", "bob", "recorder"):
         hall.hello(name)
     known = hall.say("ada", "bob", flags=DURABLE)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from actors.router.topology import TOPOLOGY
 from tests.contracts.bus import CODEC, PATIENCE, Ping, Result, Task, number, numbers, take, until
 from transport.endpoint import Endpoint
 from transport.errors import LinkDown, PeerLost
@@ -21,7 +22,7 @@ async def pair(router: LoopbackRouter) -> tuple[Endpoint, Endpoint]:
 
 def test_a_cut_connection_loses_nothing_and_doubles_nothing() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         for cut in ("ada", "bob"):
             router.hold(cut, "up")
@@ -41,7 +42,7 @@ def test_a_cut_connection_loses_nothing_and_doubles_nothing() -> None:
 
 def test_a_repeated_frame_has_its_effect_once() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         router.repeat_next("ada", "up", 3)
         router.repeat_next("bob", "down", 3)
@@ -57,7 +58,7 @@ def test_a_repeated_frame_has_its_effect_once() -> None:
 
 def test_a_lost_delivery_comes_with_the_next_greeting() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         router.drop_next("bob", "down")
         await ada.send("bob", Task(n=1))
@@ -72,7 +73,7 @@ def test_a_lost_delivery_comes_with_the_next_greeting() -> None:
 
 def test_a_vanished_peer_is_reported() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         asking = asyncio.create_task(ada.ask("bob", Ping()))
         await take(bob)
@@ -89,7 +90,7 @@ def test_a_vanished_peer_is_reported() -> None:
 
 def test_messages_survive_a_router_whose_mailboxes_do() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         router.hold("bob", "down")
         await ada.send("bob", Task(n=1))
@@ -104,7 +105,7 @@ def test_messages_survive_a_router_whose_mailboxes_do() -> None:
 
 def test_answers_that_nobody_asks_for_do_not_fill_the_window() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         for n in range(MAX_UNCLAIMED * 5):
             await bob.send("ada", Result(n=n), reply_to=n.to_bytes(16, "big"))
@@ -119,7 +120,7 @@ def test_answers_that_nobody_asks_for_do_not_fill_the_window() -> None:
 
 def test_answers_to_what_nobody_will_ask_again_are_put_away() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         await bob.send("ada", Result(n=1), reply_to=bytes(16))
         await bob.send("ada", Task(n=1))
@@ -135,7 +136,7 @@ def test_answers_to_what_nobody_will_ask_again_are_put_away() -> None:
 
 def test_an_ended_endpoint_says_so_to_all_who_wait() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         waiting = [
             asyncio.create_task(ada.receive()),
@@ -159,7 +160,7 @@ def test_an_ended_endpoint_says_so_to_all_who_wait() -> None:
 
 def test_a_cancelled_send_is_still_delivered() -> None:
     async def story() -> None:
-        router = LoopbackRouter()
+        router = LoopbackRouter(topology=TOPOLOGY)
         ada, bob = await pair(router)
         router.hold("ada", "up")
         sending = asyncio.create_task(ada.send("bob", Task(n=1)))

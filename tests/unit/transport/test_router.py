@@ -12,6 +12,7 @@ import pytest
 import zmq
 
 from actors.router.main import BAD_CONFIG, main
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from transport import protocol, tickets
 from transport.backlog import MOST_KEPT_FRAMES
@@ -26,7 +27,7 @@ KEY = b"k" * 32
 
 def make_router(url: str, log: Callable[[str], None] = print) -> Router:
     """Return a router that is not bound."""
-    return Router(url, KEY, MemoryMailboxes(), log=log)
+    return Router(url, KEY, MemoryMailboxes(), topology=TOPOLOGY, log=log)
 
 
 @contextmanager
@@ -156,7 +157,7 @@ def test_a_peer_that_reads_nothing_of_what_must_not_be_dropped_is_cut_off(tmp_pa
         ada.send(hello("ada"))
         while read_header(ada.recv()).type != protocol.WELCOME:
             pass
-        assert router.switch.present == {"ada": 1, "bob": 1}
+        assert router.core.present == {"ada": 1, "bob": 1}
     [line] = said
     assert line.startswith("ada#1 does not read: it is cut off")
 

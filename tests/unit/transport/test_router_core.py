@@ -1,15 +1,19 @@
 """The switch's rules that the contract suite cannot see from outside."""
 
 import secrets
+from dataclasses import replace
 from typing import Any
 
+from actors.router.topology import TOPOLOGY
 from transport import protocol, tickets
 from transport.envelope import Flag, Header, body_of, pack, pack_map, read_header, read_map
 from transport.mailboxes import MemoryMailboxes
+from transport.peers import Topology
 from transport.protocol import link_frame
 from transport.router_core import MAX_HELD, WINDOW, RouterCore
 
 KEY = b"k" * 32
+UNTAPPED = replace(TOPOLOGY, tap=None)
 
 
 class CountingMailboxes(MemoryMailboxes):
@@ -24,9 +28,11 @@ class CountingMailboxes(MemoryMailboxes):
 class Hall:
     """A switch and the frames that left it."""
 
-    def __init__(self, mailboxes: MemoryMailboxes | None = None, tap: str | None = None) -> None:
+    def __init__(
+        self, mailboxes: MemoryMailboxes | None = None, topology: Topology = UNTAPPED
+    ) -> None:
         self.mailboxes = mailboxes or CountingMailboxes()
-        self.switch = RouterCore(KEY, self.mailboxes, b"epoch", tap)
+        self.core = RouterCore(KEY, self.mailboxes, b"epoch", topology)
 
     def hello(self, address: str, incarnation: int = 1, rid: bytes | None = None) -> None:
         body = {
@@ -37,7 +43,7 @@ class Hall:
             "version": protocol.PROTOCOL_VERSION,
         }
         frame = link_frame(protocol.HELLO, body, sender=address, incarnation=incarnation)
-        self.switch.receive(rid or f"{address}#{incarnation}".encode(), frame)
+        self.core.receive(rid or f"{address}#{incarnation}".encode(), frame)
 
     def announce(self, *known: str) -> None:
         self.hello("supervisor")
@@ -56,18 +62,18 @@ class Hall:
             "trace": None,
         }
         header = Header(to=to, sender=sender, **values | fields)
-        self.switch.receive(f"{sender}#1".encode(), pack(header, pack_map(body or {})))
+        self.core.receive(f"{sender}#1".encode(), pack(header, pack_map(body or {})))
         return header.id
 
     def done(self, address: str, ids: list[bytes]) -> None:
         body = {"ids": ids, "stage": protocol.DONE}
         frame = link_frame(protocol.ACK, body, sender=address, incarnation=1)
-        self.switch.receive(f"{address}#1".encode(), frame)
+        self.core.receive(f"{address}#1".encode(), frame)
 
     def settle(self) -> list[tuple[str, Header, dict[str, Any]]]:
         return [
             (rid.decode(), read_header(blob), read_map(body_of(blob)))
-            for rid, blob, _ in self.switch.settle()
+            for rid, blob, _ in self.core.settle()
         ]
 
 
@@ -151,7 +157,7 @@ def test_a_newer_incarnation_fences_the_older_and_the_others_hear_of_it() -> Non
     assert ("bob#1", protocol.NACK) in kinds(frames)
     assert ("ada#1", protocol.DOWN) in kinds(frames)
     assert ("bob#2", protocol.WELCOME) in kinds(frames)
-    assert hall.switch.present == {"ada": 1, "bob": 2}
+    assert hall.core.present == {"ada": 1, "bob": 2}
     hall.hello("bob", 1)
     assert hall.settle()[0][2]["reason"] == "stale_incarnation"
 
@@ -171,7 +177,7 @@ def test_what_is_held_back_is_bounded_and_goes_with_its_connection() -> None:
     for _ in range(MAX_HELD + 1):
         hall.say("ada", "nobody", flags=int(Flag.DURABLE))
     assert [body["reason"] for _, _, body in hall.settle()] == ["mailbox_full"]
-    hall.switch.gone(b"ada#1")
+    hall.core.peer_gone(b"ada#1")
     hall.announce("nobody")
     assert hall.mailboxes.depths() == {}
 
@@ -183,20 +189,20 @@ def test_an_address_that_is_taken_from_the_list_is_unknown_unless_it_is_there() 
     hall.announce("ada")
     hall.say("ada", "bob", flags=int(Flag.DURABLE))
     assert ("bob#1", "text") in kinds(hall.settle())
-    hall.switch.gone(b"bob#1")
+    hall.core.peer_gone(b"bob#1")
     hall.say("ada", "bob", flags=int(Flag.DURABLE))
     assert hall.settle()[-1][2]["reason"] == "unknown_recipient"
 
 
 def test_a_full_record_does_not_stop_the_work() -> None:
-    hall = Hall(MemoryMailboxes(max_messages=1), tap="recorder")
+    hall = Hall(MemoryMailboxes(max_messages=1), TOPOLOGY)
     hall.hello("ada")
     for to in ("bob", "eve"):
         hall.hello(to)
         hall.settle()
         hall.say("ada", to, flags=int(Flag.DURABLE))
         assert kinds(hall.settle()) == [("ada#1", protocol.ACK), (f"{to}#1", "text")]
-    assert hall.switch.counts["tap_dropped"] == 1
+    assert hall.core.counts["tap_dropped"] == 1
 
 
 def test_answers_and_questions_are_not_expendable() -> None:
@@ -207,7 +213,7 @@ def test_answers_and_questions_are_not_expendable() -> None:
     hall.say("ada", "bob")
     hall.say("ada", "bob", flags=int(Flag.ASK))
     hall.say("ada", "bob", reply_to=bytes(16))
-    assert [is_expendable for _, _, is_expendable in hall.switch.settle()] == [True, False, False]
+    assert [is_expendable for _, _, is_expendable in hall.core.settle()] == [True, False, False]
 
 
 def test_odd_link_frames_are_counted_and_nothing_more() -> None:
@@ -224,7 +230,7 @@ def test_odd_link_frames_are_counted_and_nothing_more() -> None:
     ):
         hall.say("ada", "router", type=type_, body=body)
     assert hall.settle() == []
-    assert hall.switch.counts["malformed"] == 5
+    assert hall.core.counts["malformed"] == 5
 
 
 def test_a_list_of_addresses_must_be_one() -> None:

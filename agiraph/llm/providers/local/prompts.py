@@ -1,4 +1,4 @@
-"""Prompts: a request as a small model is told it, and its answer read. Pure."""
+"""Prompts: a request rendered for a small model, and its answer read. Pure."""
 
 import json
 
@@ -21,17 +21,14 @@ INTRODUCTION = f"""Answer with one JSON object, and nothing else:
 Tools:"""
 
 
-def as_told(request: ModelRequest) -> ModelRequest:
-    """Return the request without tools: they, the calls and the results are told in words.
-
-    A request without tools is told as it is.
-    """
-    told = tuple(_told(turn, in_json=bool(request.tools)) for turn in request.turns)
+def as_rendered(request: ModelRequest) -> ModelRequest:
+    """Return the request without tools: they, the calls and the results are rendered as text."""
+    turns = tuple(_rendered(turn, in_json=bool(request.tools)) for turn in request.turns)
     if not request.tools:
-        return request.model_copy(update={"turns": told})
+        return request.model_copy(update={"turns": turns})
     tools = "\n".join(map(_line, request.tools))
     system = f"{request.system}\n\n{INTRODUCTION}\n{tools}"
-    return request.model_copy(update={"system": system, "turns": told, "tools": ()})
+    return request.model_copy(update={"system": system, "turns": turns, "tools": ()})
 
 
 def _line(tool: ToolSchema) -> str:
@@ -41,7 +38,7 @@ def _line(tool: ToolSchema) -> str:
     return f"- {tool.name}({names}): {lines[0]}"
 
 
-def _told(turn: Turn, *, in_json: bool) -> Turn:
+def _rendered(turn: Turn, *, in_json: bool) -> Turn:
     match turn:
         case UserTurn():
             return turn
@@ -49,10 +46,10 @@ def _told(turn: Turn, *, in_json: bool) -> Turn:
             what = "Error of" if turn.is_error else "Result of"
             return UserTurn(content=f"[{what} {turn.name}]\n{turn.content}")
         case AssistantTurn():
-            said = spoken(turn)
-            words = [json.dumps({SAY: said}, ensure_ascii=False) if in_json else said]
+            text = spoken(turn)
+            texts = [json.dumps({SAY: text}, ensure_ascii=False) if in_json else text]
             calls = [_call_text(call) for call in turn.tool_calls]
-            return AssistantTurn(text="\n".join([*(words if said else []), *calls]))
+            return AssistantTurn(text="\n".join([*(texts if text else []), *calls]))
 
 
 def _call_text(call: ToolCall) -> str:
@@ -62,9 +59,9 @@ def _call_text(call: ToolCall) -> str:
 
 
 def read_answer(response: ModelResponse, request: ModelRequest) -> ModelResponse:
-    """Return what an answer of the schema says: words, or a call.
+    """Return the text or the call that an answer of the schema holds.
 
-    One that was cut off, and so is no JSON, is words: nothing is run that had to be guessed.
+    One that was cut off, and so is no JSON, is text: nothing is run that had to be guessed.
     """
     try:
         value = json.loads(response.text or "")

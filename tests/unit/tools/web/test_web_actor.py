@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actors.router.topology import TOPOLOGY
 from actors.runtime.launch import ActorLaunch
 from actors.runtime.runtime import Parking, Runtime
 from actors.tools.web.web import WebActor
@@ -76,7 +77,7 @@ class Office:
 
 @asynccontextmanager
 async def board_service(folder: Path, config: Config) -> AsyncIterator[Office]:
-    router, pages = LoopbackRouter(), StubPages()
+    router, pages = LoopbackRouter(topology=TOPOLOGY), StubPages()
     endpoint = router.endpoint(WEB, codec=CODEC)
     await endpoint.start()
     launch = ActorLaunch(

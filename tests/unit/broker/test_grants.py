@@ -1,9 +1,9 @@
-"""Which model a name means at the door."""
+"""Which model a name means to the LLM proxy."""
 
 import pytest
 
+from actors.broker.llm_proxy.grant_table import ProxyGrant, model_for
 from agiraph.core.errors import InvalidInput
-from agiraph.llm.proxy.grants import ProxyGrant, model_for
 from agiraph.llm.registry import load_presets
 
 GRANT = ProxyGrant(

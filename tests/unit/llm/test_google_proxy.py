@@ -1,4 +1,4 @@
-"""Gemini's format at the door: what is read of its requests, and how failures are told."""
+"""Gemini's format as the LLM proxy speaks it: requests parsed and forwarded, errors."""
 
 import json
 from typing import Any
@@ -7,17 +7,15 @@ import pytest
 
 from agiraph.core.errors import InvalidInput
 from agiraph.core.turns import AssistantTurn, ModelRequest, ToolTurn, UserTurn
-from agiraph.llm.failures import StreamedError
-from agiraph.llm.proxy.format import NO_RESULT
-from agiraph.llm.proxy.google import GoogleCount, GoogleProxyFormat
-from agiraph.llm.wire.google import GoogleAnswer
-from tests.unit.llm.proxy.test_grants import GRANT
+from agiraph.llm.failures import ServiceError
+from agiraph.llm.wire.format import NO_RESULT
+from agiraph.llm.wire.google import GoogleFormat
 
-WIRE = GoogleProxyFormat()
+WIRE = GoogleFormat()
 
 
 def read(*contents: Any, **more: Any) -> ModelRequest:
-    return WIRE.read({"model": "any", "contents": list(contents), **more}, GRANT, GRANT.model)
+    return WIRE.parse_request({"model": "any", "contents": list(contents), **more})
 
 
 def user(*parts: Any) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def result(name: str, response: Any, id: str = "") -> dict[str, Any]:
     return {"functionResponse": given}
 
 
-def test_a_conversation_is_read_with_calls_and_results_in_their_places() -> None:
+def test_a_conversation_is_parsed_with_calls_and_results_in_their_places() -> None:
     turns = read(
         user({"text": "Begin."}, {"inlineData": {"mimeType": "image/png", "data": "aGk="}}),
         model({"text": "hm", "thought": True}, {"text": "I look."}, made("look", "c1")),
@@ -77,14 +75,14 @@ def test_results_without_ids_answer_the_open_calls_of_their_names_in_order() -> 
         ({"temperature": 7, "unit": "C"}, '{"temperature": 7, "unit": "C"}', False),
     ],
 )
-def test_a_result_is_told_as_text(response: Any, content: str, is_error: bool) -> None:
+def test_a_result_is_parsed_as_text(response: Any, content: str, is_error: bool) -> None:
     turns = read(user({"text": "?"}), model(made("look", "c")), user(result("look", response, "c")))
     told = turns.turns[-1]
     assert isinstance(told, ToolTurn)
     assert (told.content, told.is_error) == (content, is_error)
 
 
-def test_settings_system_and_tools_are_read_in_both_spellings() -> None:
+def test_settings_system_and_tools_are_parsed_in_both_spellings() -> None:
     openapi = {
         "type": "OBJECT",
         "properties": {
@@ -162,55 +160,54 @@ def test_what_is_no_conversation_is_refused_with_its_place(contents: Any, said: 
         read(*contents)
 
 
-def test_what_is_handed_on_names_its_model_in_the_path_alone() -> None:
+def test_a_forwarded_body_names_its_model_only_in_the_path() -> None:
     body = {"model": "any", "stream": True, "contents": [], "cachedContent": "c/1"}
-    assert WIRE.path(body, "gemini 3") == (
-        "/v1beta/models/gemini%203:streamGenerateContent?alt=sse"
-    )
-    assert WIRE.path({"stream": False}, "g") == "/v1beta/models/g:generateContent"
-    assert WIRE.handed_on(body, "g", None) == {"contents": [], "cachedContent": "c/1"}
-    bounded = WIRE.handed_on({"generation_config": {"max_output_tokens": 9, "topK": 3}}, "g", 5)
+    streamed = "/v1beta/models/gemini%203:streamGenerateContent?alt=sse"
+    assert WIRE.path("gemini 3", is_streamed=True) == streamed
+    assert WIRE.path("g", is_streamed=False) == "/v1beta/models/g:generateContent"
+    assert WIRE.forwarded(body, "g", None) == {"contents": [], "cachedContent": "c/1"}
+    bounded = WIRE.forwarded({"generation_config": {"max_output_tokens": 9, "topK": 3}}, "g", 5)
     assert bounded == {"generationConfig": {"topK": 3, "maxOutputTokens": 5}}
 
 
-def test_calls_that_nobody_signed_are_handed_on_as_another_models() -> None:
+def test_unsigned_calls_are_forwarded_as_those_of_another_model() -> None:
     signed = model({"functionCall": {"name": "a"}, "thoughtSignature": "c2ln"}, made("look"))
     plain = [user({"text": "?"}), model({"text": "I look."}, made("look", "1"), made("look", "2"))]
-    kept, told, marked = WIRE.handed_on({"contents": [signed, *plain]}, "gemini-3-pro", None)[
+    kept, told, marked = WIRE.forwarded({"contents": [signed, *plain]}, "gemini-3-pro", None)[
         "contents"
     ]
     assert (kept, told) == (signed, plain[0])
     foreign = "skip_thought_signature_validator"
     assert [part.get("thoughtSignature") for part in marked["parts"]] == [None, foreign, None]
-    older = WIRE.handed_on({"contents": plain}, "gemini-2.5-pro", None)
+    older = WIRE.forwarded({"contents": plain}, "gemini-2.5-pro", None)
     assert older == {"contents": plain}
 
 
-def test_of_two_results_of_a_call_one_is_handed_on() -> None:
-    """So Gemini CLI takes up a conversation in which it was killed."""
+def test_of_two_results_of_a_call_one_is_forwarded() -> None:
+    """Gemini CLI resumes a conversation in which it was killed so."""
     once, other = result("look", {"output": "42"}, "c1"), result("look", {"output": "43"}, "c2")
     calls = model(made("look", "c1"), made("look", "c2"))
     contents = [calls, user(once, other, once), user(once), calls, user(once, other)]
-    sent = WIRE.handed_on({"contents": contents}, "gemini-2.5-pro", None)["contents"]
+    sent = WIRE.forwarded({"contents": contents}, "gemini-2.5-pro", None)["contents"]
     assert sent == [calls, user(once, other), calls, user(once, other)]
     without = [calls, user(result("look", {}), result("look", {}))]
-    assert WIRE.handed_on({"contents": without}, "gemini-2.5-pro", None)["contents"] == without
+    assert WIRE.forwarded({"contents": without}, "gemini-2.5-pro", None)["contents"] == without
 
 
 def test_a_search_is_left_to_the_service_that_can_search() -> None:
     search: dict[str, Any] = {"contents": [], "tools": [{"googleSearch": {}}]}
-    assert "googleSearch: only Google's own service" in WIRE.untranslatable(search)
+    assert "googleSearch: only Google's own service" in WIRE.why_native_only(search)
     beside = {"tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "look"}]}]}
-    assert WIRE.untranslatable(beside) == WIRE.untranslatable({}) == ""
+    assert WIRE.why_native_only(beside) == WIRE.why_native_only({}) == ""
 
 
 def test_a_count_is_asked_of_the_whole_request() -> None:
-    asked = GoogleCount().asked({"model": "any", "stream": False, "contents": [1]}, "g")
+    asked = WIRE.count_request({"model": "any", "stream": False, "contents": [1]}, "g")
     assert asked == {"generateContentRequest": {"model": "models/g", "contents": [1]}}
 
 
-def test_a_failure_says_in_its_body_when_to_come_again() -> None:
-    failure = WIRE.failure("rate_limited", "too many", retry_after=2)
+def test_an_error_says_in_its_body_when_to_retry() -> None:
+    failure = WIRE.error("rate_limited", "too many", retry_after=2)
     assert (failure.status, failure.body["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
     [wish] = failure.body["error"]["details"]
     assert (wish["@type"], wish["retryDelay"]) == (
@@ -219,16 +216,15 @@ def test_a_failure_says_in_its_body_when_to_come_again() -> None:
     )
 
 
-def test_no_failure_that_will_stay_is_a_server_error() -> None:
+def test_no_permanent_failure_is_a_server_error() -> None:
     """Google's clients try those again, up to ten times."""
     for kind in ("bad_key", "unknown_model", "out_of_budget", "no_credit", "internal", "diverged"):
-        assert 400 <= WIRE.failure(kind, "so it is").status < 429
+        assert 400 <= WIRE.error(kind, "so it is").status < 429
 
 
-def test_an_answer_that_breaks_off_is_heard_as_failed() -> None:
-    telling = WIRE.telling({"model": "any", "stream": True}, "any")
-    telling.text("Half of")
-    told = telling.failed(WIRE.failure("overloaded", "it broke off"))
-    hearing = GoogleAnswer()
-    with pytest.raises(StreamedError, match="it broke off"):
-        hearing.feed(json.loads(told.removeprefix(b"data: ")))
+def test_an_answer_that_breaks_off_is_read_as_failed() -> None:
+    writer = WIRE.writer({"model": "any", "stream": True})
+    writer.text("Half of")
+    event = writer.error(WIRE.error("overloaded", "it broke off"))
+    with pytest.raises(ServiceError, match="it broke off"):
+        WIRE.reader().feed(json.loads(event.removeprefix(b"data: ")))

@@ -1,4 +1,4 @@
-"""Names and schemas of served tools are such as every provider takes, whatever a server says."""
+"""Names and schemas of a server's tools are such as every provider accepts."""
 
 import re
 from typing import Any
@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agiraph.core.mcp_settings import McpServerConfig
-from agiraph.mcp.catalog import make_catalog
+from agiraph.mcp.catalog import ServedTool, make_catalog, plain_schema
 from agiraph.mcp.names import LONGEST, is_served, server_of, tool_names
-from agiraph.mcp.schemas import plain_schema
 
 TAKEN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @given(st.sets(st.text(max_size=90), max_size=12))
-def test_every_tool_has_a_name_of_its_own_that_providers_take(tools: set[str]) -> None:
+def test_every_tool_has_a_unique_name_that_providers_accept(tools: set[str]) -> None:
     names = tool_names("files", tools)
     assert set(names) == tools
     assert len(set(names.values())) == len(tools)
@@ -25,7 +24,7 @@ def test_every_tool_has_a_name_of_its_own_that_providers_take(tools: set[str]) -
         assert server_of(name) == "files"
 
 
-def test_a_plain_name_stays_and_the_others_get_a_mark() -> None:
+def test_a_simple_name_is_kept_and_the_others_get_a_digest() -> None:
     assert tool_names("git", ["log", "show"]) == {"log": "git__log", "show": "git__show"}
     marked = tool_names("git", ["a.b", "a b"])
     assert marked["a.b"].startswith("git__a_b_")
@@ -34,7 +33,7 @@ def test_a_plain_name_stays_and_the_others_get_a_mark() -> None:
     assert len(long) == LONGEST
 
 
-def test_references_are_put_in_place_and_a_ring_of_them_ends() -> None:
+def test_references_are_resolved_and_a_cycle_of_them_ends() -> None:
     tree = {
         "$defs": {"Tree": {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}},
         "properties": {"tree": {"$ref": "#/$defs/Tree", "description": "it"}, "title": {}},
@@ -47,12 +46,12 @@ def test_references_are_put_in_place_and_a_ring_of_them_ends() -> None:
     assert plain["type"] == "object"
 
 
-def test_a_property_may_be_called_as_a_keyword_is() -> None:
+def test_a_property_may_have_the_name_of_a_keyword() -> None:
     said = {"properties": {"definitions": {"type": "string"}, "$id": {"type": "number"}}}
     assert plain_schema(said)["properties"] == said["properties"]
 
 
-def test_a_choice_at_the_top_is_left_to_the_server() -> None:
+def test_a_choice_at_the_top_is_left_out() -> None:
     assert plain_schema({"anyOf": [{"required": ["a"]}], "type": "object"}) == {
         "type": "object",
         "properties": {},
@@ -84,31 +83,32 @@ def listed(name: str, **hints: bool) -> dict[str, Any]:
     return {"name": name, "description": "d" * 5000, "inputSchema": {}, "annotations": hints}
 
 
+def catalog(tools: list[dict[str, Any]], **settings: Any) -> tuple[ServedTool, ...]:
+    config = McpServerConfig(command="x", **settings)
+    return make_catalog("db", config, tools, has_resources=True, has_prompts=False)
+
+
 def test_a_catalog_is_the_same_in_whatever_order_the_server_lists() -> None:
-    settings = McpServerConfig(command="x", only=("read*", "write*"), repeatable=("write_same",))
+    settings = {"only": ("read*", "write*"), "repeatable": ("write_same",)}
     tools = [
         listed("write", destructiveHint=True),
         listed("read", readOnlyHint=True),
         listed("write_same"),
         listed("drop_all"),
     ]
-    catalog = make_catalog("db", settings, tools, has_resources=True, has_prompts=False)
-    again = make_catalog("db", settings, tools[::-1], has_resources=True, has_prompts=False)
-    assert catalog == again
-    assert {tool.name: tool.is_repeatable for tool in catalog} == {
+    found = catalog(tools, **settings)
+    assert found == catalog(tools[::-1], **settings)
+    assert {tool.name: tool.is_repeatable for tool in found} == {
         "db__read": True,
         "db__read_resource": True,
         "db__write": False,
         "db__write_same": True,
     }
-    assert all(len(tool.description) <= 1024 for tool in catalog)
+    assert all(len(tool.description) <= 1024 for tool in found)
 
 
 def test_a_servers_own_tool_keeps_its_name_beside_ours() -> None:
-    settings = McpServerConfig(command="x")
-    tools = [listed("read_resource")]
-    catalog = make_catalog("db", settings, tools, has_resources=True, has_prompts=False)
-    assert [(tool.name, tool.tool) for tool in catalog] == [
+    assert [(tool.name, tool.tool) for tool in catalog([listed("read_resource")])] == [
         ("db__read_resource", "read_resource"),
         ("db__read_resource_of_server", "@read_resource"),
     ]

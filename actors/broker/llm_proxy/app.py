@@ -1,0 +1,277 @@
+"""The LLM proxy's HTTP application: which requests are accepted, and where they go.
+
+Only a client on this machine that names the loopback as its host and shows the token of a grant
+gets more than a refusal; what comes from a web page (it has an Origin) never does. Errors have the
+shape of the format that the client speaks. Imported when the first grant is opened.
+"""
+
+import asyncio
+import json
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from actors.broker.llm_proxy.call import ProxyRequest
+from actors.broker.llm_proxy.grant_table import ProxyGrant
+from actors.broker.llm_proxy.proxy import HOST, LlmProxy
+from actors.runtime.http_server import ConnectionLimits, HttpServer, listen
+from agiraph.core.config import DoorConfig
+from agiraph.core.errors import InvalidInput, Refused
+from agiraph.core.turns import JsonObject
+from agiraph.llm.connect import FORMATS
+from agiraph.llm.wire.format import WireError, WireFormat
+
+HEAD_BYTES = 65536
+HEAD_SECONDS = 20.0
+BODY_SECONDS = 60.0
+IDLE_SECONDS = 300
+ANTHROPIC, OPENAI, GOOGLE = "/anthropic", "/openai", "/google"
+FORMAT_OF_PATH = {
+    "/openai/v1/responses": "responses",
+    ANTHROPIC: "anthropic",
+    OPENAI: "openai",
+    GOOGLE: "google",
+}
+"""Which format a client speaks, by the beginning of its path; the first that fits counts."""
+CALLS = ("/anthropic/v1/messages", "/openai/v1/chat/completions", "/openai/v1/responses")
+COUNT = "/anthropic/v1/messages/count_tokens"
+GOOGLE_VERSIONS = ("v1", "v1beta", "v1alpha")
+STREAM_METHOD, COUNT_METHOD = "streamGenerateContent", "countTokens"
+GOOGLE_METHODS = ("generateContent", STREAM_METHOD, COUNT_METHOD)
+MODELS = (
+    "/anthropic/v1/models",
+    "/openai/v1/models",
+    *(f"{GOOGLE}/{version}/models" for version in GOOGLE_VERSIONS),
+)
+ROOTS = (ANTHROPIC, OPENAI, f"{OPENAI}/v1", GOOGLE)
+
+
+def start_server(proxy: LlmProxy, config: DoorConfig, port: int) -> tuple[HttpServer, int]:
+    """Serve the proxy on `port` of the loopback, on any if that is taken; return where. Refused."""
+    try:
+        listener = listen(HOST, dict.fromkeys((port, 0)), config.stall_seconds)
+    except OSError as error:
+        raise Refused(f"the LLM proxy cannot listen on {HOST} ({error.strerror})") from error
+    limits = ConnectionLimits(config.connections, HEAD_BYTES, HEAD_SECONDS, IDLE_SECONDS)
+    bound = int(listener.getsockname()[1])
+    server = HttpServer(proxy_app(proxy, config, bound), listener, limits, ws="none")
+    server.start()
+    return server, bound
+
+
+def proxy_app(proxy: LlmProxy, config: DoorConfig, port: int) -> ASGIApp:
+    """Return the application that answers on `port`."""
+    endpoints = _Endpoints(proxy, config.body_bytes)
+    routes = [
+        *(Route(root, endpoints.show_grant) for root in ROOTS),
+        *(Route(path, endpoints.list_models) for path in MODELS),
+        *(Route(path + "/{name:path}", endpoints.show_model, methods=["GET"]) for path in MODELS),
+        *(Route(path, endpoints.call, methods=["POST"]) for path in CALLS),
+        Route(COUNT, endpoints.count, methods=["POST"]),
+        *(
+            Route(
+                f"{GOOGLE}/{version}/models/{{model:path}}:{{method}}",
+                endpoints.call_google,
+                methods=["POST"],
+            )
+            for version in GOOGLE_VERSIONS
+        ),
+    ]
+    # A model's name may hold a colon: what is posted is a call, what is got is a model.
+    handlers: Any = {HTTPException: _refuse, InvalidInput: _refuse_body, TimeoutError: _refuse_slow}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return _Guard(app, proxy, port)
+
+
+def format_of(path: str) -> WireFormat:
+    """Return the format that the client of a path speaks, Anthropic's for an unknown one."""
+    names = (api for start, api in FORMAT_OF_PATH.items() if path.startswith(start))
+    return FORMATS[next(names, "anthropic")]
+
+
+class _Guard:
+    """Lets through only requests that may come in; puts the token and its grant into the state."""
+
+    def __init__(self, app: ASGIApp, proxy: LlmProxy, port: int) -> None:
+        self._app = app
+        self._proxy = proxy
+        self._hosts = frozenset({f"{HOST}:{port}", f"localhost:{port}"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        scope = {**scope, "path": scope["path"].rstrip("/")}
+        request = Request(scope)
+        token = token_of(request)
+        grant = self._proxy.grant(token)
+        refusal = self._refusal(request, grant)
+        app = self._app
+        if refusal is not None:
+            app = _response(refusal)
+        elif request.method == "HEAD":
+            app = Response()
+        else:
+            scope["state"] = {**scope.get("state", {}), "token": token, "grant": grant}
+        await app(scope, receive, send)
+
+    def _refusal(self, request: Request, grant: ProxyGrant | None) -> WireError | None:
+        wire = format_of(request.url.path)
+        if request.headers.get("host", "").lower() not in self._hosts:
+            return wire.refusal(403, "the LLM proxy is called by its loopback address only")
+        if "origin" in request.headers:
+            return wire.refusal(403, "the LLM proxy is not for web pages")
+        if grant is None and request.method != "HEAD":
+            return wire.refusal(
+                401, "no grant has this token: it was closed, or the token is wrong"
+            )
+        return None
+
+
+def token_of(request: Request) -> str:
+    """Return the token that the client shows, "" if none."""
+    headers = request.headers
+    bearer = headers.get("authorization", "")
+    given = bearer[7:] if bearer[:7].lower() == "bearer " else ""
+    named = headers.get("x-api-key") or headers.get("x-goog-api-key")
+    is_google = request.url.path.startswith(GOOGLE)
+    return (named or given or (is_google and request.query_params.get("key")) or "").strip()
+
+
+def _response(error: WireError) -> Response:
+    return JSONResponse(error.body, error.status, dict(error.headers))
+
+
+async def _refuse(request: Request, error: HTTPException) -> Response:
+    granted = ", ".join(request.state.grant.granted)
+    text = f"the LLM proxy has no {request.method} {request.url.path} (models: {granted})"
+    response = _response(format_of(request.url.path).refusal(error.status_code, text))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _refuse_body(request: Request, error: InvalidInput) -> Response:
+    return _response(format_of(request.url.path).error("bad_request", str(error)))
+
+
+async def _refuse_slow(request: Request, error: TimeoutError) -> Response:
+    return _response(format_of(request.url.path).refusal(408, "the body did not come in time"))
+
+
+class _BodyTooLarge(Exception):
+    """The request's body has more bytes than are read."""
+
+
+class _Endpoints:
+    """What answers the requests that were let through."""
+
+    def __init__(self, proxy: LlmProxy, body_bytes: int) -> None:
+        self._proxy = proxy
+        self._body_bytes = body_bytes
+
+    async def show_grant(self, request: Request) -> Response:
+        return JSONResponse({"models": list(request.state.grant.granted)})
+
+    async def list_models(self, request: Request) -> Response:
+        return JSONResponse(format_of(request.url.path).models(request.state.grant.granted))
+
+    async def show_model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in request.state.grant.granted:
+            raise HTTPException(404)
+        return JSONResponse(format_of(request.url.path).model(name))
+
+    async def call(self, request: Request) -> Response:
+        return await self._answer(request, is_count=False)
+
+    async def count(self, request: Request) -> Response:
+        return await self._answer(request, is_count=True)
+
+    async def call_google(self, request: Request) -> Response:
+        """Answer a call or a count in Google's format, whose path says which."""
+        method = request.path_params["method"]
+        if method not in GOOGLE_METHODS:
+            raise HTTPException(404)
+        return await self._answer(request, is_count=method == COUNT_METHOD)
+
+    async def _answer(self, request: Request, *, is_count: bool) -> Response:
+        wire = format_of(request.url.path)
+        try:
+            body = await self._body(request)
+        except _BodyTooLarge:
+            text = f"the request has more than {self._body_bytes} bytes (door.body_bytes)"
+            return _response(wire.refusal(413, text))
+        except ClientDisconnect:
+            return Response(status_code=499)
+        if "method" in request.path_params:
+            body = _google_body(request, body)
+        state = request.state
+        asked = ProxyRequest(
+            wire=wire,
+            token=state.token,
+            grant=state.grant,
+            body=body,
+            headers=dict(request.headers),
+            # The query of Google's format is about the path, and may hold the token.
+            query="" if request.path_params else request.url.query,
+        )
+        if is_count:
+            return JSONResponse({wire.count_field: await self._proxy.count(asked)})
+        return _Answer(self._proxy, asked)
+
+    async def _body(self, request: Request) -> JsonObject:
+        """Return the body. Raises _BodyTooLarge, ClientDisconnect, TimeoutError, InvalidInput."""
+        length = request.headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self._body_bytes:
+            raise _BodyTooLarge
+        data = bytearray()
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                data += piece
+                if len(data) > self._body_bytes:
+                    raise _BodyTooLarge
+        try:
+            value = json.loads(bytes(data))
+        except (ValueError, RecursionError):
+            raise InvalidInput("the body is no JSON") from None
+        if not isinstance(value, dict):
+            raise InvalidInput("the body is no JSON object")
+        return value
+
+
+def _google_body(request: Request, body: JsonObject) -> JsonObject:
+    """Return a body in Google's format with what stands in the path; InvalidInput.
+
+    A count may be asked of a whole request, which is wrapped then.
+    """
+    method = request.path_params["method"]
+    if method == STREAM_METHOD and parse_qs(request.url.query).get("alt") != ["sse"]:
+        raise InvalidInput("streamGenerateContent: ask for server-sent events (?alt=sse)")
+    wrapped = body.get("generateContentRequest") if method == COUNT_METHOD else None
+    whole = wrapped if isinstance(wrapped, dict) else body
+    return {**whole, "model": request.path_params["model"], "stream": method == STREAM_METHOD}
+
+
+class _Answer(Response):
+    """The answer to a call: written while the call runs, not when it has ended.
+
+    Left before its end, it ends with its connection, so that the client sees it is incomplete.
+    """
+
+    def __init__(self, proxy: LlmProxy, asked: ProxyRequest) -> None:
+        super().__init__()
+        self._proxy = proxy
+        self._asked = asked
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def disconnected() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        await self._proxy.call(self._asked, send, disconnected)

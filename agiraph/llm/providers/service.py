@@ -1,0 +1,119 @@
+"""ServiceProvider: a model service that is called over HTTP, in whichever wire format it speaks."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agiraph.core.turns import ModelRequest, ModelResponse
+from agiraph.llm.base import OnAnswer, OnText, unmetered
+from agiraph.llm.failures import ServiceError, explained
+from agiraph.llm.network import CONNECT_SECONDS, mounts_for
+from agiraph.llm.registry import ProviderPreset
+from agiraph.llm.request_body_cache import RequestBodyCache
+from agiraph.llm.wire.format import AnswerReader, WireFormat
+from agiraph.llm.wire.sse import SseEvent, SseSplitter
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient, Response
+
+ERROR_BYTES = 1 << 16
+EVENT_STREAM = "text/event-stream"
+
+
+def http_client(url: str, timeout_seconds: float) -> "AsyncClient":
+    """Return a client for the service at `url`; imports httpx (0.1 s) the first time."""
+    import httpx
+
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+        mounts=mounts_for(url),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+        follow_redirects=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HttpService:
+    """One service: its wire format, where it is, and the key that its requests carry."""
+
+    name: str
+    wire: WireFormat
+    url: str
+    key: str
+    client: "AsyncClient"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def post(
+        self, path: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator["Response"]:
+        """Post `body`; yield the answer, whose body is not read yet. Raises ServiceError."""
+        sent = {"content-type": "application/json", "accept-encoding": "identity"}
+        sent |= {**self.wire.auth(self.key), **self.headers, **(headers or {})}
+        url = f"{self.url.rstrip('/')}{path}"
+        async with self.client.stream("POST", url, content=body, headers=sent) as response:
+            if not response.is_success:
+                raise await _refused(response)
+            yield response
+
+    async def ask(
+        self, model: str, body: bytes, on_text: OnText, on_answer: OnAnswer
+    ) -> AnswerReader:
+        """Post a request for a streamed answer; return what was read of it to its end."""
+        reader = self.wire.reader()
+        async with self.post(self.wire.path(model, is_streamed=True), body) as response:
+            on_answer(reader.so_far)
+            async for event in events_of(response):
+                if event.data is not None and (text := reader.feed(event.data)):
+                    on_text(text)
+        return reader
+
+
+async def events_of(response: "Response") -> AsyncIterator[SseEvent]:
+    """Yield the server-sent events of an answer as they arrive."""
+    splitter = SseSplitter()
+    async for piece in response.aiter_bytes():
+        for event in splitter.feed(piece):
+            yield event
+
+
+async def _refused(response: "Response") -> ServiceError:
+    """Return the error that an answer without success is, of which only the beginning is read."""
+    data = b""
+    async for piece in response.aiter_bytes():
+        data += piece
+        if len(data) >= ERROR_BYTES:
+            break
+    try:
+        body: object = json.loads(data)
+    except (ValueError, RecursionError):
+        text = data[:500].decode("utf-8", "replace")
+        body = {"message": text or f"HTTP {response.status_code} {response.reason_phrase}"}
+    return ServiceError(body, response.status_code, response.headers)
+
+
+class ServiceProvider:
+    """One service, called in its wire format."""
+
+    def __init__(self, service: HttpService, preset: ProviderPreset) -> None:
+        self.service = service
+        self._preset = preset
+        self._body_cache = RequestBodyCache()
+
+    async def generate(
+        self, request: ModelRequest, on_text: OnText, on_answer: OnAnswer = unmetered
+    ) -> ModelResponse:
+        """Answer one request; see `Provider.generate`."""
+        service = self.service
+        model = request.model.partition("/")[2]
+        with explained(service.name, model, service.url, service.key):
+            traits = self._preset.of(model)
+            body = service.wire.encode_request(request, model, traits, self._body_cache)
+            reader = await service.ask(model, body, on_text, on_answer)
+            return reader.response(request)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.service.client.aclose()

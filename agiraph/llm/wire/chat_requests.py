@@ -1,0 +1,216 @@
+"""Requests of OpenAI's Chat Completions, encoded and parsed. Pure."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from agiraph.core.errors import InvalidInput
+from agiraph.core.turns import (
+    AssistantTurn,
+    JsonObject,
+    ModelRequest,
+    ToolCall,
+    ToolSchema,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from agiraph.llm.registry import ModelTraits
+from agiraph.llm.request_body_cache import RequestBodyCache, as_json, body_with
+from agiraph.llm.structured import SCHEMA_NAME, is_closed
+from agiraph.llm.wire.format import (
+    messages_in,
+    parsed_request,
+    schema_in,
+    system_text,
+    text_of,
+    tools_in,
+)
+from agiraph.llm.wire.transcript import head_of, read_call, spoken, tail_of, wire_id, wire_name
+
+API = "openai"
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+MAX_TOKENS_FIELDS = ("max_completion_tokens", "max_tokens")
+SYSTEM_ROLES = ("system", "developer")
+NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
+
+
+# --- encoding ------------------------------------------------------------------------------------
+
+
+def encode_request(
+    request: ModelRequest, model: str, traits: ModelTraits, body_cache: RequestBodyCache
+) -> bytes:
+    """Return the body of a streaming request for `model`, as JSON."""
+    tail: JsonObject = {traits.max_tokens_field: request.max_tokens}
+    if request.temperature is not None:
+        tail["temperature"] = request.temperature
+    if traits.effort is not None:
+        tail["reasoning_effort"] = traits.effort
+    if (schema := request.response_schema) is not None:
+        about = {"name": SCHEMA_NAME, "schema": schema, "strict": is_closed(schema)}
+        tail["response_format"] = {"type": "json_schema", "json_schema": about}
+    head = body_cache.head(request, lambda: head_of(_head(request, model), traits.extra))
+    messages = _messages(request, traits, body_cache)
+    return body_with(head, messages, tail_of(tail, traits.extra))
+
+
+def _head(request: ModelRequest, model: str) -> JsonObject:
+    head: JsonObject = {"model": model, "stream": True, "stream_options": {"include_usage": True}}
+    if request.tools:
+        head["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in request.tools
+        ]
+    return head
+
+
+def _messages(request: ModelRequest, traits: ModelTraits, body_cache: RequestBodyCache) -> bytes:
+    """Return the system text and the turns as messages, neighbours of the user's as one.
+
+    Templates of some local models refuse two user messages in a row. All up to the last answer is
+    final: what follows it may still grow. If marked, the system text and the last message carry a
+    cache mark, which some services pass on to models that need one.
+    """
+    is_marked = traits.cache == "marks"
+    model = request.model if traits.reasoning == "kept" else ""
+    start, known = body_cache.beginning(request)
+    messages: list[JsonObject] = []
+    final = final_turns = 0
+    if request.system.strip() and not start:
+        system = {"role": "system", "content": request.system}
+        messages.append(_marked(system) if is_marked else system)
+    texts: list[str] = []
+    for count, turn in enumerate(request.turns[start:], start + 1):
+        match turn:
+            case UserTurn():
+                texts += [turn.content] if turn.content.strip() else []
+            case ToolTurn():
+                id = wire_id(turn.call_id)
+                messages.append({"role": "tool", "tool_call_id": id, "content": turn.content})
+            case AssistantTurn() if (answer := _answer(turn, model)) is not None:
+                messages += [*_user_message(texts), answer]
+                texts, final, final_turns = [], len(messages), count
+    messages += _user_message(texts)
+    if is_marked and len(messages) > final:
+        messages[-1] = _marked(messages[-1])
+    return body_cache.joined(request, known, list(map(as_json, messages)), final, final_turns)
+
+
+def _marked(message: JsonObject) -> JsonObject:
+    text = {"type": "text", "text": message["content"], "cache_control": {"type": "ephemeral"}}
+    is_text = isinstance(message["content"], str) and message["content"]
+    return message | {"content": [text]} if is_text else message
+
+
+def _user_message(texts: list[str]) -> list[JsonObject]:
+    return [{"role": "user", "content": "\n\n".join(texts)}] if texts else []
+
+
+def _answer(turn: AssistantTurn, model: str) -> JsonObject | None:
+    text = spoken(turn)
+    if not text and not turn.tool_calls:
+        return None
+    message: JsonObject = {"role": "assistant", "content": text or None}
+    if turn.tool_calls:
+        message["tool_calls"] = [
+            function_call(
+                wire_id(call.id),
+                wire_name(call.name),
+                json.dumps(call.arguments, ensure_ascii=False),
+            )
+            for call in turn.tool_calls
+        ]
+    return message | _reasoning(turn, model)
+
+
+def function_call(id: str, name: str, arguments: str) -> JsonObject:
+    """Return a call as messages hold it."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _reasoning(turn: AssistantTurn, model: str) -> JsonObject:
+    """Return the fields of an answer's reasoning, as the service that made it had them.
+
+    Services that stream their reasoning want it back; one that did not send any gets none.
+    """
+    data = turn.provider_data or {}
+    if data.get("api") != API or data.get("model") != model:
+        return {}
+    if data.get("details"):
+        return {"reasoning_details": data["details"]}
+    return {data.get("field", REASONING_FIELDS[0]): data["reasoning"]}
+
+
+# --- parsing -------------------------------------------------------------------------------------
+
+
+def parse_request(body: JsonObject) -> ModelRequest:
+    """Return the request that a body holds; InvalidInput says what is wrong with it."""
+    messages = messages_in(body)
+    tools = tools_in(body)
+    return parsed_request(
+        body,
+        system=system_text(
+            *(
+                m.get("content")
+                for m in messages
+                if isinstance(m, dict) and m.get("role") in SYSTEM_ROLES
+            )
+        ),
+        turns=list(_turns(messages)),
+        max_tokens=next(filter(None, map(body.get, MAX_TOKENS_FIELDS)), None),
+        tools=() if body.get("tool_choice") == "none" else tuple(_tools(tools)),
+        temperature=body.get("temperature"),
+        response_schema=schema_in(body, "response_format", "json_schema", "schema"),
+    )
+
+
+def _turns(messages: list[Any]) -> Iterator[Turn]:
+    names: dict[str, str] = {}
+    for number, message in enumerate(messages):
+        match message:
+            case {"role": "system" | "developer"}:
+                continue
+            case {"role": "user", "content": content}:
+                yield UserTurn(content=text_of(content))
+            case {"role": "assistant"}:
+                made = message.get("tool_calls")
+                calls = tuple(map(_call, made)) if isinstance(made, list) else ()
+                names |= {call.id: call.name for call in calls}
+                text = text_of(message.get("content")) or None
+                yield AssistantTurn(text=text, tool_calls=calls)
+            case {"role": "tool", "tool_call_id": str(id)}:
+                content = text_of(message.get("content"))
+                yield ToolTurn(call_id=id, name=names.get(id, "unknown"), content=content)
+            case _:
+                raise InvalidInput(
+                    f"messages.{number}: expected a role (system, user, assistant, tool) "
+                    "and what belongs to it"
+                )
+
+
+def _call(call: Any) -> ToolCall:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict):
+        raise InvalidInput("tool_calls: expected calls of functions")
+    id, name = str(call.get("id", "")), str(function.get("name", ""))
+    return read_call(id, name, str(function.get("arguments") or ""))
+
+
+def _tools(tools: list[Any]) -> Iterator[ToolSchema]:
+    for tool in tools:
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict):
+            yield ToolSchema(
+                name=str(function.get("name", "")),
+                description=str(function.get("description") or ""),
+                parameters=function.get("parameters") or NO_PARAMETERS,
+            )
